@@ -1,0 +1,249 @@
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "baselines/baselines.hpp"
+#include "bench/report.hpp"
+#include "bench/sweep.hpp"
+#include "bench_table.hpp"
+#include "commands.hpp"
+#include "matrix/generate.hpp"
+#include "options.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+constexpr int kMostThreads = 1024;
+constexpr std::size_t kMostRightHandSides = 1 << 20;
+
+struct Arguments {
+  Options options;
+  std::string sizes = "128:1024:*2";
+  std::vector<std::string> methods = {"lu", "gauss-jordan"};
+  std::vector<std::string> pivots = {"none", "partial", "full"};
+  std::vector<std::string> precisions = {"single"};
+  std::vector<std::string> storages = {"auto"};
+  std::vector<std::string> baselines = {"getrf", "getc2"};
+  std::string matrix = "auto";
+  std::size_t nrhs = 1;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  Effort effort;
+  bool resume = false;
+};
+
+// The values without repetitions, e.g. for --pivot full,complete.
+template <typename T, typename Convert>
+auto distinct(const std::vector<T>& names, Convert&& convert) {
+  std::vector<decltype(convert(names.front()))> values;
+  for (const T& name : names) {
+    const auto value = convert(name);
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
+  if (given == std::vector<std::string>{"none"}) return {};
+  for (const std::string& name : given) find_baseline(name);
+  return distinct(given, [](const std::string& name) { return name; });
+}
+
+SweepPlan make_plan(const Arguments& given, const Device& device) {
+  SweepPlan plan;
+  plan.sizes = parse_sizes(given.sizes);
+  plan.methods = distinct(given.methods, [](const std::string& name) {
+    return name == "auto" ? std::string(automatic_method().name) : name;
+  });
+  plan.pivots = distinct(given.pivots, to_pivot);
+  plan.precisions = distinct(given.precisions, to_precision);
+  plan.storages =
+      distinct(given.storages, [&](const std::string& name) { return to_storage(name, device); });
+  plan.baselines = baseline_names(given.baselines);
+  plan.nrhs = given.nrhs;
+  plan.seed = given.seed;
+  plan.matrix = given.matrix;
+  plan.effort = given.effort;
+  if (plan.matrix != "auto") generate(plan.matrix, 1, plan.seed);  // an unknown kind ends here
+  return plan;
+}
+
+// The results of a file that is there already, for --resume.
+nlohmann::json earlier_results(const Arguments& given) {
+  if (!given.resume) return nlohmann::json::array();
+  if (given.options.json.empty() || given.options.json_to_stdout()) {
+    throw InputError("--resume needs --json FILE, the file to go on from.");
+  }
+  if (!std::ifstream(given.options.json)) return nlohmann::json::array();
+  return read_report(given.options.json)["results"];
+}
+
+bool is_final(const nlohmann::json& row) {
+  const std::string status = row.value("status", "");
+  return status == "ok" || status == "failed" || status == "unsupported";
+}
+
+void print_setting(const Arguments& given, const std::vector<DeviceContext>& contexts) {
+  for (const DeviceContext& context : contexts) {
+    const Device& device = context.device();
+    std::cout << "device    "
+              << wrapped(device.name + " (" + device.platform +
+                             "), compute units: " + std::to_string(device.compute_units),
+                         10, 10)
+              << '\n';
+  }
+  const BlasLibrary blas = blas_library();
+  std::cout << "baseline  " << blas.name << " for " << blas.core << ", threads: " << blas_threads()
+            << '\n';
+  const std::string matrix =
+      given.matrix == "auto" ? "random (dominant without pivoting)" : given.matrix;
+  std::cout << format("matrix    %s, seed %llu; right-hand sides: %zu\n\n", matrix.c_str(),
+                      static_cast<unsigned long long>(given.seed), given.nrhs);
+}
+
+std::string description(const Case& what) {
+  return format("%s %s %s n=%zu", what.routine.c_str(), name(what.problem.pivot),
+                name(what.problem.precision), what.problem.n);
+}
+
+// Collects the results: the table on stdout, the JSON file after every case.
+class Sink {
+ public:
+  Sink(const Options& options, nlohmann::json report)
+      : options_(options), report_(std::move(report)) {}
+
+  bool has(const Case& what) {
+    Result probe;
+    probe.what = what;
+    const nlohmann::json row = to_json(probe);
+    return std::any_of(report_["results"].begin(), report_["results"].end(),
+                       [&](const nlohmann::json& other) { return same_case(row, other); });
+  }
+
+  void add(const Result& result) {
+    report_["results"].push_back(to_json(result));
+    failed_ = failed_ || result.status == Status::failed;
+    error_ = error_ || result.status == Status::error;
+    show_progress("");
+    if (options_.prints()) std::cout << table_.row(result) << std::flush;
+    if (!options_.json.empty() && !options_.json_to_stdout()) write_report(report_, options_.json);
+  }
+
+  Exit finish() {
+    show_progress("");
+    if (options_.prints()) std::cout << '\n' << table_.footer();
+    if (options_.json_to_stdout()) std::cout << report_.dump(1) << '\n';
+    return error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok;
+  }
+
+  const BenchTable& table() const { return table_; }
+
+ private:
+  const Options& options_;
+  nlohmann::json report_;
+  BenchTable table_;
+  bool failed_ = false;
+  bool error_ = false;
+};
+
+Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
+  set_colour(given.options.colour);
+  parse_sizes(given.sizes);
+  nlohmann::json earlier = earlier_results(given);
+  std::vector<DeviceContext> contexts = open_devices(given.options);
+  if (given.threads > 0) set_blas_threads(given.threads);
+  const SweepPlan plan = make_plan(given, contexts.front().device());
+
+  std::vector<Device> devices;
+  for (const DeviceContext& context : contexts) devices.push_back(context.device());
+  nlohmann::json report = report_head(arguments, devices);
+  for (auto& row : earlier) {
+    if (is_final(row)) report["results"].push_back(std::move(row));
+  }
+  Sink sink(given.options, std::move(report));
+  if (given.options.prints()) {
+    print_setting(given, contexts);
+    std::cout << sink.table().header() << std::flush;
+  }
+  const std::vector<Case> cases = cases_of(plan, devices);
+  std::size_t begun = 0;
+  run_sweep(
+      plan, cases, contexts,
+      [&](const Case& what) {
+        ++begun;
+        show_progress(format("[%zu/%zu] %s", begun, cases.size(), description(what).c_str()));
+        return !sink.has(what);
+      },
+      [&](const Result& result) { sink.add(result); });
+  return sink.finish();
+}
+
+void add_sweep_options(CLI::App& command, Arguments& given) {
+  command
+      .add_option("-n,--sizes", given.sizes,
+                  "Orders: N, FIRST:LAST:STEP, FIRST:LAST:*FACTOR, separated by commas "
+                  "(default: 128:1024:*2)")
+      ->type_name("SIZES");
+  const auto list = [&](const char* flag, std::vector<std::string>& values,
+                        const std::vector<std::string>& known, const char* help) {
+    command.add_option(flag, values, help)
+        ->delimiter(',')
+        ->check(CLI::IsMember(known))
+        ->type_name("LIST");
+  };
+  list("--method", given.methods, method_names(), "Methods (default: lu,gauss-jordan)");
+  list("--pivot", given.pivots, pivot_names(), "Pivotings (default: none,partial,full)");
+  list("--precision", given.precisions, precision_names(), "Precisions (default: single)");
+  list("--storage", given.storages, storage_names(), "Surfaces (default: auto, the fastest)");
+  command
+      .add_option("--baseline", given.baselines, "Rivals: getrf, getc2, or none (default: both)")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command
+      .add_option("--matrix", given.matrix,
+                  "A kind of `lugpu generate` (default: auto, random; dominant without pivoting)")
+      ->type_name("KIND");
+  command.add_option("--nrhs", given.nrhs, "Right-hand sides (default: 1)")
+      ->check(CLI::Range(std::size_t{1}, kMostRightHandSides))
+      ->type_name("N");
+  command.add_option("--seed", given.seed, "Seed of the matrices (default: 1)")->type_name("SEED");
+}
+
+void add_effort_options(CLI::App& command, Arguments& given) {
+  command.add_option("--threads", given.threads, "Threads of the baselines (default: all cores)")
+      ->check(CLI::Range(1, kMostThreads))
+      ->type_name("N");
+  command.add_option("--warmup", given.effort.warmup, "Untimed runs of a case (default: 1)")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("N");
+  command.add_option("--runs", given.effort.runs, "Timed runs of a case, at least (default: 5)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  command
+      .add_option("--min-time", given.effort.min_time_s,
+                  "Seconds of timed runs of a case, at least (default: 0.2)")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->type_name("S");
+  command
+      .add_option("--timeout", given.effort.timeout_s,
+                  "Seconds for a case; what takes longer is skipped (default: 20)")
+      ->check(CLI::Range(0.001, 1e6))
+      ->type_name("S");
+  command.add_flag("--resume", given.resume, "Go on from the results in --json FILE");
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("bench", "Time the methods against LAPACK, with a check beside each time");
+  const auto given = std::make_shared<Arguments>();
+  add_sweep_options(*command, *given);
+  add_effort_options(*command, *given);
+  add_device_options(*command, given->options, true);
+  add_output_options(*command, given->options);
+  return [given](const std::vector<std::string>& arguments) { return bench(*given, arguments); };
+}
+
+}  // namespace lugpu::cli

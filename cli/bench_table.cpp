@@ -1,0 +1,69 @@
+#include "bench_table.hpp"
+
+#include <algorithm>
+
+#include "bench/statistics.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+std::string milliseconds(double seconds) {
+  const double ms = seconds * 1e3;
+  return format(ms < 10 ? "%.3f" : ms < 1000 ? "%.1f" : "%.0f", ms);
+}
+
+std::string plain_number(double value) {
+  return format(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
+}
+
+std::string check(const Checks& checks) {
+  return format("%.2g", std::max(checks.factor_ratio.value_or(0), checks.solve_ratio.value_or(0)));
+}
+
+}  // namespace
+
+std::string BenchTable::header() const {
+  return "     n method       pivot   prec.  storage    ms, median  +-%  GFLOP/s speed-up check\n";
+}
+
+std::string BenchTable::speed_up(const Result& result) {
+  const Problem& problem = result.what.problem;
+  const auto rival = std::make_tuple(problem.n, problem.precision, problem.pivot == Pivot::full);
+  const double time = median(result.times_s);
+  if (!result.what.device) baseline_medians_[rival] = time;
+  const auto found = baseline_medians_.find(rival);
+  return found == baseline_medians_.end() ? "-" : plain_number(found->second / time);
+}
+
+std::string BenchTable::row(const Result& result) {
+  const Problem& problem = result.what.problem;
+  const std::string storage = result.what.device ? name(problem.storage) : "host";
+  const std::string head =
+      format("%6zu %-12s %-7s %-6s %-6s ", problem.n, result.what.routine.c_str(),
+             name(problem.pivot), name(problem.precision), storage.c_str());
+  if (result.status != Status::ok) {
+    constexpr std::size_t kIndent = 7;
+    const std::string status = name(result.status);
+    const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
+    const Ink ink =
+        result.status == Status::failed || result.status == Status::error ? Ink::bad : Ink::dim;
+    return head + paint(ink, status) + text.substr(status.size()) + "\n";
+  }
+  return head +
+         format("%9s %4.0f %8s %8s ", milliseconds(median(result.times_s)).c_str(),
+                100 * relative_deviation(result.times_s), plain_number(gflops(result)).c_str(),
+                speed_up(result).c_str()) +
+         paint(Ink::good, format("%5s", check(result.checks).c_str())) + "\n";
+}
+
+std::string BenchTable::footer() const {
+  return wrapped(
+             "speed-up: over getrf, and over getc2 for full pivoting. check: the larger of "
+             "factor_ratio and solve_ratio, which pass under 30. GFLOP/s: 2/3 n^3 over the "
+             "median.",
+             0, 0) +
+         "\n";
+}
+
+}  // namespace lugpu::cli

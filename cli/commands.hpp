@@ -1,0 +1,21 @@
+// The subcommands. Each adds itself to the app; what runs it is called after the parse and returns
+// the exit status.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "error.hpp"
+
+namespace lugpu::cli {
+
+using Command = std::function<Exit(const std::vector<std::string>& arguments)>;
+
+Command add_devices(CLI::App& app);
+Command add_solve(CLI::App& app);
+Command add_bench(CLI::App& app);
+Command add_generate(CLI::App& app);
+
+}  // namespace lugpu::cli

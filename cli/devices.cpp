@@ -1,0 +1,66 @@
+#include <iostream>
+#include <memory>
+
+#include "bench/report.hpp"
+#include "commands.hpp"
+#include "opencl/device.hpp"
+#include "opencl/surface.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+constexpr std::size_t kLabel = 12;
+
+void print_line(const std::string& label, const std::string& text) {
+  const std::string head = "   " + label + std::string(kLabel - label.size(), ' ');
+  std::cout << head << wrapped(text, head.size(), head.size()) << '\n';
+}
+
+// Both surfaces of a ping-pong pair must fit.
+std::string largest_orders(const Device& device, Precision precision) {
+  const auto order = [&](Storage storage) {
+    const std::size_t n = largest_order(device, precision, storage, 2);
+    return n == 0 ? std::string("no") : std::to_string(n);
+  };
+  return "buffer " + order(Storage::buffer) + ", image " + order(Storage::image);
+}
+
+std::string images(const Device& device) {
+  if (!device.images) return "no";
+  return format("up to %llu x %llu texels; CL_R of float %s, of uint32 %s",
+                static_cast<unsigned long long>(device.image_max_width),
+                static_cast<unsigned long long>(device.image_max_height),
+                device.image_float ? "yes" : "no", device.image_uint32 ? "yes" : "no");
+}
+
+void print_device(const Device& device) {
+  std::cout << device.index << "  " << device.name << '\n';
+  print_line("platform", device.platform + ", " + device.platform_version);
+  print_line("driver", device.driver_version + ", " + device.device_version);
+  print_line("type", format("%s, %u compute units, %u MHz", device.type.c_str(),
+                            device.compute_units, device.clock_mhz));
+  print_line("memory", byte_size(static_cast<double>(device.global_memory)) +
+                           ", largest allocation " +
+                           byte_size(static_cast<double>(device.max_allocation)) + ", local " +
+                           byte_size(static_cast<double>(device.local_memory)));
+  print_line("doubles", device.double_precision ? "yes" : "no");
+  print_line("images", images(device));
+  print_line("largest n", "single: " + largest_orders(device, Precision::single_precision) +
+                              "; double: " + largest_orders(device, Precision::double_precision));
+}
+
+}  // namespace
+
+Command add_devices(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("devices", "List OpenCL devices and their limits");
+  return [command](const std::vector<std::string>&) {
+    (void)command;
+    const std::vector<Device> devices = list_devices();
+    for (const Device& device : devices) print_device(device);
+    if (devices.empty()) choose_device("", "");
+    return Exit::ok;
+  };
+}
+
+}  // namespace lugpu::cli

@@ -1,0 +1,73 @@
+#include "options.hpp"
+
+#include "solvers/methods.hpp"
+
+namespace lugpu::cli {
+
+void add_device_options(CLI::App& command, Options& options, bool many) {
+  command.add_option("-p,--platform", options.platform, "Part of an OpenCL platform's name")
+      ->type_name("NAME");
+  auto* device =
+      command.add_option("-d,--device", options.devices,
+                         std::string("Device: its index in `lugpu devices` or part of its name") +
+                             (many ? "; several separated by commas" : "") +
+                             " (default: the first GPU, or else the first device)");
+  device->type_name("DEVICE")->envname("LUGPU_DEVICE");
+  if (many) {
+    device->delimiter(',');
+  } else {
+    device->expected(1);
+  }
+  command.add_option("--kernel-dir", options.kernel_dir, "Read the kernels from .cl files here")
+      ->type_name("DIR");
+}
+
+void add_output_options(CLI::App& command, Options& options) {
+  command.add_option("--json", options.json, "Write the results as JSON; - for stdout")
+      ->type_name("FILE|-");
+  command.add_option("--color", options.colour, "Colour the text (default: auto)")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->type_name("WHEN");
+  command.add_flag("-q,--quiet", options.quiet, "Print errors only");
+  command.add_flag("-v,--verbose", options.verbose, "Print kernel builds and their logs too");
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names = {"auto"};
+  for (const Method& method : methods()) names.push_back(method.name);
+  return names;
+}
+
+std::vector<std::string> pivot_names() {
+  return {"none", "partial", "full", "complete"};
+}
+std::vector<std::string> precision_names() {
+  return {"single", "double"};
+}
+std::vector<std::string> storage_names() {
+  return {"auto", "image", "buffer"};
+}
+
+Pivot to_pivot(const std::string& name) {
+  return name == "none" ? Pivot::none : name == "partial" ? Pivot::partial : Pivot::full;
+}
+
+Precision to_precision(const std::string& name) {
+  return name == "double" ? Precision::double_precision : Precision::single_precision;
+}
+
+Storage to_storage(const std::string& name, const Device& device) {
+  if (name == "auto") return automatic_storage(device);
+  return name == "image" ? Storage::image : Storage::buffer;
+}
+
+std::vector<DeviceContext> open_devices(const Options& options) {
+  std::vector<DeviceContext> contexts;
+  for (const std::string& device : options.devices) {
+    contexts.emplace_back(choose_device(options.platform, device), options.kernel_dir,
+                          options.verbose);
+  }
+  return contexts;
+}
+
+}  // namespace lugpu::cli

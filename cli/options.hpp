@@ -1,0 +1,49 @@
+// Options that several subcommands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "opencl/context.hpp"
+#include "solvers/solver.hpp"
+
+namespace lugpu::cli {
+
+struct Options {
+  std::string platform;
+  std::vector<std::string> devices = {""};
+  std::string kernel_dir;
+  std::string json;  ///< a file, "-" for stdout, or empty
+  std::string colour = "auto";
+  bool quiet = false;
+  bool verbose = false;
+
+  bool json_to_stdout() const { return json == "-"; }
+  /// Whether text for people goes to stdout.
+  bool prints() const { return !quiet && !json_to_stdout(); }
+};
+
+/// -p, -d (several where `many`), --kernel-dir.
+void add_device_options(CLI::App& command, Options& options, bool many);
+
+/// --json, -q, -v, --color.
+void add_output_options(CLI::App& command, Options& options);
+
+/// Names of methods() and "auto".
+std::vector<std::string> method_names();
+
+/// Values that --pivot, --precision and --storage take.
+std::vector<std::string> pivot_names();
+std::vector<std::string> precision_names();
+std::vector<std::string> storage_names();
+
+/// From one of the names above; "complete" is "full".
+Pivot to_pivot(const std::string& name);
+Precision to_precision(const std::string& name);
+Storage to_storage(const std::string& name, const Device& device);
+
+/// A context for every device that the options name.
+std::vector<DeviceContext> open_devices(const Options& options);
+
+}  // namespace lugpu::cli

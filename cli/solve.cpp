@@ -1,0 +1,186 @@
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "bench/measure.hpp"
+#include "bench/report.hpp"
+#include "commands.hpp"
+#include "matrix/formats.hpp"
+#include "options.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+struct Arguments {
+  Options options;
+  std::string matrix, rhs, output;
+  std::string method = "auto", pivot = "partial", precision, storage = "auto";
+};
+
+// B = A ones: the solution is known.
+Matrix row_sums(const Matrix& a) {
+  Matrix b(a.rows(), 1);
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    for (std::size_t i = 0; i < a.rows(); ++i) b(i, 0) += a(i, j);
+  }
+  return b;
+}
+
+std::string shape(const Matrix& matrix) {
+  return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols());
+}
+
+Matrix read_square(const std::string& path) {
+  Matrix a = read_matrix(path);
+  if (a.rows() != a.cols()) {
+    throw InputError(path + ": the matrix is " + shape(a) + "; a system needs a square one.");
+  }
+  return a;
+}
+
+Matrix read_rhs(const std::string& path, std::size_t n) {
+  Matrix b = read_matrix(path);
+  if (b.rows() != n) {
+    throw InputError(path + ": the right-hand side is " + shape(b) + "; this matrix needs " +
+                     std::to_string(n) + " rows.");
+  }
+  return b;
+}
+
+Case make_case(const Arguments& given, const Device& device, const Matrix& a, const Matrix& b) {
+  Case what;
+  what.implementation = "lugpu";
+  what.routine = given.method == "auto" ? automatic_method().name : given.method;
+  const std::string best = device.double_precision ? "double" : "single";
+  what.problem = {a.rows(), b.cols(), to_pivot(given.pivot),
+                  to_precision(given.precision.empty() ? best : given.precision),
+                  to_storage(given.storage, device)};
+  what.device = device.name;
+  what.device_index = device.index;
+  what.matrix = given.matrix;
+  return what;
+}
+
+std::string ratio(const std::optional<double>& value) {
+  return value ? format("%.3g", *value) : "not known";
+}
+
+double largest_error(const Matrix& x) {
+  double error = 0;
+  for (const double value : x.values()) error = std::max(error, std::abs(value - 1));
+  return error;
+}
+
+void print_line(const char* label, const std::string& text) {
+  const std::string head = format("%-9s ", label);
+  std::cout << head << wrapped(text, head.size(), head.size()) << '\n';
+}
+
+void print_times(const Result& result) {
+  std::string text;
+  for (const char* phase : {"upload", "factor", "solve", "download", "total"}) {
+    const auto found = result.phases_s.find(phase);
+    if (found == result.phases_s.end()) continue;
+    text += (text.empty() ? "" : ", ") + std::string(phase) + " " + duration(found->second);
+  }
+  print_line("time", text + "; kernels built before in " + duration(result.phases_s.at("build")));
+}
+
+void print_result(const Arguments& given, const Device& device, const Matrix& b,
+                  const Result& result, const Matrix& x) {
+  const Problem& problem = result.what.problem;
+  const std::string n = std::to_string(problem.n);
+  print_line("A", given.matrix + ", " + n + " x " + n);
+  print_line("B", given.rhs.empty() ? "A * ones" : given.rhs + ", " + shape(b));
+  print_line("method", format("%s, pivoting %s, %s precision, %s", result.what.routine.c_str(),
+                              name(problem.pivot), name(problem.precision), name(problem.storage)));
+  print_line("device", device.name + " (" + device.platform + ")");
+  print_times(result);
+  if (result.checks.info == 0) {
+    print_line("residual", "hpl_residual " + ratio(result.checks.hpl_residual) +
+                               " (passes under 16), solve_ratio " +
+                               ratio(result.checks.solve_ratio) + " (passes under 30)");
+    print_line("stability", "pivot growth " + ratio(result.checks.growth) +
+                                ", reciprocal condition " + ratio(result.checks.rcond));
+  }
+  if (result.status == Status::ok && given.rhs.empty()) {
+    print_line("error", format("largest |x - 1| is %.3g", largest_error(x)));
+  }
+  if (result.status == Status::ok && !given.output.empty()) {
+    print_line("X", shape(x) + ", written to " + given.output);
+  }
+}
+
+Exit exit_of(const Result& result) {
+  if (result.status == Status::ok) return Exit::ok;
+  const bool singular = result.checks.info > 0 && result.what.problem.pivot != Pivot::none;
+  return singular ? Exit::singular : Exit::check_failed;
+}
+
+void write_json(const Arguments& given, const Device& device, const Result& result,
+                const std::vector<std::string>& arguments) {
+  nlohmann::json report = report_head(arguments, {device});
+  report["results"].push_back(to_json(result));
+  if (given.options.json_to_stdout()) {
+    std::cout << report.dump(1) << '\n';
+  } else {
+    write_report(report, given.options.json);
+  }
+}
+
+Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
+  set_colour(given.options.colour);
+  if (!given.output.empty()) check_format(given.output);
+  const Matrix a = read_square(given.matrix);
+  const Matrix b = given.rhs.empty() ? row_sums(a) : read_rhs(given.rhs, a.rows());
+  DeviceContext context = std::move(open_devices(given.options).front());
+
+  const Case what = make_case(given, context.device(), a, b);
+  const Effort once{
+      .warmup = 0, .runs = 1, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
+  Matrix x;
+  const Result result = measure(context, find_method(what.routine), what, a, b, once, &x);
+
+  if (result.status == Status::ok && !given.output.empty()) write_matrix(x, given.output);
+  if (!given.options.json.empty()) write_json(given, context.device(), result, arguments);
+  if (given.options.prints()) print_result(given, context.device(), b, result, x);
+  for (const std::string& warning : result.warnings)
+    std::cerr << "lugpu: warning: " << warning << '\n';
+  if (result.status != Status::ok) {
+    std::cerr << "lugpu: " << given.matrix << " is not solved: " << result.reason << '\n';
+  }
+  return exit_of(result);
+}
+
+}  // namespace
+
+Command add_solve(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("solve", "Solve A X = B for matrix files");
+  const auto given = std::make_shared<Arguments>();
+  command->add_option("matrix", given->matrix, "A: " + format_extensions())
+      ->required()
+      ->type_name("MATRIX");
+  command->add_option("rhs", given->rhs, "B (default: A times a vector of ones)")->type_name("RHS");
+  command->add_option("-o,--output", given->output, "File for X: " + format_extensions())
+      ->type_name("FILE");
+  command->add_option("--method", given->method, "Method (default: auto, the fastest)")
+      ->check(CLI::IsMember(method_names()))
+      ->type_name("NAME");
+  command->add_option("--pivot", given->pivot, "Pivoting (default: partial)")
+      ->check(CLI::IsMember(pivot_names()))
+      ->type_name("WHICH");
+  command
+      ->add_option("--precision", given->precision,
+                   "single or double (default: double where the device has it)")
+      ->check(CLI::IsMember(precision_names()))
+      ->type_name("WHICH");
+  command->add_option("--storage", given->storage, "Surfaces (default: auto, the fastest)")
+      ->check(CLI::IsMember(storage_names()))
+      ->type_name("WHICH");
+  add_device_options(*command, given->options, false);
+  add_output_options(*command, given->options);
+  return [given](const std::vector<std::string>& arguments) { return solve(*given, arguments); };
+}
+
+}  // namespace lugpu::cli

@@ -1,0 +1,75 @@
+#include "terminal.hpp"
+
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+namespace lugpu::cli {
+namespace {
+bool colours = false;
+}
+
+std::string format(const char* pattern, ...) {
+  char text[1024];
+  std::va_list arguments;
+  va_start(arguments, pattern);
+  std::vsnprintf(text, sizeof text, pattern, arguments);
+  va_end(arguments);
+  return text;
+}
+
+std::string wrapped(const std::string& text, std::size_t column, std::size_t indent) {
+  std::istringstream words(text);
+  std::string result;
+  bool first_in_line = true;
+  const std::size_t start = indent > 0 ? 0 : column;
+  for (std::string word; words >> word;) {
+    const std::size_t needed = word.size() + (first_in_line ? 0 : 1);
+    if (!first_in_line && column + needed > kColumns) {
+      result += '\n';
+      result.append(indent, ' ');
+      column = start + indent;
+      first_in_line = true;
+    }
+    if (!first_in_line) result += ' ';
+    result += word;
+    column += word.size() + (first_in_line ? 0 : 1);
+    first_in_line = false;
+  }
+  return result;
+}
+
+void set_colour(const std::string& when) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const bool wanted = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+  colours = when == "always" || (when == "auto" && wanted);
+}
+
+std::string paint(Ink ink, const std::string& text) {
+  if (!colours || ink == Ink::plain) return text;
+  const char* code = ink == Ink::good ? "32" : ink == Ink::bad ? "31" : "2";
+  return "\033[" + std::string(code) + "m" + text + "\033[0m";
+}
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return format("%.3g us", seconds * 1e6);
+  if (seconds < 1) return format("%.3g ms", seconds * 1e3);
+  return format(seconds < 100 ? "%.3g s" : "%.0f s", seconds);
+}
+
+std::string byte_size(double bytes) {
+  constexpr double kKiB = 1024;
+  if (bytes < kKiB * kKiB) return format("%.4g KiB", bytes / kKiB);
+  if (bytes < kKiB * kKiB * kKiB) return format("%.4g MiB", bytes / kKiB / kKiB);
+  return format("%.4g GiB", bytes / kKiB / kKiB / kKiB);
+}
+
+void show_progress(const std::string& text) {
+  if (isatty(STDERR_FILENO))
+    std::fprintf(stderr, "\r\033[K%s", text.substr(0, kColumns - 1).c_str());
+}
+
+}  // namespace lugpu::cli

@@ -1,0 +1,19 @@
+// Between the host's column-major order and a surface, on the device.
+
+// target(i, first + j) = host(i + j rows),  0 <= i < rows, 0 <= j < columns
+__kernel __attribute__((reqd_work_group_size(64, 4, 1)))
+void import_columns(__global const real* restrict host, TARGET(target), int rows, int columns,
+                    int first) {
+  const int j = get_global_id(0);
+  const int i = get_global_id(1);
+  if (i < rows && j < columns) STORE(target, i, first + j, host[(size_t)j * rows + i]);
+}
+
+// host(i + j rows) = source(i, first + j),  0 <= i < rows, 0 <= j < columns
+__kernel __attribute__((reqd_work_group_size(64, 4, 1)))
+void export_columns(SOURCE(source), __global real* restrict host, int rows, int columns,
+                    int first) {
+  const int i = get_global_id(0);
+  const int j = get_global_id(1);
+  if (i < rows && j < columns) host[(size_t)j * rows + i] = LOAD(source, i, first + j);
+}

@@ -1,0 +1,532 @@
+#!/usr/bin/python3
+"""Draw what `lugpu bench --json` measured: one figure for every device and precision.
+
+A figure has a row of panels for each pivoting, as the LU-GPU paper has a figure for each, and three
+columns: time, GFLOP/s and speed-up, all over the order n. A colour is a method, a dashed line with
+open markers is a buffer, black is a baseline, paler is a further file; markers tell the rest apart.
+"""
+
+import argparse
+import itertools
+import json
+import logging
+import math
+import re
+import sys
+from pathlib import Path
+
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # no chatter about font caches
+
+import matplotlib  # noqa: E402
+from matplotlib.colors import to_rgb  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402  (without pyplot: no display, Agg draws)
+from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, NullLocator  # noqa: E402
+
+SCHEMA_VERSION = 1
+PIVOTS = {"none": "no pivoting", "partial": "partial pivoting", "full": "full pivoting"}
+BASELINE = {"none": "getrf", "partial": "getrf", "full": "getc2"}
+QUANTITIES = {"median_s": "Time of a factorization", "gflops": "Speed, 2/3 n³ over the time",
+              "speedup": "Speed-up"}
+STORAGES = ["image", "buffer", "host"]
+NUMBER_OR_NULL = (int, float, type(None))
+FIELDS = {
+    "implementation": str, "routine": str, "pivot": str, "precision": str, "storage": str,
+    "texel": (str, type(None)), "device": (str, type(None)), "n": int, "nrhs": int,
+    "nb": (int, type(None)), "threads": (int, type(None)), "seed": int, "matrix": str,
+    "median_s": NUMBER_OR_NULL, "gflops": NUMBER_OR_NULL, "status": str, "reason": str,
+}
+
+# Three colours that differ in lightness too, so that they survive colour blindness and grey print.
+COLOURS = {"lu": "#004488", "gauss-jordan": "#BB5566", "lu-blocked": "#DDAA33"}
+OTHER_COLOUR = "#66AABB"
+MARKERS = "osD^vPX<>p"
+BASELINE_MARKERS = "x+*d"
+LINES = {"image": "-", "buffer": "--", "host": "-."}
+GREY = "#555555"
+
+# Measures of a figure in inches; and how many lines below it of how many characters.
+PANEL_WIDTH, PANEL_HEIGHT, COLUMN_GAP, ROW_GAP = 2.75, 2.15, 0.8, 0.3
+LEFT, TOP, AXIS_BELOW, EDGE, LEGEND_GAP = 0.95, 0.95, 0.65, 0.12, 0.15
+LEGEND_LINE, LEGEND_HANDLE, LEGEND_CHARACTER, NOTE_LINE = 0.2, 0.65, 0.07, 0.16
+NOTE_ROWS, NOTE_CHARACTERS = 6, 180
+
+# The look is fixed here and not in a user's matplotlibrc, and files hold no date and no random
+# ids, so that drawing the same results again changes nothing.
+STYLE = {
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "legend.fontsize": 9,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY,
+    "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.6, "axes.axisbelow": True,
+    "lines.linewidth": 1.5, "svg.hashsalt": "lugpu", "svg.fonttype": "none",
+}
+METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": "lugpu scripts/plot.py"}}
+
+EPILOG = """\
+Figures are named STEM-PRECISION, or STEM-DEVICE-PRECISION if the files hold
+several devices, each as .png and .svg; STEM is the first file's name without
+its ending.
+
+The speed-up is over getrf (no and partial pivoting) or getc2 (full pivoting);
+of several such baselines the fastest of the same file counts.
+
+Results that are not ok are not drawn. They are listed below the figure, and in
+full on stderr.
+
+Exit status: 0 done; 1 cannot write; 2 bad usage or bad input.
+Needs python3-matplotlib."""
+
+
+class BadInput(Exception):
+    """Something about the given files that the user can put right; one sentence."""
+
+
+def parse_arguments(argv):
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description="Draw time, GFLOP/s and speed-up over n from the JSON of `lugpu bench`.",
+        epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", metavar="FILE.json", nargs="+", type=Path,
+                        help="results; several files are drawn together")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path,
+                        help="folder for the figures, made if missing (default: that of the "
+                        "first file)")
+    return parser.parse_args(argv)
+
+
+# --- Reading -------------------------------------------------------------------------------------
+
+def refuse_constant(token):
+    """NaN and Infinity, which Python reads but JSON does not have."""
+    raise ValueError(f"{token} is not JSON")
+
+
+def load(path, source):
+    """The results of one file, checked as far as drawing needs; `source` names it in labels."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}).") from error
+    except ValueError as error:
+        raise BadInput(f"{path}: not a JSON file ({error}).") from error
+    version = record.get("schema_version") if isinstance(record, dict) else None
+    if version != SCHEMA_VERSION:
+        raise BadInput(f"{path}: schema_version is {json.dumps(version)}, but this script reads "
+                       f"{SCHEMA_VERSION}; give it a file that `lugpu bench --json` wrote.")
+    results = record.get("results")
+    if not isinstance(results, list):
+        raise BadInput(f"{path}: has no list of results.")
+    for index, row in enumerate(results):
+        fault = row_fault(row)
+        if fault:
+            raise BadInput(f"{path}: results[{index}] {fault}.")
+    return [dict(row, source=source) for row in results]
+
+
+def row_fault(row):
+    """What keeps a result from being read, or an empty text."""
+    if not isinstance(row, dict):
+        return "is not an object"
+    for field, types in FIELDS.items():
+        if field not in row:
+            return f"has no {field}"
+        if not isinstance(row[field], types):
+            return f"has a {field} of the wrong type"
+    if row["pivot"] not in PIVOTS:
+        return f"has the unknown pivot {row['pivot']}"
+    if row["status"] == "ok" and (row["median_s"] is None or row["gflops"] is None):
+        return "is ok but has no median_s or no gflops"
+    return ""
+
+
+def source_names(paths):
+    """A short name for each file: its stem, or its whole path where stems repeat."""
+    stems = [path.stem for path in paths]
+    return [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths)]
+
+
+# --- Choosing ------------------------------------------------------------------------------------
+
+def is_drawable(row):
+    """Whether a result is a point on logarithmic axes."""
+    return row["status"] == "ok" and all(
+        row[field] > 0 and math.isfinite(row[field]) for field in ("n", "median_s", "gflops"))
+
+
+def is_baseline(row):
+    """Whether a result is a rival's, not lugpu's."""
+    return row["implementation"] != "lugpu"
+
+
+def pages(drawn):
+    """(device, precision, rows) for each figure; baselines on the host join every device."""
+    found = sorted({(row["device"], row["precision"]) for row in drawn if row["device"]},
+                   key=lambda page: (page[0], page[1] != "single", page[1]))
+    covered = {precision for _, precision in found}
+    found += [(None, precision) for precision in sorted({row["precision"] for row in drawn})
+              if precision not in covered]
+    return [(device, precision, page_rows(device, precision, drawn)) for device, precision in found]
+
+
+def page_rows(device, precision, drawn):
+    """Rows of a figure: the device's, and the host's from the same files where these have some.
+
+    A file that holds another device alone was measured beside that device, perhaps on another
+    machine; its baselines serve only where there are no closer ones.
+    """
+    rows = [row for row in drawn if row["precision"] == precision]
+    own = [row for row in rows if row["device"] == device and device]
+    host = [row for row in rows if row["device"] is None]
+    foreign = {row["source"] for row in rows if row["device"]} - {row["source"] for row in own}
+    return own + ([row for row in host if row["source"] not in foreign] or host)
+
+
+def left_out_of(device, precision, left_out, drawn_pages):
+    """Results to list below a figure: its own, and those that no figure could call its own."""
+    def belongs(row, page):
+        return row["precision"] == page[1] and row["device"] in (page[0], None)
+    return [row for row in left_out if belongs(row, (device, precision))
+            or not any(belongs(row, page) for page in drawn_pages)]
+
+
+# --- Naming --------------------------------------------------------------------------------------
+
+def details(row):
+    """What stands in brackets behind a method: its storage, or for a baseline its library."""
+    if not is_baseline(row):
+        return [row["storage"]]
+    threads = row["threads"]
+    return [row["implementation"]] + ([f"{threads} thread{'s' * (threads > 1)}"] if threads else [])
+
+
+def title(row):
+    """A method as it is called; a baseline's routine implies its pivoting."""
+    return row["routine"] if is_baseline(row) else f"{row['routine']}, {row['pivot']}"
+
+
+def telling_fields(rows):
+    """Fields that tell apart results of one name and one n, and so must be in their labels."""
+    fields = ("matrix", "texel", "nb", "nrhs", "seed")
+    by_n = {}
+    for row in rows:
+        by_n.setdefault(row["n"], []).append(row)
+    return [field for field in fields
+            if any(len({row[field] for row in same}) > 1 for same in by_n.values())]
+
+
+def spell(field, value):
+    """A telling field in a label."""
+    return str(value) if field in ("matrix", "texel") else f"{field} {value}"
+
+
+def series_of(rows):
+    """Series in drawing order: {"label", "style", "rows"}; style is the label less pivoting."""
+    several = len({row["source"] for row in rows}) > 1
+    groups = {}
+    for row in rows:
+        groups.setdefault((title(row), *details(row), row["source"]), []).append(row)
+    series = {}
+    for group in groups.values():
+        told = telling_fields(group)
+        for row in group:
+            words = details(row) + [spell(f, row[f]) for f in told if row[f] is not None]
+            suffix = f" ({', '.join(words)})" + (f" [{row['source']}]" if several else "")
+            entry = {"label": title(row) + suffix, "style": row["routine"] + suffix, "rows": []}
+            series.setdefault(entry["label"], entry)["rows"].append(row)
+    for entry in series.values():
+        entry["rows"].sort(key=lambda row: (row["n"], row["median_s"]))
+    return sorted(series.values(), key=series_order)
+
+
+def series_order(entry):
+    """lugpu's methods first, image before buffer; then the baselines. Files in the order given."""
+    row = entry["rows"][0]
+    methods, storage = list(COLOURS), row["storage"]
+    method = methods.index(row["routine"]) if row["routine"] in methods else len(methods)
+    place = STORAGES.index(storage) if storage in STORAGES else len(STORAGES)
+    return (is_baseline(row), method, row["routine"] == "getc2", place)
+
+
+def describe_left_out(row, several_files, several_matrices):
+    """One line about a result that is not drawn."""
+    why = row["status"] + (f" ({row['reason']})" if row["reason"] else "")
+    if row["status"] == "ok":
+        why = "ok, but a logarithmic axis has no place for it"
+    source = f" [{row['source']}]" if several_files else ""
+    matrix = f", {row['matrix']}" if several_matrices else ""
+    return (f"{row['routine']}/{row['pivot']}/{row['storage']} {row['precision']} n={row['n']}"
+            f"{matrix}{source}: {why}")
+
+
+def cut(text, length):
+    """A text on one line, no longer than there is room."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[:length - 3].rstrip() + "..."
+
+
+def footnote(lines):
+    """The lines about what is left out, cut to the room below a figure."""
+    shown = lines if len(lines) <= NOTE_ROWS else lines[:NOTE_ROWS - 1]
+    notes = [cut("left out: " + line, NOTE_CHARACTERS) for line in shown]
+    if len(lines) > len(shown):
+        notes.append(f"left out: {len(lines) - len(shown)} more")
+    return notes
+
+
+def plain(text):
+    """Text without mathematics: matplotlib would set what stands between two dollars."""
+    return text.replace("$", r"\$")
+
+
+# --- Drawing -------------------------------------------------------------------------------------
+
+def reference(row, pivot, rows):
+    """The baseline's time at a result's n: the fastest, of the same file and matrix if possible."""
+    rivals = [other for other in rows if is_baseline(other) and other["n"] == row["n"]
+              and other["routine"] == BASELINE[pivot]]
+    for field in ("source", "matrix"):
+        rivals = [other for other in rivals if other[field] == row[field]] or rivals
+    return min((other["median_s"] for other in rivals), default=None)
+
+
+def points(entry, quantity, pivot, rows):
+    """(n, value) of a series in one column of panels."""
+    if quantity != "speedup":
+        return [(row["n"], row[quantity]) for row in entry["rows"]]
+    compared = [(row, reference(row, pivot, rows)) for row in entry["rows"]]
+    return [(row["n"], time / row["median_s"]) for row, time in compared if time is not None]
+
+
+def panel_series(all_series, pivot):
+    """Series of one row of panels: methods and rivals of a pivoting, and its baseline."""
+    def fits(row):
+        return row["pivot"] == pivot or (is_baseline(row) and row["routine"] == BASELINE[pivot])
+    return [entry for entry in all_series if fits(entry["rows"][0])]
+
+
+def pivots_of(all_series):
+    """Pivotings to draw: those of lugpu's methods, and any that only a rival has."""
+    firsts = [entry["rows"][0] for entry in all_series]
+    pivots = {row["pivot"] for row in firsts if not is_baseline(row)}
+    shown = {entry["label"] for pivot in pivots for entry in panel_series(all_series, pivot)}
+    pivots |= {entry["rows"][0]["pivot"] for entry in all_series if entry["label"] not in shown}
+    return [pivot for pivot in PIVOTS if pivot in pivots]
+
+
+def paler(colour, step):
+    """A colour mixed with white: the further the file, the paler."""
+    share = 0.55 ** step
+    return tuple(1 - share * (1 - part) for part in to_rgb(colour))
+
+
+def styles_of(all_series):
+    """How to draw each style of a figure. Markers go out in turn, so that none repeats soon."""
+    sources = list(dict.fromkeys(entry["rows"][0]["source"] for entry in all_series))
+    size = 5.5 if len({row["n"] for entry in all_series for row in entry["rows"]}) <= 10 else 4
+    styles, turns = {}, {True: itertools.count(), False: itertools.count()}
+    for entry in all_series:
+        row = entry["rows"][0]
+        if entry["style"] in styles:
+            continue
+        markers = BASELINE_MARKERS if is_baseline(row) else MARKERS
+        colour = "black" if is_baseline(row) else COLOURS.get(row["routine"], OTHER_COLOUR)
+        colour = paler(colour, sources.index(row["source"]))
+        styles[entry["style"]] = {
+            "color": colour, "linestyle": LINES.get(row["storage"], ":"), "markersize": size,
+            "marker": markers[next(turns[is_baseline(row)]) % len(markers)],
+            "markerfacecolor": colour if row["storage"] == "image" else "white",
+        }
+    return styles
+
+
+def log_ticks(low, high):
+    """1-2-5 over a short range, powers of ten over a long one."""
+    steps = (1, 2, 5) if high / low < 1000 else (1,)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [tick for decade in decades for step in steps
+            if low <= (tick := step * 10.0 ** decade) <= high]
+
+
+def size_ticks(sizes):
+    """Measured sizes to label, powers of two first, none closer than their text is wide."""
+    gap = max(math.log(max(sizes) / min(sizes)) / 6.5, 0.05)
+    ticks = []
+    for size in sorted(set(sizes), key=lambda n: (n & (n - 1) != 0, -n)):
+        if all(abs(math.log(tick / size)) >= gap for tick in ticks):
+            ticks.append(size)
+    return ticks
+
+
+def draw_panel(ax, series, quantity, pivot, rows, styles):
+    """One panel; returns the values that its y axis must hold."""
+    values = []
+    for entry in series:
+        xy = points(entry, quantity, pivot, rows)
+        values += [y for _, y in xy]
+        ax.plot([x for x, _ in xy], [y for _, y in xy], label=plain(entry["label"]),
+                **styles[entry["style"]])
+    if quantity == "speedup":
+        ax.axhline(1.0, color=GREY, linewidth=1.0, zorder=0.9)
+        if not values:
+            ax.text(0.5, 0.55, f"no {BASELINE[pivot]} to compare with", transform=ax.transAxes,
+                    ha="center", va="bottom", color=GREY)
+        values.append(1.0)
+    return values
+
+
+def y_label(quantity, pivot, series):
+    """What the y axis of a panel shows; ticks of time carry their unit."""
+    rivals = [entry for entry in series if entry["rows"][0]["routine"] == BASELINE[pivot]]
+    fastest = "the fastest " if len(rivals) > 1 else ""
+    return {"median_s": "median time", "gflops": "GFLOP/s",
+            "speedup": f"speed-up over {fastest}{BASELINE[pivot]}"}[quantity]
+
+
+def set_x_axis(ax, sizes, labelled):
+    """A logarithmic axis of sizes, as plain numbers."""
+    ax.set_xscale("log")
+    ax.set_xlim(min(sizes) / 1.15, max(sizes) * 1.15)
+    ax.xaxis.set_major_locator(FixedLocator(size_ticks(sizes)))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
+    ax.tick_params(axis="x", labelbottom=labelled)
+    if labelled:
+        ax.set_xlabel("order n of the matrix")
+
+
+def set_y_axis(ax, values, formatter):
+    """A logarithmic axis that holds the values and room around them, with one tick at least."""
+    low, high = min(values) / 1.6, max(values) * 1.6
+    ax.set_yscale("log")
+    ax.set_ylim(low, high)
+    ax.yaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(formatter)
+
+
+def spell_time(seconds, _):
+    """A tick of time with its unit; longer than a second stays in seconds."""
+    return f"{seconds:g} s" if seconds >= 1 else EngFormatter(unit="s")(seconds)
+
+
+def draw_column(axes, panels, quantity, rows, styles):
+    """The panels of one quantity. Time and speed have one scale, so that pivotings compare."""
+    spell_tick = {"median_s": spell_time, "gflops": lambda y, _: f"{y:g}",
+                  "speedup": lambda y, _: f"{y:g}×"}[quantity]
+    values = [draw_panel(ax, series, quantity, pivot, rows, styles)
+              for ax, (pivot, series) in zip(axes, panels.items())]
+    shared = [value for some in values for value in some]
+    for ax, own, (pivot, series) in zip(axes, values, panels.items()):
+        set_y_axis(ax, own if quantity == "speedup" else shared, FuncFormatter(spell_tick))
+        ax.set_ylabel(y_label(quantity, pivot, series))
+    axes[0].set_title(QUANTITIES[quantity])
+
+
+def lay_out(panels, note_lines):
+    """(figure, axes by row and column): panels of one width, room for legends and notes."""
+    labels = [entry["label"] for series in panels.values() for entry in series]
+    legend = LEGEND_HANDLE + LEGEND_CHARACTER * max(map(len, labels))
+    columns = len(QUANTITIES)
+    width = LEFT + columns * PANEL_WIDTH + (columns - 1) * COLUMN_GAP + LEGEND_GAP + legend
+    heights = [max(PANEL_HEIGHT, LEGEND_LINE * (len(series) + 1)) for series in panels.values()]
+    below = AXIS_BELOW + NOTE_LINE * note_lines
+    height = TOP + sum(heights) + (len(heights) - 1) * ROW_GAP + below
+    figure = Figure(figsize=(width, height))
+    axes, y = [], height - TOP
+    for panel_height in heights:
+        y -= panel_height
+        axes.append([figure.add_axes([x / width, y / height,
+                                      PANEL_WIDTH / width, panel_height / height])
+                     for x in (LEFT + column * (PANEL_WIDTH + COLUMN_GAP)
+                               for column in range(columns))])
+        y -= ROW_GAP
+    return figure, axes
+
+
+def write_around(figure, device, precision, rows, notes):
+    """The heading of a figure, and what is left out below it."""
+    width, height = figure.get_size_inches()
+    matrices = ", ".join(dict.fromkeys(row["matrix"] for row in rows))
+    lines = [(cut(f"{device or 'host'}, {precision} precision", 95), height - EDGE, "top",
+              {"fontsize": 13, "fontweight": "bold"}),
+             (cut(f"Factorization alone. Matrix: {matrices}", NOTE_CHARACTERS),
+              height - EDGE - 0.26, "top", {"color": GREY}),
+             ("\n".join(notes), EDGE, "bottom", {"fontsize": 8, "color": GREY})]
+    for text, y, align, look in lines:
+        figure.text(EDGE / width, y / height, plain(text), ha="left", va=align, **look)
+
+
+def draw_page(device, precision, rows, notes):
+    """The figure of one device and precision."""
+    all_series = series_of(rows)
+    panels = {pivot: panel_series(all_series, pivot) for pivot in pivots_of(all_series)}
+    figure, axes = lay_out(panels, len(notes))
+    styles = styles_of(all_series)
+    for column, quantity in enumerate(QUANTITIES):
+        draw_column([row[column] for row in axes], panels, quantity, rows, styles)
+    for panel_row, pivot in zip(axes, panels):
+        for ax in panel_row:
+            set_x_axis(ax, [row["n"] for row in rows], labelled=panel_row is axes[-1])
+        panel_row[-1].legend(loc="center left", bbox_to_anchor=(1 + LEGEND_GAP / PANEL_WIDTH, 0.5),
+                             borderaxespad=0, borderpad=0, frameon=False, handlelength=3.2,
+                             title=PIVOTS[pivot], alignment="left",
+                             title_fontproperties={"weight": "bold"})
+    write_around(figure, device, precision, rows, notes)
+    return figure
+
+
+def slug(text):
+    """A device's name as a part of a file name."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]
+
+
+def save(figure, base):
+    """Write a figure as PNG and SVG; returns their paths."""
+    paths = [base.with_name(f"{base.name}.{ending}") for ending in METADATA]
+    for path in paths:
+        figure.savefig(path, dpi=150, metadata=METADATA[path.suffix[1:]])
+    return paths
+
+
+def plot(paths, folder):
+    """Draw all figures of the given files into a folder; returns the paths written."""
+    sources = source_names(paths)
+    rows = [row for path, source in zip(paths, sources) for row in load(path, source)]
+    drawn = [row for row in rows if is_drawable(row)]
+    left_out = [row for row in rows if not is_drawable(row)]
+    if not drawn:
+        raise BadInput(f"{', '.join(map(str, paths))}: no result with status ok, so there is "
+                       "nothing to draw; `reason` in the file says why.")
+    figures = pages(drawn)
+    several_devices = len({device for device, _, _ in figures if device}) > 1
+    several = (len(paths) > 1, len({row["matrix"] for row in rows}) > 1)
+    written = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for device, precision, own in figures:
+        missing = left_out_of(device, precision, left_out, figures)
+        notes = footnote([describe_left_out(row, *several) for row in missing])
+        parts = [paths[0].stem] + [slug(device or "host")] * several_devices + [slug(precision)]
+        written += save(draw_page(device, precision, own, notes), folder / "-".join(parts))
+    for row in left_out:
+        print("left out:", describe_left_out(row, *several), file=sys.stderr)
+    return written
+
+
+def main(argv):
+    """Exit status of the program."""
+    arguments = parse_arguments(argv)
+    matplotlib.rcdefaults()
+    matplotlib.rcParams.update(STYLE)
+    try:
+        for path in plot(arguments.files, arguments.output or arguments.files[0].parent):
+            print(path)
+    except BadInput as error:
+        print(f"plot.py: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"plot.py: {error.filename or 'a figure'}: cannot be written ({error.strerror}).",
+              file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

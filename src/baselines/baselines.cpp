@@ -1,0 +1,71 @@
+#include "baselines/baselines.hpp"
+
+#include <cblas.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "baselines/getc2.hpp"
+#include "baselines/getrf.hpp"
+#include "error.hpp"
+
+namespace lugpu {
+namespace {
+
+template <template <typename> class T>
+std::unique_ptr<Solver> make(const Problem& problem) {
+  if (problem.precision == Precision::double_precision) return std::make_unique<T<double>>(problem);
+  return std::make_unique<T<float>>(problem);
+}
+
+// The file that a symbol was loaded from, symbolic links resolved.
+std::string library_of(const char* symbol) {
+  Dl_info found;
+  void* address = dlsym(RTLD_DEFAULT, symbol);
+  if (!address || !dladdr(address, &found) || !found.dli_fname) return "unknown";
+  char* resolved = realpath(found.dli_fname, nullptr);
+  const std::string path = resolved ? resolved : found.dli_fname;
+  std::free(resolved);
+  return path;
+}
+
+}  // namespace
+
+std::span<const Baseline> baselines() {
+  static const std::vector<Baseline> table = {
+      {"getrf", "openblas", "LAPACK's blocked LU with partial pivoting", Pivot::partial, true,
+       make<Getrf>},
+      {"getc2", "lapack", "LAPACK's unblocked LU with full pivoting", Pivot::full, false,
+       make<Getc2>},
+  };
+  return table;
+}
+
+const Baseline& find_baseline(const std::string& name) {
+  std::string known;
+  for (const Baseline& baseline : baselines()) {
+    if (name == baseline.name) return baseline;
+    known += (known.empty() ? "" : ", ") + std::string(baseline.name);
+  }
+  throw InputError("There is no baseline \"" + name + "\"; there are: " + known + ", none.");
+}
+
+int blas_threads() {
+  return openblas_get_num_threads();
+}
+
+void set_blas_threads(int threads) {
+  if (threads < 1) {
+    throw InputError("--threads " + std::to_string(threads) + " is not a positive number.");
+  }
+  openblas_set_num_threads(threads);
+}
+
+BlasLibrary blas_library() {
+  return {"OpenBLAS", openblas_get_config(), openblas_get_corename(), library_of("dgetrf_"),
+          library_of("dgetc2_")};
+}
+
+}  // namespace lugpu

@@ -1,0 +1,196 @@
+// LAPACK's and HPL's scaled residuals. NaN is carried along by hand where a comparison, or a BLAS
+// that skips products with zero, would lose it.
+#include "bench/checks.hpp"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace lugpu {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+/// The larger of the two, NaN if one is NaN (std::max loses it).
+double larger(double a, double b) {
+  if (std::isnan(a)) return a;
+  return b <= a ? a : b;
+}
+
+double column_norm_1(const Matrix& a, std::size_t j) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.rows(); ++i) sum += std::abs(a(i, j));
+  return sum;
+}
+
+double column_norm_max(const Matrix& a, std::size_t j) {
+  double norm = 0.0;
+  for (std::size_t i = 0; i < a.rows(); ++i) norm = larger(norm, std::abs(a(i, j)));
+  return norm;
+}
+
+/// residual / size with 0/0 = 0. NaN where a norm overflowed: dividing by infinity would make any
+/// residual pass.
+double relative(double residual, double size) {
+  if (!std::isfinite(size)) return kNaN;
+  return residual == 0.0 ? 0.0 : residual / size;
+}
+
+/// C - A B; C is passed by value and holds the result.
+Matrix subtract_product(Matrix c, const Matrix& a, const Matrix& b) {
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(a.rows()),
+              static_cast<int>(b.cols()), static_cast<int>(a.cols()), -1.0, a.values().data(),
+              a.ld(), b.values().data(), b.ld(), 1.0, c.values().data(), c.ld());
+  return c;
+}
+
+/// L U from the factors in one matrix.
+Matrix multiply_factors(const Matrix& lu) {
+  const std::size_t n = lu.rows();
+  Matrix product(n, n);
+  for (std::size_t j = 0; j < n; ++j)
+    std::copy(lu.column(j), lu.column(j) + j + 1, product.column(j));
+  cblas_dtrmm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, static_cast<int>(n),
+              static_cast<int>(n), 1.0, lu.values().data(), lu.ld(), product.values().data(),
+              product.ld());
+  return product;
+}
+
+/// Empty, or n indices within 1 .. n: a broken device may return anything.
+bool is_valid_pivots(const std::vector<int>& pivots, std::size_t n) {
+  const auto within = [n](int p) { return p >= 1 && static_cast<std::size_t>(p) <= n; };
+  return pivots.empty() ||
+         (pivots.size() == n && std::all_of(pivots.begin(), pivots.end(), within));
+}
+
+/// Undoes the interchanges, the last one first: P A Q becomes A.
+void undo_interchanges(Matrix& a, const std::vector<int>& ipiv, const std::vector<int>& jpiv) {
+  const std::size_t n = a.rows();
+  for (std::size_t k = jpiv.size(); k-- > 0;) {
+    const std::size_t other = static_cast<std::size_t>(jpiv[k]) - 1;
+    if (other != k) std::swap_ranges(a.column(k), a.column(k) + n, a.column(other));
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    double* column = a.column(j);
+    for (std::size_t k = ipiv.size(); k-- > 0;)
+      std::swap(column[k], column[static_cast<std::size_t>(ipiv[k]) - 1]);
+  }
+}
+
+}  // namespace
+
+double norm_1(const Matrix& a) {
+  double norm = 0.0;
+  for (std::size_t j = 0; j < a.cols(); ++j) norm = larger(norm, column_norm_1(a, j));
+  return norm;
+}
+
+double norm_inf(const Matrix& a) {
+  std::vector<double> sums(a.rows(), 0.0);
+  for (std::size_t j = 0; j < a.cols(); ++j)
+    for (std::size_t i = 0; i < a.rows(); ++i) sums[i] += std::abs(a(i, j));
+  double norm = 0.0;
+  for (const double sum : sums) norm = larger(norm, sum);
+  return norm;
+}
+
+double norm_max(const Matrix& a) {
+  double norm = 0.0;
+  for (std::size_t j = 0; j < a.cols(); ++j) norm = larger(norm, column_norm_max(a, j));
+  return norm;
+}
+
+double lu_factor_ratio(const Matrix& a, const Matrix& lu, const std::vector<int>& ipiv,
+                       const std::vector<int>& jpiv, double epsilon) {
+  const std::size_t n = a.rows();
+  if (n == 0) return 0.0;
+  if (!is_valid_pivots(ipiv, n) || !is_valid_pivots(jpiv, n)) return kInfinity;
+  if (std::isnan(norm_max(lu))) return kNaN;
+  Matrix residual = multiply_factors(lu);
+  // ||P A Q - L U||_1 = ||A - P' L U Q'||_1: a permutation does not change the norm, and A stays.
+  undo_interchanges(residual, ipiv, jpiv);
+  for (std::size_t k = 0; k < residual.values().size(); ++k) residual.values()[k] -= a.values()[k];
+  return relative(norm_1(residual), norm_1(a)) / (static_cast<double>(n) * epsilon);
+}
+
+double inverse_ratio(const Matrix& a, const Matrix& inverse, double epsilon) {
+  const std::size_t n = a.rows();
+  if (n == 0) return 0.0;
+  Matrix identity(n, n);
+  for (std::size_t k = 0; k < n; ++k) identity(k, k) = 1.0;
+  const Matrix residual = subtract_product(std::move(identity), a, inverse);
+  return relative(norm_1(residual), norm_1(a) * norm_1(inverse)) /
+         (static_cast<double>(n) * epsilon);
+}
+
+double solve_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon) {
+  if (a.rows() == 0) return 0.0;
+  const Matrix residual = subtract_product(b, a, x);
+  const double a_norm = norm_1(a);
+  double ratio = 0.0;
+  for (std::size_t j = 0; j < x.cols(); ++j)
+    ratio = larger(ratio, relative(column_norm_1(residual, j), a_norm * column_norm_1(x, j)));
+  return ratio / epsilon;
+}
+
+double hpl_residual(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon) {
+  const std::size_t n = a.rows();
+  if (n == 0) return 0.0;
+  const Matrix residual = subtract_product(b, a, x);
+  const double a_norm = norm_inf(a);
+  // Numerator and denominator are divided by ||A|| when it is large: the product with ||x|| could
+  // overflow.
+  const double scale = larger(a_norm, 1.0);
+  double ratio = 0.0;
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    const double size = (a_norm / scale) * column_norm_max(x, j) + column_norm_max(b, j) / scale;
+    ratio = larger(ratio, relative(column_norm_max(residual, j) / scale, size));
+  }
+  return ratio / (static_cast<double>(n) * epsilon);
+}
+
+double pivot_growth(const Matrix& a, const Matrix& lu) {
+  double u_max = 0.0;
+  for (std::size_t j = 0; j < lu.cols(); ++j)
+    for (std::size_t i = 0; i <= j; ++i) u_max = larger(u_max, std::abs(lu(i, j)));
+  return relative(u_max, norm_max(a));
+}
+
+double rcond_from_lu(const Matrix& lu, double a_norm_1) {
+  if (!std::isfinite(norm_max(lu)) || !std::isfinite(a_norm_1)) return 0.0;
+  for (std::size_t k = 0; k < lu.rows(); ++k)
+    if (lu(k, k) == 0.0) return 0.0;
+  double rcond = 0.0;
+  LAPACKE_dgecon(LAPACK_COL_MAJOR, '1', static_cast<int>(lu.rows()), lu.values().data(), lu.ld(),
+                 a_norm_1, &rcond);
+  return rcond;
+}
+
+std::string Checks::failure() const {
+  const struct {
+    const char* name;
+    std::optional<double> ratio;
+    double limit;
+  } limited[] = {
+      {"factor_ratio", factor_ratio, kFactorRatioLimit},
+      {"solve_ratio", solve_ratio, kSolveRatioLimit},
+      {"hpl_residual", hpl_residual, kHplResidualLimit},
+  };
+  for (const auto& [name, ratio, limit] : limited) {
+    if (!ratio || *ratio < limit) continue;  // NaN < limit is false: NaN fails
+    char sentence[80];
+    // The magnitude, since the C library prints a NaN with its sign.
+    std::snprintf(sentence, sizeof sentence, "%s %.3g is not under %g", name, std::abs(*ratio),
+                  limit);
+    return sentence;
+  }
+  return {};
+}
+
+}  // namespace lugpu

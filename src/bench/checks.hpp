@@ -1,0 +1,68 @@
+// The checks beside every timing: LAPACK's and HPL's scaled residuals, computed on the host in
+// double with the original matrix. A NaN never passes. A ratio is NaN if an input holds a NaN or a
+// norm overflows, 0 if the residual is exactly zero, and infinite if only its denominator is zero
+// (where LAPACK has 1/eps). 0 for an empty matrix or no right-hand side.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "matrix/matrix.hpp"
+
+namespace lugpu {
+
+/// Unit round-off of the precision that was tested: 2^-53 (double) or 2^-24 (single).
+inline constexpr double kEpsilonDouble = 0x1p-53;
+inline constexpr double kEpsilonSingle = 0x1p-24;
+
+/// Limits below which a ratio passes.
+inline constexpr double kFactorRatioLimit = 30.0;  ///< LAPACK TESTING/LIN
+inline constexpr double kSolveRatioLimit = 30.0;   ///< LAPACK TESTING/LIN
+inline constexpr double kHplResidualLimit = 16.0;  ///< HPL
+
+/// ||A||_1, the largest column sum of magnitudes; 0 for an empty matrix; NaN if any element is NaN.
+double norm_1(const Matrix& a);
+/// ||A||_inf, the largest row sum of magnitudes.
+double norm_inf(const Matrix& a);
+/// max |a_ij|.
+double norm_max(const Matrix& a);
+
+/// ||P A Q - L U||_1 / (N ||A||_1 eps)  (LAPACK TESTING/LIN dget01).
+/// a: N x N; lu: N x N, unit lower L below the diagonal and U on and above it; ipiv: row k was
+/// interchanged with row ipiv[k] (1-based, as dgetrf), empty for none; jpiv: likewise the columns
+/// (as dgetc2), empty for none. Infinite if ipiv or jpiv holds anything but N indices in 1 .. N.
+double lu_factor_ratio(const Matrix& a, const Matrix& lu, const std::vector<int>& ipiv,
+                       const std::vector<int>& jpiv, double epsilon);
+
+/// ||I - A inv(A)||_1 / (N ||A||_1 ||inv(A)||_1 eps)  (LAPACK TESTING/LIN dget03).
+double inverse_ratio(const Matrix& a, const Matrix& inverse, double epsilon);
+
+/// ||b - A x||_1 / (||A||_1 ||x||_1 eps), the largest over the columns (LAPACK TESTING/LIN dget02).
+double solve_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon);
+
+/// ||A x - b||_inf / (eps (||A||_inf ||x||_inf + ||b||_inf) N), the largest over the columns (HPL).
+double hpl_residual(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon);
+
+/// Pivot growth max |U| / max |A|; U is read from the upper triangle of lu.
+double pivot_growth(const Matrix& a, const Matrix& lu);
+
+/// Reciprocal condition number in the 1-norm from the factors, by LAPACK's dgecon: an estimate.
+/// a_norm_1: ||A||_1. 0 when a diagonal element of U is zero or an element is not finite; 1 for
+/// N = 0, as LAPACK.
+double rcond_from_lu(const Matrix& lu, double a_norm_1);
+
+/// What a result was checked against. A value that does not apply is absent.
+struct Checks {
+  std::optional<double> factor_ratio;
+  std::optional<double> solve_ratio;
+  std::optional<double> hpl_residual;
+  std::optional<double> growth;
+  std::optional<double> rcond;
+  int info = 0;  ///< LAPACK's: k > 0 means that the k-th pivot is exactly zero
+
+  /// One sentence that names the first ratio that is not under its limit, or empty if all pass.
+  std::string failure() const;
+};
+
+}  // namespace lugpu

@@ -1,0 +1,32 @@
+// Measures one case: prepare, upload, warm up, time, check.
+#pragma once
+
+#include "baselines/baselines.hpp"
+#include "bench/result.hpp"
+#include "opencl/context.hpp"
+#include "solvers/methods.hpp"
+
+namespace lugpu {
+
+/// How long and how often.
+struct Effort {
+  int warmup = 1;           ///< untimed factorizations first
+  int runs = 5;             ///< timed factorizations, at least
+  double min_time_s = 0.2;  ///< and at least this long in all
+  double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
+  bool check_factors = true;  ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
+};
+
+/// A X = B on the device by a method; problem.n and nrhs must be those of a (n x n) and b (n x
+/// nrhs). A breakdown or a failed check is a status of the result. x receives the solution if it is
+/// not null and there is one. Throws TimedOut, Unsupported, InputError (a value overflows the
+/// precision) and cl::Error.
+Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
+               const Matrix& b, const Effort& effort, Matrix* x = nullptr);
+
+/// The same by a baseline on the host. LAPACK cannot be stopped: a case that would take longer than
+/// the timeout, by a cubic estimate from a small system, is `skipped`.
+Result measure(const Baseline& baseline, const Case& what, const Matrix& a, const Matrix& b,
+               const Effort& effort);
+
+}  // namespace lugpu

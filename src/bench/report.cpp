@@ -1,0 +1,157 @@
+#include "bench/report.hpp"
+
+#include <dlfcn.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <thread>
+
+#include "baselines/baselines.hpp"
+#include "error.hpp"
+#include "version.hpp"
+
+extern char** environ;
+
+namespace lugpu {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSchemaVersion = 1;
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string processor_name() {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+// The variables that change what a solver does or how fast.
+json relevant_environment() {
+  static const char* const prefixes[] = {"LUGPU_", "OPENBLAS_",  "OMP_",
+                                         "GOTO_",  "POCL_",      "OCL_",
+                                         "CUDA_",  "LD_PRELOAD", "LD_LIBRARY_PATH"};
+  json variables = json::object();
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    for (const std::string prefix : prefixes) {
+      const auto equals = text.find('=');
+      if (text.starts_with(prefix)) variables[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+  }
+  return variables;
+}
+
+std::string loader_path() {
+  Dl_info found;
+  const void* address = reinterpret_cast<const void*>(&clGetPlatformIDs);
+  return dladdr(address, &found) && found.dli_fname ? found.dli_fname : "unknown";
+}
+
+json context_now() {
+  utsname system{};
+  uname(&system);
+  double load = 0;
+  getloadavg(&load, 1);
+  const auto memory = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  return {{"time_utc", utc_now()},
+          {"host", system.nodename},
+          {"kernel", std::string(system.sysname) + " " + system.release},
+          {"cpu", processor_name()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"memory_bytes", memory},
+          {"load_1min", load},
+          {"environment", relevant_environment()}};
+}
+
+json libraries_now() {
+  const BlasLibrary blas = blas_library();
+  return {{"opencl_loader", {{"path", loader_path()}}},
+          {"blas",
+           {{"name", blas.name},
+            {"config", blas.config},
+            {"core", blas.core},
+            {"threads", blas_threads()},
+            {"path", blas.path}}},
+          {"lapack", {{"path", blas.lapack_path}}}};
+}
+
+}  // namespace
+
+json to_json(const Device& device) {
+  json formats = json::array();
+  if (device.image_float) formats.push_back("R FLOAT");
+  if (device.image_uint32) formats.push_back("R UNSIGNED_INT32");
+  return {{"platform", device.platform},
+          {"platform_version", device.platform_version},
+          {"name", device.name},
+          {"driver_version", device.driver_version},
+          {"device_version", device.device_version},
+          {"type", device.type},
+          {"compute_units", device.compute_units},
+          {"clock_mhz", device.clock_mhz},
+          {"global_memory_bytes", device.global_memory},
+          {"max_allocation_bytes", device.max_allocation},
+          {"local_memory_bytes", device.local_memory},
+          {"max_work_group_size", device.max_work_group},
+          {"double_precision", device.double_precision},
+          {"images", device.images},
+          {"image_max_width", device.image_max_width},
+          {"image_max_height", device.image_max_height},
+          {"image_formats", formats}};
+}
+
+json report_head(const std::vector<std::string>& arguments, const std::vector<Device>& devices) {
+  json list = json::array();
+  for (const Device& device : devices) list.push_back(to_json(device));
+  return {{"schema_version", kSchemaVersion},
+          {"tool",
+           {{"version", version()},
+            {"git_rev", git_revision()},
+            {"compiler", "g++ " __VERSION__},
+            {"build_type", build_type()},
+            {"argv", arguments}}},
+          {"context", context_now()},
+          {"libraries", libraries_now()},
+          {"devices", list},
+          {"results", json::array()}};
+}
+
+void write_report(const json& report, const std::string& path) {
+  const std::string draft = path + ".part";
+  std::ofstream stream(draft);
+  stream << report.dump(1) << '\n';
+  stream.close();
+  if (!stream || std::rename(draft.c_str(), path.c_str()) != 0) {
+    std::remove(draft.c_str());
+    throw Error(Exit::failure, "Cannot write " + path + "; choose another place for --json.");
+  }
+}
+
+json read_report(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) throw InputError("Cannot read " + path + ".");
+  const json report = json::parse(stream, nullptr, false);
+  if (!report.is_object() || report.value("schema_version", 0) != kSchemaVersion ||
+      !report.contains("results") || !report["results"].is_array()) {
+    throw InputError(path + " is not a result file of this version of lugpu.");
+  }
+  return report;
+}
+
+}  // namespace lugpu

@@ -1,0 +1,28 @@
+// The JSON file of a sweep or of a solve (docs/lugpu.schema.json): where and by what it was made,
+// and the results.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "opencl/device.hpp"
+
+namespace lugpu {
+
+/// The object without results: schema_version, tool, context, libraries, devices, results = [].
+/// arguments: the command line.
+nlohmann::json report_head(const std::vector<std::string>& arguments,
+                           const std::vector<Device>& devices);
+
+/// One device as in report_head.
+nlohmann::json to_json(const Device& device);
+
+/// Writes the object to a file, which is complete at any time (written beside it, then renamed).
+/// Throws Error (failure) if that cannot be done.
+void write_report(const nlohmann::json& report, const std::string& path);
+
+/// Reads a file of write_report back. Throws InputError if it is none.
+nlohmann::json read_report(const std::string& path);
+
+}  // namespace lugpu

@@ -1,0 +1,101 @@
+#include "bench/result.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/statistics.hpp"
+
+namespace lugpu {
+namespace {
+
+using nlohmann::json;
+
+template <typename T>
+json value_or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+// JSON has no NaN and no infinity.
+json number_or_null(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
+}
+
+json to_json(const Checks& checks) {
+  return {{"factor_ratio", number_or_null(checks.factor_ratio)},
+          {"solve_ratio", number_or_null(checks.solve_ratio)},
+          {"hpl_residual", number_or_null(checks.hpl_residual)},
+          {"growth", number_or_null(checks.growth)},
+          {"rcond", number_or_null(checks.rcond)},
+          {"info", checks.info}};
+}
+
+json to_json(const Case& what) {
+  const bool on_host = !what.device;
+  return {{"implementation", what.implementation},
+          {"routine", what.routine},
+          {"pivot", name(what.problem.pivot)},
+          {"precision", name(what.problem.precision)},
+          {"storage", on_host ? "host" : name(what.problem.storage)},
+          {"texel", on_host ? json(nullptr) : json("r")},
+          {"device", value_or_null(what.device)},
+          {"n", what.problem.n},
+          {"nrhs", what.problem.nrhs},
+          {"nb", nullptr},
+          {"threads", value_or_null(what.threads)},
+          {"seed", what.seed},
+          {"matrix", what.matrix}};
+}
+
+}  // namespace
+
+const char* name(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::failed:
+      return "failed";
+    case Status::unsupported:
+      return "unsupported";
+    case Status::skipped:
+      return "skipped";
+    case Status::error:
+      break;
+  }
+  return "error";
+}
+
+bool same_case(const json& a, const json& b) {
+  static const char* const keys[] = {"implementation", "routine", "pivot", "precision", "storage",
+                                     "texel",          "device",  "n",     "nrhs",      "nb",
+                                     "threads",        "seed",    "matrix"};
+  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+    return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
+  });
+}
+
+double gflops(const Result& result) {
+  const double n = static_cast<double>(result.what.problem.n);
+  return 2.0 / 3.0 * n * n * n / median(result.times_s) * 1e-9;
+}
+
+json to_json(const Result& result) {
+  json row = to_json(result.what);
+  const bool timed = result.status == Status::ok && !result.times_s.empty();
+  row["times_s"] = result.times_s;
+  row["device_times_s"] = result.device_times_s;
+  row["median_s"] = timed ? json(median(result.times_s)) : json(nullptr);
+  row["min_s"] =
+      timed ? json(*std::min_element(result.times_s.begin(), result.times_s.end())) : json(nullptr);
+  row["rel_stdev"] = timed ? json(relative_deviation(result.times_s)) : json(nullptr);
+  row["gflops"] = timed ? json(gflops(result)) : json(nullptr);
+  row["flop_formula"] = "2/3 n^3";
+  row["phases_s"] = result.phases_s;
+  row["counters"] = result.counters;
+  row["checks"] = to_json(result.checks);
+  row["status"] = name(result.status);
+  row["reason"] = result.reason;
+  row["warnings"] = result.warnings;
+  return row;
+}
+
+}  // namespace lugpu

@@ -1,0 +1,59 @@
+// One row of a benchmark, or the one result of a solve, and its JSON (docs/lugpu.schema.json).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/checks.hpp"
+#include "solvers/solver.hpp"
+
+namespace lugpu {
+
+enum class Status {
+  ok,           ///< ran, and every check passed
+  failed,       ///< ran, and a check failed or the elimination broke down
+  unsupported,  ///< cannot run on this device
+  skipped,      ///< was not run, or stopped, because it would take too long
+  error,        ///< something went wrong while running
+};
+
+const char* name(Status status);
+
+/// What is run: everything that tells one row from another.
+struct Case {
+  std::string implementation;  ///< "lugpu", "openblas", "lapack"
+  std::string routine;         ///< "lu", "gauss-jordan", "getrf", "getc2"
+  Problem problem;
+  std::optional<std::string> device;  ///< its name; absent on the host
+  int device_index = -1;              ///< of list_devices(); -1 on the host
+  std::optional<int> threads;         ///< on the host only
+  std::uint64_t seed = 0;
+  std::string matrix;  ///< kind or file name
+};
+
+/// Same row: a resumed sweep need not run it again.
+bool same_case(const nlohmann::json& a, const nlohmann::json& b);
+
+struct Result {
+  Case what;
+  std::vector<double> times_s;         ///< each factorization, wall clock
+  std::vector<double> device_times_s;  ///< each factorization, from the device's events
+  std::map<std::string, double> phases_s;
+  std::map<std::string, std::uint64_t> counters;
+  Checks checks;
+  Status status = Status::error;
+  std::string reason;  ///< one sentence; empty for ok
+  std::vector<std::string> warnings;
+};
+
+/// 2/3 n^3 over the median time, in GFLOP/s. result.times_s is not empty.
+double gflops(const Result& result);
+
+/// Only an ok result shows a speed; one that failed keeps its samples and its checks.
+nlohmann::json to_json(const Result& result);
+
+}  // namespace lugpu

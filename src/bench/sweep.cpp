@@ -1,0 +1,200 @@
+#include "bench/sweep.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "error.hpp"
+#include "matrix/generate.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kLargestSize = std::size_t{1} << 20;
+constexpr std::size_t kMostSizes = 10000;
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+[[noreturn]] void refuse_sizes(const std::string& part, const std::string& why) {
+  throw InputError("--sizes: \"" + part + "\" " + why +
+                   "; write N, FIRST:LAST:STEP or FIRST:LAST:*FACTOR, separated by commas.");
+}
+
+std::size_t parse_size(const std::string& digits, const std::string& part) {
+  std::size_t size = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, problem] = std::from_chars(digits.data(), end, size);
+  if (digits.empty() || stop != end || problem == std::errc::invalid_argument) {
+    refuse_sizes(part, "is not a size");
+  }
+  if (problem != std::errc() || size > kLargestSize) refuse_sizes(part, "is larger than 1048576");
+  if (size == 0) refuse_sizes(part, "has a zero");
+  return size;
+}
+
+void append_range(const std::string& part, std::vector<std::size_t>& sizes) {
+  const std::vector<std::string> fields = split(part, ':');
+  if (fields.size() > 3) refuse_sizes(part, "has too many colons");
+  const std::size_t first = parse_size(fields[0], part);
+  const std::size_t last = fields.size() > 1 ? parse_size(fields[1], part) : first;
+  if (last < first) refuse_sizes(part, "is an empty range");
+  const bool geometric = fields.size() == 3 && fields[2].starts_with("*");
+  const std::size_t step =
+      fields.size() == 3 ? parse_size(fields[2].substr(geometric ? 1 : 0), part) : first;
+  if (geometric && step < 2) refuse_sizes(part, "has a factor below 2");
+  for (std::size_t n = first; n <= last; n = geometric ? n * step : n + step) {
+    if (std::find(sizes.begin(), sizes.end(), n) == sizes.end()) sizes.push_back(n);
+    if (sizes.size() > kMostSizes) refuse_sizes(part, "makes more than 10000 sizes");
+  }
+}
+
+std::string matrix_kind(const SweepPlan& plan, Pivot pivot) {
+  if (plan.matrix != "auto") return plan.matrix;
+  return pivot == Pivot::none ? "dominant" : "random";
+}
+
+// The system that a case solves; consecutive cases often share it.
+struct System {
+  std::string kind;
+  Matrix a, b;
+};
+
+// A fits when it, its factors, two work matrices of the checks and a copy or two in another
+// precision do.
+void require_host_memory(std::size_t n) {
+  const double bytes = 6.0 * sizeof(double) * static_cast<double>(n) * static_cast<double>(n);
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (bytes > memory) {
+    throw Unsupported("A system of order " + std::to_string(n) +
+                      " with its checks does not fit into this machine's memory.");
+  }
+}
+
+System make_system(const Case& what) {
+  const std::size_t n = what.problem.n;
+  require_host_memory(n);
+  return {what.matrix, generate(what.matrix, n, what.seed),
+          random_matrix(n, what.problem.nrhs, what.seed)};
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", seconds);
+  return text;
+}
+
+// What a case throws is its outcome.
+template <typename Action>
+Result guarded(const Case& what, const Effort& effort, Action&& action) {
+  Result result;
+  result.what = what;
+  try {
+    return action();
+  } catch (const TimedOut&) {
+    result.status = Status::skipped;
+    result.reason = "it did not finish within --timeout " + seconds_text(effort.timeout_s) + ".";
+  } catch (const Unsupported& error) {
+    result.status = Status::unsupported;
+    result.reason = error.what();
+  } catch (const cl::Error& error) {
+    result.reason = describe(error) + ".";
+  } catch (const std::bad_alloc&) {
+    result.reason = "The host has not enough memory.";
+  } catch (const std::exception& error) {
+    result.reason = first_line(error.what());
+  }
+  return result;
+}
+
+DeviceContext& context_of(const Case& what, std::vector<DeviceContext>& contexts) {
+  return *std::find_if(contexts.begin(), contexts.end(), [&](const DeviceContext& context) {
+    return context.device().index == what.device_index;
+  });
+}
+
+}  // namespace
+
+std::vector<std::size_t> parse_sizes(const std::string& text) {
+  std::vector<std::size_t> sizes;
+  for (const std::string& part : split(text, ',')) append_range(part, sizes);
+  return sizes;
+}
+
+std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices) {
+  std::vector<Case> cases;
+  for (const std::size_t n : plan.sizes) {
+    for (const Precision precision : plan.precisions) {
+      for (const std::string& name : plan.baselines) {
+        const Baseline& baseline = find_baseline(name);
+        cases.push_back({baseline.implementation,
+                         baseline.name,
+                         {n, plan.nrhs, baseline.pivot, precision, Storage::buffer},
+                         std::nullopt,
+                         -1,
+                         baseline.threaded ? std::optional(blas_threads()) : std::nullopt,
+                         plan.seed,
+                         matrix_kind(plan, baseline.pivot)});
+      }
+      for (const Device& device : devices) {
+        for (const std::string& name : plan.methods) {
+          const Method& method = find_method(name);
+          for (const Storage storage : plan.storages) {
+            for (const Pivot pivot : plan.pivots) {
+              if (std::find(method.pivots.begin(), method.pivots.end(), pivot) ==
+                  method.pivots.end()) {
+                continue;
+              }
+              cases.push_back({"lugpu",
+                               method.name,
+                               {n, plan.nrhs, pivot, precision, storage},
+                               device.name,
+                               device.index,
+                               std::nullopt,
+                               plan.seed,
+                               matrix_kind(plan, pivot)});
+            }
+          }
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
+               std::vector<DeviceContext>& contexts, const std::function<bool(const Case&)>& wanted,
+               const std::function<void(const Result&)>& done) {
+  System system;
+  for (const Case& what : cases) {
+    if (!wanted(what)) continue;
+    done(guarded(what, plan.effort, [&] {
+      if (system.a.rows() != what.problem.n || system.kind != what.matrix) {
+        system = System();
+        system = make_system(what);
+      }
+      return what.device
+                 ? measure(context_of(what, contexts), find_method(what.routine), what, system.a,
+                           system.b, plan.effort)
+                 : measure(find_baseline(what.routine), what, system.a, system.b, plan.effort);
+    }));
+  }
+}
+
+}  // namespace lugpu

@@ -1,0 +1,42 @@
+// A sweep: sizes x precisions x devices x (baselines, methods x storages x pivotings).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/measure.hpp"
+
+namespace lugpu {
+
+struct SweepPlan {
+  std::vector<std::size_t> sizes;
+  std::vector<std::string> methods;  ///< names of methods()
+  std::vector<Pivot> pivots;         ///< where a method has them
+  std::vector<Precision> precisions;
+  std::vector<Storage> storages;
+  std::vector<std::string> baselines;  ///< names of baselines()
+  std::size_t nrhs = 1;
+  std::uint64_t seed = 1;
+  std::string matrix = "auto";  ///< a kind of generate(); or "auto": `dominant` without pivoting,
+                                ///< which `random` would need, and `random` with it
+  Effort effort;
+};
+
+/// Sizes as users write them, in the order given, without repetitions: a list, separated by commas,
+/// of N, of FIRST:LAST:STEP (inclusive), of FIRST:LAST:*FACTOR, or of FIRST:LAST for
+/// FIRST:LAST:FIRST. Throws InputError that names the part that is wrong: not a number, zero,
+/// larger than 2^20, a range that is empty or has more than 10000 sizes.
+std::vector<std::size_t> parse_sizes(const std::string& text);
+
+/// Every case of the plan in the order in which it runs: size by size, baselines first.
+std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices);
+
+/// Runs the cases one after the other. `contexts` holds the device named in each case. Before a
+/// case, `wanted` says whether it is to be run; after it, `done` receives the result. What a case
+/// throws becomes its status: unsupported, skipped (time), error.
+void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
+               std::vector<DeviceContext>& contexts, const std::function<bool(const Case&)>& wanted,
+               const std::function<void(const Result&)>& done);
+
+}  // namespace lugpu

@@ -1,0 +1,30 @@
+// Reading and writing matrix files: Matrix Market, NumPy .npy and CSV.
+#pragma once
+
+#include <string>
+
+#include "matrix/matrix.hpp"
+
+namespace lugpu {
+
+/// Reads the matrix in `path`; the extension (any case: .mtx, .npy, .csv) chooses the format.
+/// Every value is finite and the matrix has at least one element.
+/// Throws InputError with one sentence that names the file and, for text, the line
+/// ("FILE:LINE: ...") when the file cannot be read, is no regular file, is malformed, truncated,
+/// complex, empty or non-finite; Unsupported (an InputError) when the file and the dense matrix
+/// together would take more than half of this machine's memory. Nothing is allocated because a
+/// header says so: only what the bytes in the file bear out, or a dense matrix that fits in memory.
+Matrix read_matrix(const std::string& path);
+
+/// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the
+/// same doubles. The file appears whole or not at all (written beside it, then renamed).
+/// Throws InputError for an unknown extension, Error (failure) when the file cannot be written.
+void write_matrix(const Matrix& matrix, const std::string& path);
+
+/// Throws InputError if `path` has no extension that write_matrix knows; call it before the work.
+void check_format(const std::string& path);
+
+/// The known extensions, for help texts: ".mtx, .npy, .csv".
+std::string format_extensions();
+
+}  // namespace lugpu

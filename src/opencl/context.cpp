@@ -1,0 +1,139 @@
+#include "opencl/context.hpp"
+
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "error.hpp"
+#include "opencl/kernel_sources.hpp"
+#include "opencl/surface.hpp"
+
+namespace lugpu {
+namespace {
+
+std::size_t round_up(std::size_t count, std::size_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+std::string build_options(const Device& device, Precision precision, Storage storage) {
+  std::string options = "-cl-std=CL1.2";
+  if (precision == Precision::double_precision) options += " -DLUGPU_DOUBLE";
+  if (storage == Storage::image) options += " -DLUGPU_IMAGE";
+  if (device.correctly_rounded_division) options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  return options;
+}
+
+}  // namespace
+
+DeviceContext::DeviceContext(Device device, std::string kernel_dir, bool verbose)
+    : device_(std::move(device)),
+      kernel_dir_(std::move(kernel_dir)),
+      verbose_(verbose),
+      context_(device_.handle),
+      queue_(context_, device_.handle, CL_QUEUE_PROFILING_ENABLE) {}
+
+cl::Buffer DeviceContext::allocate(std::size_t bytes) {
+  return cl::Buffer(context_, CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1));
+}
+
+std::string DeviceContext::source_of(const std::string& file) const {
+  if (!kernel_dir_.empty()) {
+    std::ifstream stream(kernel_dir_ + "/" + file, std::ios::binary);
+    std::ostringstream text;
+    if (!stream || !(text << stream.rdbuf())) {
+      throw InputError("Cannot read the kernel file " + kernel_dir_ + "/" + file +
+                       "; --kernel-dir takes a directory like the project's kernels/.");
+    }
+    return text.str();
+  }
+  for (const KernelSource& source : kernel_sources()) {
+    if (source.name == file) return source.text;
+  }
+  throw Error(Exit::failure, "The program was built without the kernel file " + file + ".");
+}
+
+cl::Program& DeviceContext::find_program(const KernelId& id) {
+  const auto key = std::make_tuple(std::string(id.file), id.precision, id.storage);
+  if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
+
+  const auto start = Clock::now();
+  const std::string file = id.file;
+  cl::Program program(context_, "#line 1 \"surface.clh\"\n" + source_of("surface.clh") +
+                                    "\n#line 1 \"" + file + "\"\n" + source_of(file));
+  const std::string options = build_options(device_, id.precision, id.storage);
+  bool built = true;
+  try {
+    program.build({device_.handle}, options.c_str());
+  } catch (const cl::Error&) {
+    built = false;
+  }
+  const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_.handle);
+  if (!built) {
+    throw Error(Exit::failure, "The kernels of " + file + " (" + options + ") do not build on " +
+                                   device_.name + ": " + log);
+  }
+  build_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  if (verbose_) std::cerr << "built " << file << " (" << options << ")\n" << log;
+  return programs_.emplace(key, std::move(program)).first->second;
+}
+
+DeviceContext::Kernel& DeviceContext::find_kernel(const KernelId& id) {
+  const auto key = id.key();
+  if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
+  Kernel kernel{cl::Kernel(find_program(id), id.function), 0, 0};
+  const auto group =
+      kernel.handle.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device_.handle);
+  kernel.group_x = group[0];
+  kernel.group_y = group[1];
+  if (kernel.group_x * kernel.group_y > device_.max_work_group) {
+    throw Unsupported("The kernel " + std::string(id.function) + " needs work-groups of " +
+                      std::to_string(kernel.group_x * kernel.group_y) + ", and " + device_.name +
+                      " allows " + std::to_string(device_.max_work_group) + ".");
+  }
+  return kernels_.emplace(key, std::move(kernel)).first->second;
+}
+
+void DeviceContext::set_argument(cl::Kernel& kernel, cl_uint& index, const Surface& surface) {
+  kernel.setArg(index++, surface.memory());
+  kernel.setArg(index++, static_cast<cl_int>(surface.pitch()));
+}
+
+void DeviceContext::enqueue(const char* phase, Kernel& kernel, Items items) {
+  const cl::NDRange global(round_up(items.x, kernel.group_x), round_up(items.y, kernel.group_y));
+  cl::Event event;
+  queue_.enqueueNDRangeKernel(kernel.handle, cl::NullRange, global,
+                              cl::NDRange(kernel.group_x, kernel.group_y), nullptr, &event);
+  timeline_.add_kernel(phase, std::move(event));
+}
+
+void DeviceContext::read_back(const char* phase, const cl::Buffer& buffer, std::size_t offset,
+                              std::size_t bytes, void* host) {
+  cl::Event event;
+  queue_.enqueueReadBuffer(buffer, CL_TRUE, offset, bytes, host, nullptr, &event);
+  timeline_.add_readback(phase, std::move(event));
+}
+
+void DeviceContext::set_deadline(double seconds) {
+  // A deadline further away than a century is none.
+  deadline_ = seconds < 3e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                 std::chrono::duration<double>(seconds))
+                            : Clock::time_point::max();
+  last_wait_ = Clock::now();
+  steps_between_waits_ = 1;
+  steps_since_wait_ = 0;
+}
+
+void DeviceContext::checkpoint() {
+  if (++steps_since_wait_ < steps_between_waits_) return;
+  queue_.finish();
+  const auto now = Clock::now();
+  if (now > deadline_) throw TimedOut();
+  // Waits cost some 10 to 100 microseconds: a few a second are free.
+  const double seconds = std::chrono::duration<double>(now - last_wait_).count();
+  if (seconds < 0.05) steps_between_waits_ *= 2;
+  if (seconds > 0.2 && steps_between_waits_ > 1) steps_between_waits_ /= 2;
+  last_wait_ = now;
+  steps_since_wait_ = 0;
+}
+
+}  // namespace lugpu

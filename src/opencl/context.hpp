@@ -1,0 +1,116 @@
+// A device in use: context, in-order profiling queue, programs built once, launches and their
+// times.
+#pragma once
+
+#include <chrono>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "opencl/device.hpp"
+#include "opencl/element.hpp"
+#include "opencl/timeline.hpp"
+
+namespace lugpu {
+
+class Surface;
+
+/// Thrown by DeviceContext::checkpoint when the time that was given is over.
+class TimedOut : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the time limit was reached"; }
+};
+
+/// Names a kernel: the file of kernels/, the function in it, and how to build it.
+struct KernelId {
+  const char* file;
+  const char* function;
+  Precision precision;
+  Storage storage;
+  auto key() const {
+    return std::make_tuple(std::string(file), std::string(function), precision, storage);
+  }
+};
+
+/// How many work-items a launch needs. It is rounded up to whole work-groups; kernels guard edges.
+struct Items {
+  std::size_t x;
+  std::size_t y = 1;
+};
+
+class DeviceContext {
+ public:
+  /// kernel_dir: read kernels from the .cl files of this directory instead of the embedded ones;
+  /// empty for the embedded ones. verbose: print build logs to stderr.
+  explicit DeviceContext(Device device, std::string kernel_dir = "", bool verbose = false);
+
+  const Device& device() const { return device_; }
+  const cl::Context& handle() const { return context_; }
+  cl::CommandQueue& queue() { return queue_; }
+  Timeline& timeline() { return timeline_; }
+
+  /// Seconds spent building programs so far.
+  double build_seconds() const { return build_seconds_; }
+
+  /// Uninitialized device memory of at least one byte.
+  cl::Buffer allocate(std::size_t bytes);
+
+  /// Enqueues a kernel with its fixed work-group size over at least `items`; nothing for no items.
+  /// A Surface argument stands for SOURCE or TARGET of surface.clh, the rest for themselves
+  /// (cl::Buffer, cl_int). Throws Error (failure) with the log if the program does not build.
+  template <typename... Arguments>
+  void run(const char* phase, const KernelId& id, Items items, const Arguments&... arguments) {
+    if (items.x == 0 || items.y == 0) return;
+    Kernel& kernel = find_kernel(id);
+    cl_uint index = 0;
+    (set_argument(kernel.handle, index, arguments), ...);
+    enqueue(phase, kernel, items);
+  }
+
+  /// Copies `bytes` at `offset` of a buffer to the host and waits for them.
+  void read_back(const char* phase, const cl::Buffer& buffer, std::size_t offset, std::size_t bytes,
+                 void* host);
+
+  /// From now on checkpoint() throws TimedOut after this many seconds.
+  void set_deadline(double seconds);
+  /// Between the steps of a long computation: now and then waits for the device, so that no more is
+  /// enqueued than what fits into the time given. Throws TimedOut.
+  void checkpoint();
+
+ private:
+  struct Kernel {
+    cl::Kernel handle;
+    std::size_t group_x, group_y;
+  };
+  using Clock = std::chrono::steady_clock;
+
+  Kernel& find_kernel(const KernelId& id);
+  cl::Program& find_program(const KernelId& id);
+  std::string source_of(const std::string& file) const;
+  void enqueue(const char* phase, Kernel& kernel, Items items);
+
+  template <typename T>
+  static void set_argument(cl::Kernel& kernel, cl_uint& index, const T& value) {
+    kernel.setArg(index++, value);
+  }
+  static void set_argument(cl::Kernel& kernel, cl_uint& index, const Surface& surface);
+
+  Device device_;
+  std::string kernel_dir_;
+  bool verbose_;
+  cl::Context context_;
+  cl::CommandQueue queue_;
+  Timeline timeline_;
+  std::map<std::tuple<std::string, Precision, Storage>, cl::Program> programs_;
+  std::map<std::tuple<std::string, std::string, Precision, Storage>, Kernel> kernels_;
+  double build_seconds_ = 0;
+  Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point last_wait_ = Clock::now();
+  int steps_between_waits_ = 1;
+  int steps_since_wait_ = 0;
+};
+
+}  // namespace lugpu

@@ -1,0 +1,147 @@
+#include "opencl/device.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "error.hpp"
+
+namespace lugpu {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// Some drivers pad their names with blanks and NULs.
+std::string trimmed(const std::string& text) {
+  const char* blank = " \t\n";
+  const std::string whole = text.substr(0, text.find('\0'));
+  const auto first = whole.find_first_not_of(blank);
+  return first == std::string::npos
+             ? ""
+             : whole.substr(first, whole.find_last_not_of(blank) - first + 1);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return lower(text).find(lower(part)) != std::string::npos;
+}
+
+bool has_format(const std::vector<cl::ImageFormat>& formats, cl_channel_type type) {
+  return std::any_of(formats.begin(), formats.end(), [type](const cl::ImageFormat& format) {
+    return format.image_channel_order == CL_R && format.image_channel_data_type == type;
+  });
+}
+
+void ask_image_limits(Device& device) {
+  device.images = device.handle.getInfo<CL_DEVICE_IMAGE_SUPPORT>() == CL_TRUE;
+  if (!device.images) return;
+  device.image_max_width = device.handle.getInfo<CL_DEVICE_IMAGE2D_MAX_WIDTH>();
+  device.image_max_height = device.handle.getInfo<CL_DEVICE_IMAGE2D_MAX_HEIGHT>();
+  std::vector<cl::ImageFormat> formats;
+  cl::Context(device.handle)
+      .getSupportedImageFormats(CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, &formats);
+  device.image_float = has_format(formats, CL_FLOAT);
+  device.image_uint32 = has_format(formats, CL_UNSIGNED_INT32);
+}
+
+std::string type_name(cl_device_type type) {
+  if (type & CL_DEVICE_TYPE_GPU) return "gpu";
+  if (type & CL_DEVICE_TYPE_ACCELERATOR) return "accelerator";
+  if (type & CL_DEVICE_TYPE_CPU) return "cpu";
+  return "other";
+}
+
+Device describe_device(const cl::Platform& platform, const cl::Device& handle) {
+  Device device;
+  device.handle = handle;
+  device.platform = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
+  device.platform_version = trimmed(platform.getInfo<CL_PLATFORM_VERSION>());
+  device.name = trimmed(handle.getInfo<CL_DEVICE_NAME>());
+  device.driver_version = trimmed(handle.getInfo<CL_DRIVER_VERSION>());
+  device.device_version = trimmed(handle.getInfo<CL_DEVICE_VERSION>());
+  device.type = type_name(handle.getInfo<CL_DEVICE_TYPE>());
+  device.compute_units = handle.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
+  device.clock_mhz = handle.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>();
+  device.global_memory = handle.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
+  device.max_allocation = handle.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
+  device.local_memory = handle.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
+  device.max_work_group = handle.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+  device.double_precision = contains(handle.getInfo<CL_DEVICE_EXTENSIONS>(), "cl_khr_fp64");
+  device.correctly_rounded_division =
+      handle.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
+  ask_image_limits(device);
+  return device;
+}
+
+// A platform without devices reports that as an error; it is no error here.
+std::vector<cl::Device> devices_of(const cl::Platform& platform) {
+  std::vector<cl::Device> handles;
+  try {
+    platform.getDevices(CL_DEVICE_TYPE_ALL, &handles);
+  } catch (const cl::Error& error) {
+    if (error.err() != CL_DEVICE_NOT_FOUND) throw;
+  }
+  return handles;
+}
+
+std::string names_of(const std::vector<Device>& devices) {
+  std::string names;
+  for (const Device& device : devices) {
+    names +=
+        (names.empty() ? "" : ", ") + std::to_string(device.index) + " \"" + device.name + "\"";
+  }
+  return names;
+}
+
+bool is_index(const std::string& text) {
+  return !text.empty() && text.size() < 6 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+}  // namespace
+
+std::vector<Device> list_devices() {
+  std::vector<cl::Platform> platforms;
+  try {
+    cl::Platform::get(&platforms);
+  } catch (const cl::Error& error) {
+    constexpr cl_int kPlatformNotFound = -1001;
+    if (error.err() != kPlatformNotFound) throw;
+  }
+  std::vector<Device> devices;
+  for (const cl::Platform& platform : platforms) {
+    for (const cl::Device& handle : devices_of(platform)) {
+      devices.push_back(describe_device(platform, handle));
+      devices.back().index = static_cast<int>(devices.size()) - 1;
+    }
+  }
+  return devices;
+}
+
+Device choose_device(const std::string& platform, const std::string& device) {
+  const std::vector<Device> all = list_devices();
+  if (all.empty()) {
+    throw Error(Exit::no_device,
+                "No OpenCL device was found; install a driver for yours, or PoCL for the CPU "
+                "(Debian: pocl-opencl-icd).");
+  }
+  std::vector<Device> candidates;
+  for (const Device& candidate : all) {
+    if (!contains(candidate.platform, platform)) continue;
+    const bool meant =
+        is_index(device) ? candidate.index == std::stoi(device) : contains(candidate.name, device);
+    if (meant) candidates.push_back(candidate);
+  }
+  if (candidates.empty()) {
+    const std::string asked = (platform.empty() ? "" : " on a platform like \"" + platform + "\"");
+    throw Error(Exit::no_device, "There is no OpenCL device \"" + device + "\"" + asked +
+                                     "; there are: " + names_of(all) + ".");
+  }
+  const auto gpu = std::find_if(candidates.begin(), candidates.end(),
+                                [](const Device& d) { return d.type == "gpu"; });
+  return gpu != candidates.end() ? *gpu : candidates.front();
+}
+
+}  // namespace lugpu

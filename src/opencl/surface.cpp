@@ -1,0 +1,188 @@
+#include "opencl/surface.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "error.hpp"
+
+namespace lugpu {
+namespace {
+
+// Rows of a buffer start at multiples of this many bytes.
+constexpr std::size_t kRowAlignment = 64;
+
+std::size_t pitch_of(std::size_t columns, Precision precision, Storage storage) {
+  if (storage == Storage::image) return columns;
+  const std::size_t multiple = kRowAlignment / element_size(precision);
+  return (columns + multiple - 1) / multiple * multiple;
+}
+
+std::size_t texels_per_element(Precision precision) {
+  return element_size(precision) / sizeof(cl_uint);
+}
+
+std::string gib(std::uint64_t bytes) {
+  const std::string digits = std::to_string(static_cast<double>(bytes) / (1u << 30));
+  return digits.substr(0, digits.find('.') + 3) + " GiB";
+}
+
+cl::Memory make_image(DeviceContext& context, std::size_t rows, std::size_t columns,
+                      Precision precision) {
+  const cl_channel_type type =
+      precision == Precision::double_precision ? CL_UNSIGNED_INT32 : CL_FLOAT;
+  // Images have at least one texel.
+  const std::size_t width = std::max<std::size_t>(columns * texels_per_element(precision), 1);
+  return cl::Image2D(context.handle(), CL_MEM_READ_WRITE, cl::ImageFormat(CL_R, type), width,
+                     std::max<std::size_t>(rows, 1));
+}
+
+// Why the device has no such surface of any size; empty if it has.
+std::string missing_feature(const Device& device, Precision precision, Storage storage) {
+  const bool doubles = precision == Precision::double_precision;
+  if (doubles && !device.double_precision) {
+    return "has no double precision; use --precision single";
+  }
+  if (storage == Storage::buffer) return "";
+  if (!device.images) return "has no images; use --storage buffer";
+  if (!(doubles ? device.image_uint32 : device.image_float)) {
+    return std::string("cannot write images of ") +
+           (doubles ? "CL_R CL_UNSIGNED_INT32" : "CL_R CL_FLOAT") + "; use --storage buffer";
+  }
+  return "";
+}
+
+// Why surfaces of this size do not fit; empty if they do.
+std::string missing_room(const Device& device, std::size_t rows, std::size_t columns,
+                         Precision precision, Storage storage, std::size_t count,
+                         std::uint64_t other_bytes) {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(rows) *
+                              pitch_of(columns, precision, storage) * element_size(precision);
+  if (storage == Storage::image) {
+    const std::uint64_t width = columns * texels_per_element(precision);
+    if (width > device.image_max_width || rows > device.image_max_height) {
+      return "an image of " + std::to_string(width) + " x " + std::to_string(rows) +
+             " texels is larger than its largest, " + std::to_string(device.image_max_width) +
+             " x " + std::to_string(device.image_max_height);
+    }
+  }
+  if (bytes > device.max_allocation) {
+    return "a matrix of " + gib(bytes) + " is larger than its largest allocation, " +
+           gib(device.max_allocation);
+  }
+  if (count * bytes + other_bytes > device.global_memory) {
+    return "the " + gib(count * bytes + other_bytes) + " needed are more than its memory, " +
+           gib(device.global_memory);
+  }
+  return "";
+}
+
+template <typename Real>
+std::vector<Real> rounded(const Matrix& matrix) {
+  std::vector<Real> values(matrix.values().size());
+  std::transform(matrix.values().begin(), matrix.values().end(), values.begin(), [](double value) {
+    if (std::abs(value) > std::numeric_limits<Real>::max() && std::isfinite(value)) {
+      throw InputError("The value " + std::to_string(value) +
+                       " overflows single precision; use --precision double.");
+    }
+    return static_cast<Real>(value);
+  });
+  return values;
+}
+
+cl::Buffer write(DeviceContext& context, const void* data, std::size_t bytes) {
+  cl::Buffer buffer = context.allocate(bytes);
+  if (bytes > 0) context.queue().enqueueWriteBuffer(buffer, CL_TRUE, 0, bytes, data);
+  return buffer;
+}
+
+template <typename Real>
+void read(DeviceContext& context, const cl::Buffer& buffer, std::vector<Real>& values) {
+  if (values.empty()) return;
+  context.queue().enqueueReadBuffer(buffer, CL_TRUE, 0, values.size() * sizeof(Real),
+                                    values.data());
+}
+
+}  // namespace
+
+Surface::Surface(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
+                 Storage storage)
+    : rows_(rows),
+      columns_(columns),
+      pitch_(pitch_of(columns, precision, storage)),
+      precision_(precision),
+      storage_(storage) {
+  require_fits(context.device(), rows, columns, precision, storage, 1, 0);
+  memory_ = storage == Storage::image
+                ? make_image(context, rows, columns, precision)
+                : cl::Memory(context.allocate(rows * pitch_ * element_size(precision)));
+}
+
+void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
+                  Storage storage, std::size_t count, std::uint64_t other_bytes) {
+  if (const std::string why = missing_feature(device, precision, storage); !why.empty()) {
+    throw Unsupported(device.name + " " + why + ".");
+  }
+  const std::string why =
+      missing_room(device, rows, columns, precision, storage, count, other_bytes);
+  if (!why.empty()) {
+    throw Unsupported("A " + std::to_string(rows) + " x " + std::to_string(columns) + " system (" +
+                      name(precision) + ", " + name(storage) + ") does not fit on " + device.name +
+                      ": " + why + ".");
+  }
+}
+
+std::size_t largest_order(const Device& device, Precision precision, Storage storage,
+                          std::size_t count) {
+  if (!missing_feature(device, precision, storage).empty()) return 0;
+  std::size_t fits = 0;
+  std::size_t too_large = std::size_t{1} << 24;
+  while (too_large - fits > 1) {
+    const std::size_t n = (fits + too_large) / 2;
+    const std::uint64_t bytes = static_cast<std::uint64_t>(n) * n * element_size(precision);
+    const bool ok = missing_room(device, n, n, precision, storage, count, bytes).empty();
+    (ok ? fits : too_large) = n;
+  }
+  return fits;
+}
+
+cl::Buffer upload(DeviceContext& context, const Matrix& matrix, Precision precision) {
+  const std::size_t bytes = matrix.values().size() * element_size(precision);
+  if (precision == Precision::double_precision) {
+    return write(context, matrix.values().data(), bytes);
+  }
+  return write(context, rounded<float>(matrix).data(), bytes);
+}
+
+Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t rows,
+                std::size_t columns, Precision precision) {
+  Matrix matrix(rows, columns);
+  if (precision == Precision::double_precision) {
+    read(context, buffer, matrix.values());
+  } else {
+    std::vector<float> values(rows * columns);
+    read(context, buffer, values);
+    std::copy(values.begin(), values.end(), matrix.values().begin());
+  }
+  return matrix;
+}
+
+void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
+                    Surface& surface, std::size_t first) {
+  context.run("import", {"transfer.cl", "import_columns", surface.precision(), surface.storage()},
+              {columns, surface.rows()}, buffer, surface, static_cast<cl_int>(surface.rows()),
+              static_cast<cl_int>(columns), static_cast<cl_int>(first));
+}
+
+cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,
+                          std::size_t columns) {
+  cl::Buffer buffer =
+      context.allocate(surface.rows() * columns * element_size(surface.precision()));
+  context.run("export", {"transfer.cl", "export_columns", surface.precision(), surface.storage()},
+              {surface.rows(), columns}, surface, buffer, static_cast<cl_int>(surface.rows()),
+              static_cast<cl_int>(columns), static_cast<cl_int>(first));
+  return buffer;
+}
+
+}  // namespace lugpu

@@ -1,0 +1,69 @@
+// Device-resident matrices: images or buffers behind one type, and the ping-pong pair of them.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "matrix/matrix.hpp"
+#include "opencl/context.hpp"
+#include "opencl/element.hpp"
+
+namespace lugpu {
+
+/// A rows x columns matrix in device memory; the texel (x, y) holds the element of row y and column
+/// x (LU-GPU, section 3.5.1). As an image: CL_R texels, one CL_FLOAT or two CL_UNSIGNED_INT32 an
+/// element. As a buffer: row-major with pitch() elements from row to row.
+class Surface {
+ public:
+  /// Uninitialized. Throws Unsupported if the device cannot hold it (see require_fits).
+  Surface(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
+          Storage storage);
+
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+  std::size_t pitch() const { return pitch_; }
+  Precision precision() const { return precision_; }
+  Storage storage() const { return storage_; }
+  const cl::Memory& memory() const { return memory_; }
+
+ private:
+  std::size_t rows_, columns_, pitch_;
+  Precision precision_;
+  Storage storage_;
+  cl::Memory memory_;
+};
+
+/// Two surfaces that hold the same matrix: a pass reads src and writes dst, then they change roles.
+struct PingPong {
+  Surface src, dst;
+  void swap() { std::swap(src, dst); }
+};
+
+/// Throws Unsupported, with the limit that is in the way, unless the device can hold `count`
+/// surfaces of this kind together with `other_bytes` of buffers, none of which is larger than a
+/// surface.
+void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
+                  Storage storage, std::size_t count, std::uint64_t other_bytes);
+
+/// The largest n for which `count` n x n surfaces and as many bytes of buffers as one of them fit;
+/// 0 where the device has no such storage or precision.
+std::size_t largest_order(const Device& device, Precision precision, Storage storage,
+                          std::size_t count);
+
+/// A host matrix rounded to `precision` in a column-major device buffer of rows * columns elements.
+/// Throws InputError if a value overflows single precision.
+cl::Buffer upload(DeviceContext& context, const Matrix& matrix, Precision precision);
+
+/// The first rows x columns elements of a column-major device buffer.
+Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t rows,
+                std::size_t columns, Precision precision);
+
+/// surface(:, first : first + columns) = the column-major buffer of surface.rows() x columns.
+void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
+                    Surface& surface, std::size_t first);
+
+/// The columns first : first + columns of a surface as a column-major buffer.
+cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,
+                          std::size_t columns);
+
+}  // namespace lugpu

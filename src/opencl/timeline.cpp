@@ -1,0 +1,54 @@
+#include "opencl/timeline.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lugpu {
+namespace {
+
+cl_ulong started(const cl::Event& event) {
+  return event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+}
+
+cl_ulong ended(const cl::Event& event) {
+  return event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+}
+
+constexpr double kSecondsPerTick = 1e-9;
+
+}  // namespace
+
+void Timeline::add_kernel(const char* phase, cl::Event event) {
+  ++kernel_launches_;
+  entries_.push_back({phase, std::move(event)});
+}
+
+void Timeline::add_readback(const char* phase, cl::Event event) {
+  ++readbacks_;
+  entries_.push_back({phase, std::move(event)});
+}
+
+void Timeline::clear() {
+  *this = Timeline();
+}
+
+double Timeline::span() const {
+  cl_ulong first = std::numeric_limits<cl_ulong>::max();
+  cl_ulong last = 0;
+  for (const Entry& entry : entries_) {
+    first = std::min(first, started(entry.event));
+    last = std::max(last, ended(entry.event));
+  }
+  return last > first ? static_cast<double>(last - first) * kSecondsPerTick : 0;
+}
+
+std::map<std::string, double> Timeline::by_phase() const {
+  std::map<std::string, double> seconds;
+  for (const Entry& entry : entries_) {
+    const cl_ulong ticks = ended(entry.event) - started(entry.event);
+    seconds[entry.phase] += static_cast<double>(ticks) * kSecondsPerTick;
+  }
+  return seconds;
+}
+
+}  // namespace lugpu

@@ -1,0 +1,40 @@
+// What ran on a device and how long it took, by phase.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "opencl/opencl.hpp"
+
+namespace lugpu {
+
+/// A log of the commands enqueued since the last clear(). Times are the device's own, in seconds,
+/// and may be asked once the queue has finished.
+class Timeline {
+ public:
+  /// phase: a string literal, e.g. "update".
+  void add_kernel(const char* phase, cl::Event event);
+  /// A transfer back to the host that the host waited for.
+  void add_readback(const char* phase, cl::Event event);
+  void clear();
+
+  std::uint64_t kernel_launches() const { return kernel_launches_; }
+  std::uint64_t readbacks() const { return readbacks_; }
+  /// From the start of the first command to the end of the last; 0 where nothing ran.
+  double span() const;
+  /// The sum of the commands' durations for each phase.
+  std::map<std::string, double> by_phase() const;
+
+ private:
+  struct Entry {
+    const char* phase;
+    cl::Event event;
+  };
+  std::vector<Entry> entries_;
+  std::uint64_t kernel_launches_ = 0;
+  std::uint64_t readbacks_ = 0;
+};
+
+}  // namespace lugpu

@@ -1,0 +1,131 @@
+#include "solvers/gauss_jordan.hpp"
+
+#include <algorithm>
+
+#include "error.hpp"
+#include "solvers/substitution.hpp"
+
+namespace lugpu {
+namespace {
+
+// Two surfaces, A as uploaded, and B, the reduced B, X.
+const Problem& require_room(const Device& device, const Problem& problem) {
+  const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
+  require_fits(device, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage, 2,
+               elements * element_size(problem.precision) + Pivoting::workspace(problem));
+  return problem;
+}
+
+bool fits(const Device& device, const Problem& problem) {
+  try {
+    require_room(device, problem);
+    return true;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
+// The columns first : first + count of the identity.
+Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
+  Matrix columns(n, count);
+  for (std::size_t j = 0; j < count; ++j) columns(first + j, j) = 1;
+  return columns;
+}
+
+}  // namespace
+
+GaussJordan::GaussJordan(DeviceContext& context, const Problem& problem)
+    : context_(context),
+      problem_(require_room(context.device(), problem)),
+      ab_{Surface(context, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage),
+          Surface(context, problem.n, problem.n + problem.nrhs, problem.precision,
+                  problem.storage)},
+      pivoting_(context, problem),
+      x_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {}
+
+KernelId GaussJordan::kernel(const char* file, const char* function) const {
+  return {file, function, problem_.precision, problem_.storage};
+}
+
+void GaussJordan::upload(const Matrix& a, const Matrix& b) {
+  host_a_ = lugpu::upload(context_, a, problem_.precision);
+  host_b_ = lugpu::upload(context_, b, problem_.precision);
+  reset();
+}
+
+void GaussJordan::reset() {
+  import_columns(context_, host_a_, problem_.n, ab_.src, 0);
+  import_columns(context_, host_b_, problem_.nrhs, ab_.src, problem_.n);
+  context_.queue().finish();
+}
+
+void GaussJordan::factor() {
+  pivoting_.restart();
+  for (std::size_t k = 0; k < problem_.n; ++k) {
+    // The columns before k are the identity's and the same in both rows.
+    pivoting_.step(ab_, k, k, ab_.src.columns());
+    step(k);
+    context_.checkpoint();
+  }
+  context_.queue().finish();
+}
+
+// Algorithm 1, step k.
+void GaussJordan::step(std::size_t k) {
+  const std::size_t n = problem_.n;
+  const std::size_t columns = ab_.src.columns();
+  const std::size_t first = k == 0 ? 0 : k - 1;
+  const cl_int row = static_cast<cl_int>(k);
+  const cl_int end = static_cast<cl_int>(columns);
+  // (1) dst(k, k:end) = src(k, k:end) / src(k, k)
+  context_.run("panel", kernel("normalize.cl", "normalize_row"), {columns - k}, ab_.src, ab_.dst,
+               pivoting_.values(), row, end);
+  // (2) src(k, k:end) = dst(k, k:end)
+  context_.run("panel", kernel("copy.cl", "copy_row"), {columns - k}, ab_.dst, ab_.src, row, row,
+               end);
+  // (3) dst(i, k-1:end) = src(i, k-1:end) - src(i, k) src(k, k-1:end) for every row i != k
+  context_.run("update", kernel("rowop.cl", "eliminate_column"), {columns - first, n}, ab_.src,
+               ab_.dst, row, static_cast<cl_int>(first), static_cast<cl_int>(n), end);
+  ab_.swap();
+}
+
+void GaussJordan::solve() {
+  const Outcome pivots = outcome();
+  const cl::Buffer reduced = export_columns(context_, ab_.src, problem_.n, problem_.nrhs);
+  if (pivots.jpiv.empty()) {
+    x_ = reduced;
+  } else {
+    gather_rows(context_, reduced, x_, inverse_permutation(permutation_of(pivots.jpiv)),
+                problem_.nrhs, problem_.precision);
+  }
+  context_.queue().finish();
+}
+
+Matrix GaussJordan::download() {
+  return lugpu::download(context_, x_, problem_.n, problem_.nrhs, problem_.precision);
+}
+
+std::optional<Matrix> GaussJordan::inverse() {
+  const std::size_t n = problem_.n;
+  std::size_t width = n;
+  Problem part = problem_;
+  for (part.nrhs = width; width > 1 && !fits(context_.device(), part); part.nrhs = width) {
+    width = (width + 1) / 2;
+  }
+  Matrix inverse(n, n);
+  for (std::size_t first = 0; first < n; first += width) {
+    part.nrhs = std::min(width, n - first);
+    GaussJordan columns(context_, part);
+    columns.host_a_ = host_a_;
+    columns.host_b_ =
+        lugpu::upload(context_, identity_columns(n, first, part.nrhs), part.precision);
+    columns.reset();
+    columns.factor();
+    columns.solve();
+    const Matrix x = columns.download();
+    std::copy(x.values().begin(), x.values().end(), inverse.column(first));
+  }
+  return inverse;
+}
+
+}  // namespace lugpu

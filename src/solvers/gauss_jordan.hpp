@@ -1,0 +1,39 @@
+// Gauss-Jordan elimination as LU-GPU does it: Algorithm 1 of the paper on [A | B], with no, partial
+// and full pivoting, and the inverse.
+#pragma once
+
+#include "opencl/surface.hpp"
+#include "solvers/pivoting.hpp"
+#include "solvers/solver.hpp"
+
+namespace lugpu {
+
+/// Reduces A of [A | B] to the identity on a pair of n x (n + nrhs) surfaces; B becomes X (its rows
+/// in the order of jpiv with full pivoting).
+class GaussJordan : public Solver {
+ public:
+  /// Throws Unsupported if the device cannot hold the problem.
+  GaussJordan(DeviceContext& context, const Problem& problem);
+
+  void upload(const Matrix& a, const Matrix& b) override;
+  void reset() override;
+  void factor() override;
+  Outcome outcome() override { return pivoting_.outcome(); }
+  void solve() override;
+  Matrix download() override;
+  /// From [A | I], the columns of I in as many parts as the device's limits need.
+  std::optional<Matrix> inverse() override;
+
+ private:
+  void step(std::size_t k);
+  KernelId kernel(const char* file, const char* function) const;
+
+  DeviceContext& context_;
+  Problem problem_;
+  PingPong ab_;
+  Pivoting pivoting_;
+  cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
+  cl::Buffer x_;                // n x nrhs, column-major
+};
+
+}  // namespace lugpu

@@ -1,0 +1,105 @@
+#include "solvers/lu.hpp"
+
+#include <numeric>
+
+#include "solvers/substitution.hpp"
+
+namespace lugpu {
+namespace {
+
+// Two surfaces, A as uploaded, and B, Y, X.
+const Problem& require_room(const Device& device, const Problem& problem) {
+  const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
+  require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 2,
+               elements * element_size(problem.precision) + Pivoting::workspace(problem));
+  return problem;
+}
+
+std::vector<int> identity(std::size_t n) {
+  std::vector<int> p(n);
+  std::iota(p.begin(), p.end(), 0);
+  return p;
+}
+
+}  // namespace
+
+Lu::Lu(DeviceContext& context, const Problem& problem)
+    : context_(context),
+      problem_(require_room(context.device(), problem)),
+      a_{Surface(context, problem.n, problem.n, problem.precision, problem.storage),
+         Surface(context, problem.n, problem.n, problem.precision, problem.storage)},
+      pivoting_(context, problem) {
+  const std::size_t bytes = problem.n * problem.nrhs * element_size(problem.precision);
+  y_ = context.allocate(bytes);
+  x_ = context.allocate(bytes);
+}
+
+KernelId Lu::kernel(const char* file, const char* function) const {
+  return {file, function, problem_.precision, problem_.storage};
+}
+
+void Lu::upload(const Matrix& a, const Matrix& b) {
+  host_a_ = lugpu::upload(context_, a, problem_.precision);
+  host_b_ = lugpu::upload(context_, b, problem_.precision);
+  reset();
+}
+
+void Lu::reset() {
+  import_columns(context_, host_a_, problem_.n, a_.src, 0);
+  context_.queue().finish();
+}
+
+void Lu::factor() {
+  pivoting_.restart();
+  for (std::size_t k = 0; k < problem_.n; ++k) {
+    pivoting_.step(a_, k, 0, problem_.n);
+    step(k);
+    context_.checkpoint();
+  }
+  context_.queue().finish();
+}
+
+// Algorithm 3, step k. The last step, k = n-1, has no trailing matrix: it brings the last pivot to
+// both surfaces.
+void Lu::step(std::size_t k) {
+  const std::size_t n = problem_.n;
+  const cl_int column = static_cast<cl_int>(k);
+  const cl_int end = static_cast<cl_int>(n);
+  // (1) dst(k, k:n) = src(k, k:n)
+  context_.run("panel", kernel("copy.cl", "copy_row"), {n - k}, a_.src, a_.dst, column, column,
+               end);
+  // (2) dst(k+1:n, k) = src(k+1:n, k) / src(k, k)
+  context_.run("panel", kernel("normalize.cl", "normalize_column"), {n - k}, a_.src, a_.dst,
+               pivoting_.values(), column, end);
+  // (3) src(k+1:n, k) = dst(k+1:n, k)
+  context_.run("panel", kernel("copy.cl", "copy_column"), {n - k}, a_.dst, a_.src, column, column,
+               end);
+  // (4) dst(k+1:n, k+1:n) = src(k+1:n, k+1:n) - src(k+1:n, k) src(k, k+1:n)
+  context_.run("update", kernel("rowop.cl", "update_trailing"), {n - k - 1, n - k - 1}, a_.src,
+               a_.dst, column, end);
+  a_.swap();
+}
+
+void Lu::solve() {
+  const std::size_t n = problem_.n;
+  const Outcome pivots = outcome();
+  // L U (inv(Q) X) = P B
+  const std::vector<int> rows = pivots.ipiv.empty() ? identity(n) : permutation_of(pivots.ipiv);
+  gather_rows(context_, host_b_, y_, rows, problem_.nrhs, problem_.precision);
+  forward_substitution(context_, a_.src, y_, problem_.nrhs);
+  back_substitution(context_, a_.src, y_, problem_.nrhs);
+  const std::vector<int> columns = pivots.jpiv.empty() ? identity(n) : permutation_of(pivots.jpiv);
+  gather_rows(context_, y_, x_, inverse_permutation(columns), problem_.nrhs, problem_.precision);
+  context_.queue().finish();
+}
+
+Matrix Lu::download() {
+  return lugpu::download(context_, x_, problem_.n, problem_.nrhs, problem_.precision);
+}
+
+std::optional<Matrix> Lu::lu() {
+  const cl::Buffer lu = export_columns(context_, a_.src, 0, problem_.n);
+  return lugpu::download(context_, lu, problem_.n, problem_.n, problem_.precision);
+}
+
+}  // namespace lugpu

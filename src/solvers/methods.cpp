@@ -1,0 +1,62 @@
+#include "solvers/methods.hpp"
+
+#include "error.hpp"
+#include "solvers/gauss_jordan.hpp"
+#include "solvers/lu.hpp"
+
+namespace lugpu {
+namespace {
+
+template <typename T>
+std::unique_ptr<Solver> make(DeviceContext& context, const Problem& problem) {
+  return std::make_unique<T>(context, problem);
+}
+
+// Table 1: copy and copy back 8 bytes a texel, normalization 12, elimination 16.
+WorkModel lu_work(std::uint64_t n) {
+  const std::uint64_t eliminated = n == 0 ? 0 : (n - 1) * n * (2 * n - 1) / 6;
+  const std::uint64_t panel = n * (n + 1) / 2;
+  return {eliminated, 8 * panel + 12 * panel + 8 * panel + 16 * eliminated};
+}
+
+WorkModel gauss_jordan_work(std::uint64_t n) {
+  const std::uint64_t panel = n * (n + 1) / 2;
+  return {n * panel, 12 * panel + 8 * panel + 16 * n * panel};
+}
+
+}  // namespace
+
+std::span<const Method> methods() {
+  static const std::vector<Method> table = {
+      {"lu",
+       "LU decomposition, LU-GPU's Algorithm 3",
+       {Pivot::none, Pivot::partial, Pivot::full},
+       lu_work,
+       make<Lu>},
+      {"gauss-jordan",
+       "Gauss-Jordan elimination of [A | B], LU-GPU's Algorithm 1",
+       {Pivot::none, Pivot::partial, Pivot::full},
+       gauss_jordan_work,
+       make<GaussJordan>},
+  };
+  return table;
+}
+
+const Method& find_method(const std::string& name) {
+  std::string known;
+  for (const Method& method : methods()) {
+    if (name == method.name) return method;
+    known += (known.empty() ? "" : ", ") + std::string(method.name);
+  }
+  throw InputError("There is no method \"" + name + "\"; there are: " + known + ".");
+}
+
+const Method& automatic_method() {
+  return find_method("lu");
+}
+
+Storage automatic_storage(const Device&) {
+  return Storage::buffer;
+}
+
+}  // namespace lugpu

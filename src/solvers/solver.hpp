@@ -1,0 +1,75 @@
+// What every solver of A X = B is: the problem, the outcome, the steps that are timed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "matrix/matrix.hpp"
+#include "opencl/element.hpp"
+
+namespace lugpu {
+
+/// Which element may become the pivot of step k: the diagonal one, the largest of its column, the
+/// largest of the trailing matrix.
+enum class Pivot { none, partial, full };
+
+/// The names on the command line and in records.
+constexpr const char* name(Pivot pivot) {
+  return pivot == Pivot::none ? "none" : pivot == Pivot::partial ? "partial" : "full";
+}
+
+/// A X = B: A is n x n, B and X are n x nrhs.
+struct Problem {
+  std::size_t n = 0;
+  std::size_t nrhs = 0;
+  Pivot pivot = Pivot::partial;
+  Precision precision = Precision::double_precision;
+  Storage storage = Storage::buffer;  ///< of no meaning on the host
+};
+
+/// How a factorization ended.
+struct Outcome {
+  int info = 0;           ///< 0, or k > 0: the k-th pivot (1-based) is exactly zero, as LAPACK's
+  std::vector<int> ipiv;  ///< row k was interchanged with row ipiv[k-1], 1-based, as dgetrf's;
+                          ///< empty without pivoting
+  std::vector<int> jpiv;  ///< likewise the columns, as dgetc2's; only with full pivoting
+  std::vector<double> pivots;  ///< the n pivots: U's diagonal
+};
+
+/// One problem, allocated once and solved any number of times:
+///   upload, then (reset, factor, solve) as often as wanted, then download.
+/// factor() and solve() return when they are done.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+
+  /// a: n x n, b: n x nrhs. Throws InputError if a value overflows the precision.
+  virtual void upload(const Matrix& a, const Matrix& b) = 0;
+  /// A and B as they were uploaded, again.
+  virtual void reset() = 0;
+  /// Factors A (or reduces [A | B]).
+  virtual void factor() = 0;
+  /// Of the last factor().
+  virtual Outcome outcome() = 0;
+  /// X from the factors; only after a factor() with info = 0.
+  virtual void solve() = 0;
+  /// X, n x nrhs.
+  virtual Matrix download() = 0;
+  /// The factors that factor() left, n x n: unit lower L below the diagonal, U on and above it.
+  /// Valid for info > 0 too. Absent if the method has none.
+  virtual std::optional<Matrix> lu() { return std::nullopt; }
+  /// inv(A), n x n, computed now; only after a factor() with info = 0. Absent if the method has
+  /// lu().
+  virtual std::optional<Matrix> inverse() { return std::nullopt; }
+};
+
+/// Row interchanges as a permutation: for ipiv (1-based, applied from first to last) the vector p,
+/// 0-based, with (P B)(i, :) = B(p[i], :).
+std::vector<int> permutation_of(const std::vector<int>& ipiv);
+
+/// The inverse permutation.
+std::vector<int> inverse_permutation(const std::vector<int>& p);
+
+}  // namespace lugpu

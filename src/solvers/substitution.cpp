@@ -1,0 +1,59 @@
+#include "solvers/substitution.hpp"
+
+#include <algorithm>
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kBlock = 32;  // BLOCK of substitute.cl
+
+KernelId kernel(const Surface& lu, const char* function) {
+  return {"substitute.cl", function, lu.precision(), lu.storage()};
+}
+
+// x(top:bottom, :) -= lu(top:bottom, first:last) x(first:last, :)
+void subtract_block(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
+                    std::size_t nrhs, std::size_t top, std::size_t bottom, std::size_t first,
+                    std::size_t last) {
+  context.run("solve", kernel(lu, "subtract_block"), {bottom - top, nrhs}, lu, x,
+              static_cast<cl_int>(top), static_cast<cl_int>(bottom), static_cast<cl_int>(first),
+              static_cast<cl_int>(last), static_cast<cl_int>(lu.rows()));
+}
+
+}  // namespace
+
+void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer& out,
+                 const std::vector<int>& order, std::size_t nrhs, Precision precision) {
+  if (order.empty()) return;
+  const std::size_t bytes = order.size() * sizeof(cl_int);
+  const cl::Buffer positions = context.allocate(bytes);
+  context.queue().enqueueWriteBuffer(positions, CL_TRUE, 0, bytes, order.data());
+  context.run("solve", {"substitute.cl", "gather_rows", precision, Storage::buffer},
+              {order.size(), nrhs}, in, out, positions, static_cast<cl_int>(order.size()));
+}
+
+void forward_substitution(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
+                          std::size_t nrhs) {
+  const std::size_t n = lu.rows();
+  for (std::size_t first = 0; first < n; first += kBlock) {
+    const std::size_t last = std::min(first + kBlock, n);
+    context.run("solve", kernel(lu, "forward_block"), {nrhs * kBlock}, lu, x,
+                static_cast<cl_int>(first), static_cast<cl_int>(n));
+    subtract_block(context, lu, x, nrhs, last, n, first, last);
+  }
+}
+
+void back_substitution(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
+                       std::size_t nrhs) {
+  const std::size_t n = lu.rows();
+  const std::size_t blocks = (n + kBlock - 1) / kBlock;
+  for (std::size_t block = blocks; block-- > 0;) {
+    const std::size_t first = block * kBlock;
+    const std::size_t last = std::min(first + kBlock, n);
+    context.run("solve", kernel(lu, "back_block"), {nrhs * kBlock}, lu, x,
+                static_cast<cl_int>(first), static_cast<cl_int>(n));
+    subtract_block(context, lu, x, nrhs, 0, first, first, last);
+  }
+}
+
+}  // namespace lugpu

@@ -1,0 +1,340 @@
+#!/usr/bin/python3
+"""The JSON Schema of results, and scripts/plot.py on results that keep to it."""
+
+import copy
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import jsonschema
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMA = json.loads((ROOT / "docs/lugpu.schema.json").read_text(encoding="utf-8"))
+SIZES = [64, 128, 256, 512, 1024]
+DEVICE = "Example GPU 6800"
+GPU = {
+    "platform": "Example Platform", "platform_version": "OpenCL 3.0", "name": DEVICE,
+    "driver_version": "1.0", "device_version": "OpenCL 3.0", "type": "gpu", "compute_units": 16,
+    "clock_mhz": 1200, "global_memory_bytes": 2**33, "max_allocation_bytes": 2**31,
+    "local_memory_bytes": 65536, "max_work_group_size": 1024, "double_precision": True,
+    "images": True, "image_max_width": 16384, "image_max_height": 16384,
+    "image_formats": ["R FLOAT", "RG UNSIGNED_INT32"],
+}
+
+
+def seconds(launch_s, gflops, n):
+    """A plain model of a factorization: a cost for each of n steps, and 2/3 n^3 operations."""
+    return n * launch_s + 2 / 3 * n**3 / (gflops * 1e9)
+
+
+def result(**given):
+    """A result that is ok; `given` are the fields that matter to a test."""
+    median = given.get("median_s", 1e-3)
+    n = given.get("n", 64)
+    row = {
+        "implementation": "lugpu", "routine": "lu", "pivot": "partial", "precision": "single",
+        "storage": "image", "texel": "r", "device": DEVICE, "n": n, "nrhs": 1, "nb": None,
+        "threads": None, "seed": 1, "matrix": "random",
+        "times_s": [median * 0.99, median, median * 1.02],
+        "device_times_s": [median * 0.9] * 3, "median_s": median, "min_s": median * 0.99,
+        "rel_stdev": 0.012, "gflops": 2 / 3 * n**3 / median / 1e9, "flop_formula": "2/3 n^3",
+        "phases_s": {"build": 0.4, "upload": 1e-4, "factor": median, "solve": 1e-4,
+                     "download": 1e-5, "total": median + 3e-4, "update": median * 0.7},
+        "counters": {"kernel_launches": 3 * n, "readbacks": 0},
+        "checks": {"factor_ratio": 0.3, "solve_ratio": 1.2, "hpl_residual": 0.01, "growth": 9.5,
+                   "rcond": 1e-4, "info": 0},
+        "status": "ok", "reason": "", "warnings": [],
+    }
+    return row | given
+
+
+def baseline(routine, implementation, threads, pivot, precision, n, median):
+    """A result of a rival on the host."""
+    return result(implementation=implementation, routine=routine, pivot=pivot, precision=precision,
+                  storage="host", texel=None, device=None, n=n, threads=threads, median_s=median,
+                  device_times_s=[], counters={})
+
+
+def not_ok(status, reason, **given):
+    """A result that shows no speed."""
+    unknown = dict.fromkeys(["factor_ratio", "solve_ratio", "hpl_residual", "growth", "rcond"])
+    return result(**given) | {
+        "status": status, "reason": reason, "gflops": None, "median_s": None, "min_s": None,
+        "rel_stdev": None, "times_s": [], "device_times_s": [], "phases_s": {}, "counters": {},
+        "checks": unknown | {"info": 1}}
+
+
+def sweep(device=DEVICE, speed=1.0):
+    """Results like those of a whole sweep, three of which are not ok."""
+    rows = []
+    for precision, slower in (("single", 1.0), ("double", 2.0)):
+        for n in SIZES:
+            for routine, work in (("lu", 1.0), ("gauss-jordan", 2.9)):
+                for pivot, step in (("none", 9e-6), ("partial", 21e-6), ("full", 34e-6)):
+                    for storage, rate in (("image", 75.0), ("buffer", 52.0)):
+                        time = seconds(step, speed * rate / work / slower, n)
+                        rows.append(result(routine=routine, pivot=pivot, precision=precision,
+                                           storage=storage, device=device, n=n, median_s=time))
+            rows.append(baseline("getrf", "openblas", 2, "partial", precision, n,
+                                 seconds(4e-7, 90 / slower, n)))
+            rows.append(baseline("getc2", "lapack", None, "full", precision, n,
+                                 seconds(1e-6, 0.9 / slower, n)))
+    failed = {"routine": "lu", "pivot": "none", "storage": "image", "device": device}
+    rows = [row for row in rows if not (row["n"] == 64 and row["precision"] == "single"
+                                        and all(row[key] == failed[key] for key in failed))]
+    rows.append(not_ok("failed", "factor_ratio 5.1e+06 is not under 30: the first pivot is 1e-10, "
+                       "try --pivot partial", **failed))
+    rows.append(not_ok("unsupported", "n is larger than the widest image, 16384", routine="lu",
+                       precision="double", n=32768, device=device))
+    rows.append(not_ok("skipped", "getc2 would take longer than --timeout 60 s", routine="getc2",
+                       implementation="lapack", pivot="full", storage="host", texel=None,
+                       device=None, n=8192))
+    return rows
+
+
+def record(rows):
+    """A complete file around results."""
+    names = {row["device"] for row in rows if row["device"]}
+    return {
+        "schema_version": 1,
+        "tool": {"version": "0.1.0", "git_rev": "1a2b3c4d5e6f", "compiler": "GNU 12.2.0",
+                 "build_type": "Release", "argv": ["lugpu", "bench", "--json", "sweep.json"]},
+        "context": {"time_utc": "2005-11-12T09:30:00Z", "host": "example", "kernel": "Linux 6.1",
+                    "cpu": "Example CPU", "cores": 2, "memory_bytes": 2**34, "load_1min": 0.05,
+                    "environment": {"OPENBLAS_NUM_THREADS": "2"}},
+        "libraries": {"opencl_loader": {"path": "/usr/lib/libOpenCL.so.1"},
+                      "blas": {"name": "openblas", "config": "OpenBLAS 0.3.21", "core": "Haswell",
+                               "threads": 2, "path": "/usr/lib/libopenblas.so.0"},
+                      "lapack": {"path": "/usr/lib/liblapack.so.3"}},
+        "devices": [GPU | {"name": name} for name in sorted(names)],
+        "results": rows,
+    }
+
+
+def png_size(path):
+    """(width, height) of a PNG file, from its header."""
+    head = path.read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n", f"{path} is not a PNG file"
+    return struct.unpack(">II", head[16:])
+
+
+class InFolder(unittest.TestCase):
+    """A test that writes files into a folder of its own and runs plot.py there."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, content):
+        path = self.folder / name
+        text = content if isinstance(content, str) else json.dumps(content)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def plot(self, *arguments):
+        return subprocess.run([sys.executable, ROOT / "scripts/plot.py", *arguments],
+                              capture_output=True, text=True, check=False,
+                              env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+
+    def drawn(self, *arguments):
+        done = self.plot(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+
+class SchemaTest(unittest.TestCase):
+    def setUp(self):
+        self.validator = jsonschema.Draft7Validator(SCHEMA)
+        self.record = record([result(), not_ok("failed", "the 3rd pivot is zero")])
+
+    def errors_after(self, change):
+        changed = copy.deepcopy(self.record)
+        change(changed)
+        return [error.message for error in self.validator.iter_errors(changed)]
+
+    def test_schema_is_itself_valid(self):
+        jsonschema.Draft7Validator.check_schema(SCHEMA)
+
+    def test_accepts_a_sweep_and_an_empty_file(self):
+        self.assertEqual(list(self.validator.iter_errors(record(sweep()))), [])
+        self.assertEqual(list(self.validator.iter_errors(record([]))), [])
+
+    def test_every_field_is_described(self):
+        def undescribed(node, path):
+            for name, field in node.get("properties", {}).items():
+                described = "description" in field or "$ref" in field
+                yield from [] if described else [f"{path}.{name}"]
+                yield from undescribed(field, f"{path}.{name}")
+        for name, node in {"file": SCHEMA, **SCHEMA["definitions"]}.items():
+            self.assertEqual(list(undescribed(node, name)), [])
+
+    def test_every_object_refuses_missing_and_unknown_fields(self):
+        objects = {"file": lambda r: r, "tool": lambda r: r["tool"],
+                   "context": lambda r: r["context"], "libraries": lambda r: r["libraries"],
+                   "blas": lambda r: r["libraries"]["blas"], "device": lambda r: r["devices"][0],
+                   "result": lambda r: r["results"][0],
+                   "checks": lambda r: r["results"][0]["checks"]}
+        for name, find in objects.items():
+            for field in find(self.record):
+                with self.subTest(object=name, missing=field):
+                    self.assertTrue(self.errors_after(lambda r: find(r).pop(field)))
+            with self.subTest(object=name, unknown="surplus"):
+                self.assertTrue(self.errors_after(lambda r: find(r).update(surplus=1)))
+
+    def test_refuses_wrong_results(self):
+        ok_changes = [
+            {"median_s": None}, {"times_s": []}, {"gflops": None}, {"gflops": "fast"}, {"n": -1},
+            {"n": 64.5}, {"pivot": "rook"}, {"precision": "half"}, {"status": "fine"},
+            {"device": None}, {"storage": "host"}, {"times_s": [-1.0]},
+            {"checks": self.record["results"][0]["checks"] | {"solve_ratio": None}},
+            {"counters": {"readbacks": -1}}, {"counters": {"cache_misses": 1}},
+            {"phases_s": {"update": None}}, {"warnings": [""]},
+        ]
+        not_ok_changes = [{"gflops": 3.0}, {"reason": ""}]
+        for index, changes in ((0, ok_changes), (1, not_ok_changes)):
+            for change in changes:
+                with self.subTest(change=change):
+                    self.assertTrue(self.errors_after(lambda r: r["results"][index].update(change)))
+
+    def test_reads_local_times_as_wrong(self):
+        self.assertTrue(self.errors_after(
+            lambda r: r["context"].update(time_utc="2005-11-12 09:30:00")))
+
+
+class PlotTest(InFolder):
+    def test_draws_each_precision_as_png_and_svg(self):
+        done = self.drawn(self.write("sweep.json", record(sweep())))
+        self.assertEqual(done.stdout.split(), [str(self.folder / f"sweep-{precision}.{ending}")
+                                               for precision in ("single", "double")
+                                               for ending in ("png", "svg")])
+        for precision in ("single", "double"):
+            width, height = png_size(self.folder / f"sweep-{precision}.png")
+            self.assertGreater(width, 1800)
+            self.assertGreater(height, 900)
+            svg = (self.folder / f"sweep-{precision}.svg").read_text(encoding="utf-8")
+            for text in ("lu, none (image)", "lu, partial (image)", "gauss-jordan, none (buffer)",
+                         "gauss-jordan, full (image)", "getrf (openblas, 2 threads)",
+                         "getc2 (lapack)", f"{DEVICE}, {precision} precision",
+                         "no pivoting", "partial pivoting", "full pivoting",
+                         "order n of the matrix", "speed-up over getrf", "speed-up over getc2",
+                         ">1024<"):
+                self.assertIn(text, svg)
+
+    def test_lists_what_is_left_out(self):
+        done = self.drawn(self.write("sweep.json", record(sweep())))
+        single = (self.folder / "sweep-single.svg").read_text(encoding="utf-8")
+        double = (self.folder / "sweep-double.svg").read_text(encoding="utf-8")
+        self.assertIn("left out: lu/none/image single n=64: failed (factor_ratio 5.1e+06", single)
+        self.assertIn("left out: getc2/full/host single n=8192: skipped (getc2 would", single)
+        self.assertNotIn("left out: lu/none", double)
+        self.assertIn("left out: lu/partial/image double n=32768: unsupported (n is", double)
+        self.assertEqual(done.stderr.count("left out: "), 3)
+
+    def test_cuts_a_long_list_but_says_so(self):
+        rows = [not_ok("failed", "growth " + "9" * 300, n=n) for n in range(2, 22)]
+        done = self.drawn(self.write("many.json", record([result(), *rows])))
+        svg = (self.folder / "many-single.svg").read_text(encoding="utf-8")
+        self.assertIn("left out: 15 more", svg)
+        self.assertEqual(done.stderr.count("left out: "), 20)
+
+    def test_names_the_matrix_of_what_is_left_out_where_there_are_several(self):
+        row = not_ok("failed", "growth 9.2e+18", matrix="wilkinson", pivot="none")
+        done = self.drawn(self.write("kinds.json", record([result(), row])))
+        self.assertEqual(done.stderr, "left out: lu/none/image single n=64, wilkinson: "
+                                      "failed (growth 9.2e+18)\n")
+
+    def test_lists_a_precision_that_has_no_figure(self):
+        row = not_ok("unsupported", "the device has no double precision", precision="double")
+        rival = baseline("getrf", "openblas", 2, "partial", "double", 64, 1e-3)
+        for name, rows in (("alone", [result(), row]), ("with-rival", [result(), row, rival])):
+            self.drawn(self.write(f"{name}.json", record(rows)))
+            self.assertIn("left out: lu/partial/image double n=64: unsupported",
+                          (self.folder / f"{name}-single.svg").read_text(encoding="utf-8"))
+        self.assertIn("host, double precision",
+                      (self.folder / "with-rival-double.svg").read_text(encoding="utf-8"))
+
+    def test_draws_a_single_size_and_no_baseline(self):
+        self.drawn(self.write("one.json", record([result(n=1000)])))
+        svg = (self.folder / "one-single.svg").read_text(encoding="utf-8")
+        for text in ("no getrf to compare with", ">1000<"):
+            self.assertIn(text, svg)
+
+    def test_keeps_several_files_apart(self):
+        first = self.write("before.json", record(sweep()))
+        second = self.write("after.json", record(sweep(speed=1.5)))
+        self.drawn(first, second, "-o", self.folder / "new" / "figures")
+        svg = (self.folder / "new/figures/before-single.svg").read_text(encoding="utf-8")
+        for text in ("lu, partial (image) [before]", "lu, partial (image) [after]",
+                     "getrf (openblas, 2 threads) [after]"):
+            self.assertIn(text, svg)
+
+    def test_names_the_device_where_there_are_several(self):
+        rows = [result(), result(device="Another (R) GPU")]
+        self.drawn(self.write("two.json", record(rows)))
+        self.assertTrue((self.folder / "two-another-r-gpu-single.svg").exists())
+        self.assertTrue((self.folder / "two-example-gpu-6800-single.png").exists())
+
+    def test_tells_apart_what_differs_otherwise(self):
+        rows = [result(routine="lu-blocked", nb=nb, matrix=matrix, n=n)
+                for nb in (32, 64) for matrix in ("random", "$HOME/$a.mtx") for n in (128, 256)]
+        self.drawn(self.write("nb.json", record(rows)))
+        svg = (self.folder / "nb-single.svg").read_text(encoding="utf-8")
+        for text in ("lu-blocked, partial (image, random, nb 32)",
+                     "lu-blocked, partial (image, $HOME/$a.mtx, nb 64)"):
+            self.assertIn(text, svg)
+
+    def test_draws_the_same_bytes_again(self):
+        path = self.write("sweep.json", record(sweep()))
+        for folder in ("a", "b"):
+            self.drawn(path, "-o", self.folder / folder)
+        for name in ("sweep-single.svg", "sweep-double.png"):
+            self.assertEqual((self.folder / "a" / name).read_bytes(),
+                             (self.folder / "b" / name).read_bytes())
+
+    def test_refuses_bad_input_in_one_line(self):
+        whole = record([result()])
+        no_n = copy.deepcopy(whole)
+        del no_n["results"][0]["n"]
+        cases = {
+            "missing": (self.folder / "missing.json", "cannot be read"),
+            "folder": (self.folder, "cannot be read"),
+            "not JSON": (self.write("text.json", "n, time\n64, 1\n"), "not a JSON file"),
+            "NaN": (self.write("nan.json", '{"schema_version": NaN}'), "not a JSON file"),
+            "list": (self.write("list.json", "[]"), "schema_version is null"),
+            "version": (self.write("v2.json", whole | {"schema_version": 2}),
+                        "schema_version is 2"),
+            "no results": (self.write("none.json", {"schema_version": 1}), "no list of results"),
+            "no n": (self.write("no_n.json", no_n), "results[0] has no n"),
+            "no ok row": (self.write("bad.json", record([not_ok("error", "out of memory")])),
+                          "nothing to draw"),
+        }
+        for name, (path, sentence) in cases.items():
+            with self.subTest(name):
+                done = self.plot(path)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertEqual(done.stdout, "")
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(sentence, done.stderr)
+                self.assertIn(str(path), done.stderr)
+        self.assertEqual(list(self.folder.glob("*.png")), [])
+
+    def test_says_when_it_cannot_write(self):
+        path = self.write("sweep.json", record([result()]))
+        done = self.plot(path, "-o", path)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_help(self):
+        done = self.drawn("--help")
+        for text in ("FILE.json", "--output", "getc2", "Exit status"):
+            self.assertIn(text, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
