@@ -102,6 +102,14 @@ void print_setting(const Arguments& given, const std::vector<DeviceContext>& con
                       static_cast<unsigned long long>(given.seed), given.nrhs);
 }
 
+// OpenBLAS falls back to its slowest kernels on a processor that it does not know.
+void warn_of_slow_baseline() {
+  if (blas_library().core == "Prescott" && __builtin_cpu_supports("avx2")) {
+    std::cerr << "lugpu: warning: OpenBLAS does not know this processor and uses its kernels for "
+                 "Prescott; set OPENBLAS_CORETYPE=Haswell or SkylakeX for a fair baseline.\n";
+  }
+}
+
 std::string description(const Case& what) {
   return format("%s %s %s n=%zu", what.routine.c_str(), name(what.problem.pivot),
                 name(what.problem.precision), what.problem.n);
@@ -162,6 +170,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
     if (is_final(row)) report["results"].push_back(std::move(row));
   }
   Sink sink(given.options, std::move(report));
+  if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) {
     print_setting(given, contexts);
     std::cout << sink.table().header() << std::flush;

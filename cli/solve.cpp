@@ -138,7 +138,7 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
 
   const Case what = make_case(given, context.device(), a, b);
   const Effort once{
-      .warmup = 0, .runs = 1, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
+      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
   Matrix x;
   const Result result = measure(context, find_method(what.routine), what, a, b, once, &x);
 

@@ -59,10 +59,8 @@ double build(DeviceContext& context, const Method& method, Problem problem) {
   });
 }
 
-// The samples of one case. `factor` factors and returns the seconds that it took.
-template <typename Factor>
-void sample(Solver& solver, const Effort& effort, Clock::time_point start, Result& result,
-            Factor&& factor) {
+// The samples of one case.
+void sample(Solver& solver, const Effort& effort, Clock::time_point start, Result& result) {
   double total = 0;
   const auto enough = [&] {
     const std::size_t runs = result.times_s.size();
@@ -77,9 +75,25 @@ void sample(Solver& solver, const Effort& effort, Clock::time_point start, Resul
   }
   while (!enough()) {
     if (!result.times_s.empty()) solver.reset();
-    result.times_s.push_back(factor());
+    result.times_s.push_back(timed([&] { solver.factor(); }));
     total += result.times_s.back();
   }
+}
+
+// One more factorization, timed on the device, for the phases and the counters. Where there was none
+// before, its wall-clock time is the only one.
+void profile(DeviceContext& context, Solver& solver, Result& result) {
+  solver.reset();
+  context.timeline().clear();
+  context.set_profiling(true);
+  const double seconds = timed([&] { solver.factor(); });
+  context.set_profiling(false);
+  if (result.times_s.empty()) result.times_s.push_back(seconds);
+  const Timeline& timeline = context.timeline();
+  result.device_times_s.push_back(timeline.span());
+  result.phases_s.merge(timeline.by_phase());
+  result.counters["kernel_launches"] = timeline.kernel_launches();
+  result.counters["readbacks"] = timeline.readbacks();
 }
 
 void check_factors(Solver& solver, const Matrix& a, double eps, const Outcome& outcome,
@@ -182,15 +196,8 @@ Result measure(DeviceContext& context, const Method& method, const Case& what, c
   context.set_deadline(effort.timeout_s);
   const auto start = Clock::now();
   result.phases_s["upload"] = timed([&] { solver->upload(a, b); });
-  sample(*solver, effort, start, result, [&] {
-    context.timeline().clear();
-    const double seconds = timed([&] { solver->factor(); });
-    result.device_times_s.push_back(context.timeline().span());
-    return seconds;
-  });
-  result.phases_s.merge(context.timeline().by_phase());
-  result.counters["kernel_launches"] = context.timeline().kernel_launches();
-  result.counters["readbacks"] = context.timeline().readbacks();
+  sample(*solver, effort, start, result);
+  profile(context, *solver, result);
   const WorkModel work = method.work(what.problem.n);
   result.counters["elements_updated"] = work.elements_updated;
   result.counters["bytes_model"] =
@@ -213,7 +220,7 @@ Result measure(const Baseline& baseline, const Case& what, const Matrix& a, cons
   const auto solver = baseline.make(what.problem);
   const auto start = Clock::now();
   result.phases_s["upload"] = timed([&] { solver->upload(a, b); });
-  sample(*solver, effort, start, result, [&] { return timed([&] { solver->factor(); }); });
+  sample(*solver, effort, start, result);
   conclude(*solver, a, b, effort, result, nullptr);
   return result;
 }

@@ -41,7 +41,7 @@ bool same_case(const nlohmann::json& a, const nlohmann::json& b);
 struct Result {
   Case what;
   std::vector<double> times_s;         ///< each factorization, wall clock
-  std::vector<double> device_times_s;  ///< each factorization, from the device's events
+  std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
   Checks checks;

@@ -30,7 +30,13 @@ DeviceContext::DeviceContext(Device device, std::string kernel_dir, bool verbose
       kernel_dir_(std::move(kernel_dir)),
       verbose_(verbose),
       context_(device_.handle),
-      queue_(context_, device_.handle, CL_QUEUE_PROFILING_ENABLE) {}
+      queue_(context_, device_.handle),
+      profiling_queue_(context_, device_.handle, CL_QUEUE_PROFILING_ENABLE) {}
+
+void DeviceContext::set_profiling(bool on) {
+  queue().finish();
+  profiling_ = on;
+}
 
 cl::Buffer DeviceContext::allocate(std::size_t bytes) {
   return cl::Buffer(context_, CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1));
@@ -101,15 +107,17 @@ void DeviceContext::set_argument(cl::Kernel& kernel, cl_uint& index, const Surfa
 void DeviceContext::enqueue(const char* phase, Kernel& kernel, Items items) {
   const cl::NDRange global(round_up(items.x, kernel.group_x), round_up(items.y, kernel.group_y));
   cl::Event event;
-  queue_.enqueueNDRangeKernel(kernel.handle, cl::NullRange, global,
-                              cl::NDRange(kernel.group_x, kernel.group_y), nullptr, &event);
+  queue().enqueueNDRangeKernel(kernel.handle, cl::NullRange, global,
+                               cl::NDRange(kernel.group_x, kernel.group_y), nullptr,
+                               profiling_ ? &event : nullptr);
   timeline_.add_kernel(phase, std::move(event));
 }
 
 void DeviceContext::read_back(const char* phase, const cl::Buffer& buffer, std::size_t offset,
                               std::size_t bytes, void* host) {
   cl::Event event;
-  queue_.enqueueReadBuffer(buffer, CL_TRUE, offset, bytes, host, nullptr, &event);
+  queue().enqueueReadBuffer(buffer, CL_TRUE, offset, bytes, host, nullptr,
+                            profiling_ ? &event : nullptr);
   timeline_.add_readback(phase, std::move(event));
 }
 
@@ -125,7 +133,7 @@ void DeviceContext::set_deadline(double seconds) {
 
 void DeviceContext::checkpoint() {
   if (++steps_since_wait_ < steps_between_waits_) return;
-  queue_.finish();
+  queue().finish();
   const auto now = Clock::now();
   if (now > deadline_) throw TimedOut();
   // Waits cost some 10 to 100 microseconds: a few a second are free.

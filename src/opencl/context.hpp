@@ -1,5 +1,4 @@
-// A device in use: context, in-order profiling queue, programs built once, launches and their
-// times.
+// A device in use: context, in-order queues, programs built once, launches and their times.
 #pragma once
 
 #include <chrono>
@@ -49,8 +48,13 @@ class DeviceContext {
 
   const Device& device() const { return device_; }
   const cl::Context& handle() const { return context_; }
-  cl::CommandQueue& queue() { return queue_; }
+  /// The queue in use: in order, so that a command sees what those before it wrote.
+  cl::CommandQueue& queue() { return profiling_ ? profiling_queue_ : queue_; }
   Timeline& timeline() { return timeline_; }
+
+  /// Whether commands are timed on the device from now on. It may cost several microseconds a
+  /// launch, so wall-clock times are taken without it. Waits for what is enqueued.
+  void set_profiling(bool on);
 
   /// Seconds spent building programs so far.
   double build_seconds() const { return build_seconds_; }
@@ -102,7 +106,8 @@ class DeviceContext {
   std::string kernel_dir_;
   bool verbose_;
   cl::Context context_;
-  cl::CommandQueue queue_;
+  cl::CommandQueue queue_, profiling_queue_;
+  bool profiling_ = false;
   Timeline timeline_;
   std::map<std::tuple<std::string, Precision, Storage>, cl::Program> programs_;
   std::map<std::tuple<std::string, std::string, Precision, Storage>, Kernel> kernels_;

@@ -20,12 +20,12 @@ constexpr double kSecondsPerTick = 1e-9;
 
 void Timeline::add_kernel(const char* phase, cl::Event event) {
   ++kernel_launches_;
-  entries_.push_back({phase, std::move(event)});
+  if (event()) entries_.push_back({phase, std::move(event)});
 }
 
 void Timeline::add_readback(const char* phase, cl::Event event) {
   ++readbacks_;
-  entries_.push_back({phase, std::move(event)});
+  if (event()) entries_.push_back({phase, std::move(event)});
 }
 
 void Timeline::clear() {

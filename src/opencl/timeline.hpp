@@ -10,11 +10,11 @@
 
 namespace lugpu {
 
-/// A log of the commands enqueued since the last clear(). Times are the device's own, in seconds,
-/// and may be asked once the queue has finished.
+/// A log of the commands enqueued since the last clear(): their number, and for those that come with
+/// an event the device's own times, in seconds, which may be asked once the queue has finished.
 class Timeline {
  public:
-  /// phase: a string literal, e.g. "update".
+  /// phase: a string literal, e.g. "update". An event without a command is not timed.
   void add_kernel(const char* phase, cl::Event event);
   /// A transfer back to the host that the host waited for.
   void add_readback(const char* phase, cl::Event event);
@@ -22,7 +22,7 @@ class Timeline {
 
   std::uint64_t kernel_launches() const { return kernel_launches_; }
   std::uint64_t readbacks() const { return readbacks_; }
-  /// From the start of the first command to the end of the last; 0 where nothing ran.
+  /// From the start of the first command to the end of the last; 0 where nothing was timed.
   double span() const;
   /// The sum of the commands' durations for each phase.
   std::map<std::string, double> by_phase() const;

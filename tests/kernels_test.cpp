@@ -1,0 +1,747 @@
+// Every kernel against a plain loop on the host, launched as the solvers launch it. Targets are
+// filled with other values first, so that what a kernel writes beside its rectangle shows.
+#include <array>
+#include <limits>
+#include <numeric>
+
+#include "opencl_fixture.hpp"
+#include "solvers/substitution.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Small, and around the work-group sizes 64 x 1 and 64 x 4.
+constexpr std::size_t kOrders[] = {0, 1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 127, 129};
+
+cl_int as_int(std::size_t value) {
+  return static_cast<cl_int>(value);
+}
+
+/// First, second, middle, last but one and last of 0 .. n-1.
+std::vector<std::size_t> steps_of(std::size_t n) {
+  std::vector<std::size_t> steps = {0, 1, n / 2, n - 2, n - 1};
+  std::erase_if(steps, [n](std::size_t k) { return k >= n; });
+  std::sort(steps.begin(), steps.end());
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+/// A value of its own for each element, far from those of random_matrix.
+Matrix poison(std::size_t rows, std::size_t columns) {
+  Matrix a(rows, columns);
+  std::iota(a.values().begin(), a.values().end(), 1000.0);
+  return a;
+}
+
+class Kernels : public SurfaceKindTest {
+ protected:
+  template <typename... Arguments>
+  void run(const char* file, const char* function, Items items, const Arguments&... arguments) {
+    context.run("test", {file, function, precision, storage}, items, arguments...);
+  }
+
+  Matrix random(std::size_t rows, std::size_t columns) {
+    return random_in(precision, rows, columns, ++seed_);
+  }
+  Surface surface(const Matrix& values) { return surface_of(context, GetParam(), values); }
+  Matrix contents(const Surface& surface) { return lugpu::contents(context, surface); }
+  cl::Buffer buffer(const Matrix& values) { return upload(context, values, precision); }
+  Matrix contents(const cl::Buffer& values, std::size_t rows, std::size_t columns) {
+    return download(context, values, rows, columns, precision);
+  }
+
+  template <typename T>
+  cl::Buffer buffer_of(const std::vector<T>& values) {
+    cl::Buffer written = context.allocate(values.size() * sizeof(T));
+    context.queue().enqueueWriteBuffer(written, CL_TRUE, 0, values.size() * sizeof(T),
+                                       values.data());
+    return written;
+  }
+  template <typename T>
+  std::vector<T> values_of(const cl::Buffer& buffer, std::size_t count) {
+    std::vector<T> values(count);
+    context.read_back("test", buffer, 0, count * sizeof(T), values.data());
+    return values;
+  }
+
+  /// a b + c and a / b, rounded once.
+  double multiply_add(double a, double b, double c) const {
+    if (precision == Precision::double_precision) return std::fma(a, b, c);
+    return std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c));
+  }
+  double quotient(double a, double b) const {
+    if (precision == Precision::double_precision) return a / b;
+    return static_cast<float>(a) / static_cast<float>(b);
+  }
+  /// Relative error allowed to one division: OpenCL lets one of floats be off by 2.5 ulp.
+  double division_error() const {
+    const bool exact =
+        precision == Precision::double_precision || context.device().correctly_rounded_division;
+    return exact ? 0 : 3 * 0x1p-23;
+  }
+
+ private:
+  std::uint64_t seed_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(surface_kinds()), surface_kind_name);
+
+// copy.cl
+
+TEST_P(Kernels, CopyRow) {
+  for (const std::size_t length : kOrders) {
+    const std::size_t first = length % 3, end = first + length;
+    const Matrix source = random(5, end + 2);
+    const Surface src = surface(source);
+    for (const std::size_t row : {0, 2, 4}) {
+      Matrix expected = poison(5, end + 2);
+      const Surface dst = surface(expected);
+      run("copy.cl", "copy_row", {length}, src, dst, as_int(row), as_int(first), as_int(end));
+      for (std::size_t j = first; j < end; ++j) expected(row, j) = source(row, j);
+      EXPECT_TRUE(equal(contents(dst), expected)) << length;
+    }
+  }
+}
+
+TEST_P(Kernels, CopyColumn) {
+  for (const std::size_t length : kOrders) {
+    const std::size_t first = length % 3, end = first + length;
+    const Matrix source = random(end + 2, 5);
+    const Surface src = surface(source);
+    for (const std::size_t column : {0, 2, 4}) {
+      Matrix expected = poison(end + 2, 5);
+      const Surface dst = surface(expected);
+      run("copy.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first), as_int(end));
+      for (std::size_t i = first; i < end; ++i) expected(i, column) = source(i, column);
+      EXPECT_TRUE(equal(contents(dst), expected)) << length;
+    }
+  }
+}
+
+// interchange.cl
+
+// The pairs of rows or columns, of five, that are exchanged; two the same as well.
+constexpr std::array<std::pair<std::size_t, std::size_t>, 5> kPairs = {
+    {{0, 4}, {4, 0}, {1, 2}, {3, 3}, {0, 0}}};
+
+TEST_P(Kernels, ExchangeRows) {
+  for (const std::size_t length : kOrders) {
+    const std::size_t first = length % 3, end = first + length;
+    const Matrix source = random(5, end + 2);
+    const Surface src = surface(source);
+    for (const auto& [a, b] : kPairs) {
+      Matrix expected = poison(5, end + 2);
+      const Surface dst = surface(expected);
+      run("interchange.cl", "exchange_rows", {length}, src, dst, as_int(a), as_int(b),
+          as_int(first), as_int(end));
+      for (std::size_t j = first; j < end; ++j) {
+        expected(a, j) = source(b, j);
+        expected(b, j) = source(a, j);
+      }
+      EXPECT_TRUE(equal(contents(dst), expected)) << length << ": " << a << ", " << b;
+    }
+  }
+}
+
+TEST_P(Kernels, CopyRows) {
+  for (const std::size_t length : kOrders) {
+    const std::size_t first = length % 3, end = first + length;
+    const Matrix source = random(5, end + 2);
+    const Surface src = surface(source);
+    for (const auto& [a, b] : kPairs) {
+      Matrix expected = poison(5, end + 2);
+      const Surface dst = surface(expected);
+      run("interchange.cl", "copy_rows", {length}, src, dst, as_int(a), as_int(b), as_int(first),
+          as_int(end));
+      for (std::size_t j = first; j < end; ++j) {
+        expected(a, j) = source(a, j);
+        expected(b, j) = source(b, j);
+      }
+      EXPECT_TRUE(equal(contents(dst), expected)) << length << ": " << a << ", " << b;
+    }
+  }
+}
+
+TEST_P(Kernels, ExchangeColumns) {
+  for (const std::size_t n : kOrders) {
+    const Matrix source = random(n + 2, 5);
+    const Surface src = surface(source);
+    for (const auto& [a, b] : kPairs) {
+      Matrix expected = poison(n + 2, 5);
+      const Surface dst = surface(expected);
+      run("interchange.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      for (std::size_t i = 0; i < n; ++i) {
+        expected(i, a) = source(i, b);
+        expected(i, b) = source(i, a);
+      }
+      EXPECT_TRUE(equal(contents(dst), expected)) << n << ": " << a << ", " << b;
+    }
+  }
+}
+
+TEST_P(Kernels, CopyColumns) {
+  for (const std::size_t n : kOrders) {
+    const Matrix source = random(n + 2, 5);
+    const Surface src = surface(source);
+    for (const auto& [a, b] : kPairs) {
+      Matrix expected = poison(n + 2, 5);
+      const Surface dst = surface(expected);
+      run("interchange.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      for (std::size_t i = 0; i < n; ++i) {
+        expected(i, a) = source(i, a);
+        expected(i, b) = source(i, b);
+      }
+      EXPECT_TRUE(equal(contents(dst), expected)) << n << ": " << a << ", " << b;
+    }
+  }
+}
+
+// normalize.cl
+
+TEST_P(Kernels, NormalizeColumn) {
+  for (const std::size_t n : kOrders) {
+    const Matrix source = random(n + 2, n + 2);
+    const Surface src = surface(source);
+    for (const std::size_t k : steps_of(n)) {
+      Matrix expected = poison(n + 2, n + 2), pivots = poison(n + 2, 1);
+      const Surface dst = surface(expected);
+      const cl::Buffer recorded = buffer(pivots);
+      run("normalize.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
+      expected(k, k) = source(k, k);
+      for (std::size_t i = k + 1; i < n; ++i) {
+        expected(i, k) = quotient(source(i, k), source(k, k));
+      }
+      pivots(k, 0) = source(k, k);
+      EXPECT_TRUE(equal(contents(dst), expected, division_error())) << n << ", step " << k;
+      EXPECT_TRUE(equal(contents(recorded, n + 2, 1), pivots)) << n << ", step " << k;
+    }
+  }
+}
+
+TEST_P(Kernels, NormalizeRow) {
+  for (const std::size_t end : kOrders) {
+    const Matrix source = random(end + 2, end + 2);
+    const Surface src = surface(source);
+    for (const std::size_t k : steps_of(end)) {
+      Matrix expected = poison(end + 2, end + 2), pivots = poison(end + 2, 1);
+      const Surface dst = surface(expected);
+      const cl::Buffer recorded = buffer(pivots);
+      run("normalize.cl", "normalize_row", {end - k}, src, dst, recorded, as_int(k), as_int(end));
+      for (std::size_t j = k; j < end; ++j) {
+        expected(k, j) = quotient(source(k, j), source(k, k));
+      }
+      pivots(k, 0) = source(k, k);
+      EXPECT_TRUE(equal(contents(dst), expected, division_error())) << end << ", step " << k;
+      EXPECT_TRUE(equal(contents(recorded, end + 2, 1), pivots)) << end << ", step " << k;
+    }
+  }
+}
+
+TEST_P(Kernels, ZeroPivotDividesNothing) {
+  for (const double zero : {0.0, -0.0}) {
+    Matrix source = random(70, 70);
+    source(2, 2) = zero;
+    const Surface src = surface(source);
+    const cl::Buffer pivots = buffer(poison(70, 1));
+    Matrix expected = poison(70, 70);
+
+    const Surface column = surface(expected);
+    run("normalize.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
+    for (std::size_t i = 2; i < 70; ++i) expected(i, 2) = source(i, 2);
+    EXPECT_TRUE(equal(contents(column), expected));
+    EXPECT_EQ(contents(pivots, 70, 1)(2, 0), 0);
+
+    expected = poison(70, 70);
+    const Surface row = surface(expected);
+    run("normalize.cl", "normalize_row", {68}, src, row, pivots, 2, 70);
+    for (std::size_t j = 2; j < 70; ++j) expected(2, j) = source(2, j);
+    EXPECT_TRUE(equal(contents(row), expected));
+  }
+}
+
+// rowop.cl
+
+TEST_P(Kernels, UpdateTrailing) {
+  for (const std::size_t n : kOrders) {
+    const Matrix source = random(n + 2, n + 2);
+    const Surface src = surface(source);
+    for (const std::size_t k : steps_of(n)) {
+      Matrix expected = poison(n + 2, n + 2);
+      const Surface dst = surface(expected);
+      run("rowop.cl", "update_trailing", {n - k - 1, n - k - 1}, src, dst, as_int(k), as_int(n));
+      for (std::size_t i = k + 1; i < n; ++i) {
+        for (std::size_t j = k + 1; j < n; ++j) {
+          expected(i, j) = multiply_add(-source(i, k), source(k, j), source(i, j));
+        }
+      }
+      EXPECT_TRUE(equal(contents(dst), expected)) << n << ", step " << k;
+    }
+  }
+}
+
+TEST_P(Kernels, EliminateColumn) {
+  std::vector<std::pair<std::size_t, std::size_t>> shapes;  // n and the end of [A | B]
+  for (const std::size_t n : kOrders) shapes.emplace_back(n, n + n % 3);
+  for (const std::size_t n : {3, 4, 5}) {
+    for (const std::size_t end : {63, 64, 65}) shapes.emplace_back(n, end);
+  }
+  for (const auto& [n, end] : shapes) {
+    const Matrix source = random(n + 2, end + 2);
+    const Surface src = surface(source);
+    for (const std::size_t k : steps_of(n)) {
+      Matrix expected = poison(n + 2, end + 2);
+      const Surface dst = surface(expected);
+      const std::size_t first = k == 0 ? 0 : k - 1;
+      run("rowop.cl", "eliminate_column", {end - first, n}, src, dst, as_int(k), as_int(first),
+          as_int(n), as_int(end));
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = first; j < end; ++j) {
+          expected(i, j) = i == k || j < k
+                               ? source(i, j)
+                               : multiply_add(-source(i, k), source(k, j), source(i, j));
+        }
+      }
+      EXPECT_TRUE(equal(contents(dst), expected)) << n << ", " << end << ", step " << k;
+    }
+  }
+}
+
+// pivot_search.cl
+
+struct Place {
+  int row, column;
+  bool operator==(const Place&) const = default;
+};
+
+void PrintTo(const Place& place, std::ostream* out) {
+  *out << "(" << place.row << ", " << place.column << ")";
+}
+
+/// The first element of largest magnitude of a(k:n, k:end), column after column; (k, k) for none.
+Place largest(const Matrix& a, std::size_t k, std::size_t n, std::size_t end) {
+  double best = -1;
+  Place place = {static_cast<int>(k), static_cast<int>(k)};
+  for (std::size_t j = k; j < end; ++j) {
+    for (std::size_t i = k; i < n; ++i) {
+      if (!(std::abs(a(i, j)) > best)) continue;
+      best = std::abs(a(i, j));
+      place = {static_cast<int>(i), static_cast<int>(j)};
+    }
+  }
+  return place;
+}
+
+/// Random elements of {-2, -1, 0, 1, 2, NaN}: ties everywhere.
+Matrix with_ties(std::size_t rows, std::size_t columns, std::uint64_t seed) {
+  Matrix a = random_matrix(rows, columns, seed);
+  for (double& value : a.values()) value = value > 0.4 ? kNaN : std::round(4.4 * value);
+  return a;
+}
+
+class PivotSearch : public Kernels {
+ protected:
+  /// The place that search_column finds. Those of other steps must stay as they are.
+  Place search_column(const Matrix& a, std::size_t k, std::size_t n) {
+    const Surface source = surface(a);
+    const cl::Buffer places = unknown_places(n);
+    run("pivot_search.cl", "search_column", {256}, source, places, as_int(k), as_int(n));
+    return place_of(places, k, n);
+  }
+
+  /// The place that the two parts of the full search find.
+  Place search_all(const Matrix& a, std::size_t k, std::size_t n, std::size_t slices = 16) {
+    const Surface source = surface(a);
+    const cl::Buffer magnitudes = buffer(poison(slices * n, 1));
+    const cl::Buffer rows = buffer_of(std::vector<cl_int>(slices * n, -7));
+    run("pivot_search.cl", "search_each_column", {n - k, slices}, source, magnitudes, rows,
+        as_int(k), as_int(n));
+    return search_candidates(magnitudes, rows, k, n, slices);
+  }
+
+  Place search_candidates(const cl::Buffer& magnitudes, const cl::Buffer& rows, std::size_t k,
+                          std::size_t n, std::size_t slices) {
+    const cl::Buffer places = unknown_places(n);
+    run("pivot_search.cl", "search_candidates", {256}, magnitudes, rows, places, as_int(k),
+        as_int(n), as_int(slices));
+    return place_of(places, k, n);
+  }
+
+ private:
+  static constexpr Place kUnknown = {-7, -9};
+
+  cl::Buffer unknown_places(std::size_t n) {
+    return buffer_of(std::vector<Place>(n + 1, kUnknown));
+  }
+  Place place_of(const cl::Buffer& places, std::size_t k, std::size_t n) {
+    const std::vector<Place> found = values_of<Place>(places, n + 1);
+    for (std::size_t i = 0; i <= n; ++i) EXPECT_TRUE(i == k || found[i] == kUnknown) << i;
+    return found[k];
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, PivotSearch, testing::ValuesIn(surface_kinds()), surface_kind_name);
+
+// Small, around a column of work-items of the full search, and around a work-group of searchers.
+constexpr std::size_t kSearched[] = {1,  2,  3,  4,  5,   15,  16,  17,  31,  32,
+                                     33, 63, 64, 65, 127, 129, 255, 256, 257, 513};
+
+TEST_P(PivotSearch, ColumnOfRandomElements) {
+  for (const std::size_t n : kSearched) {
+    const Matrix a = random(n, 3);
+    for (std::size_t k = 0; k < std::min<std::size_t>(n, 3); ++k) {
+      EXPECT_EQ(search_column(a, k, n), largest(a, k, n, k + 1)) << n;
+    }
+  }
+}
+
+TEST_P(PivotSearch, ColumnWithTiesAndNaN) {
+  for (const std::size_t n : kSearched) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      const Matrix a = with_ties(n, 3, seed);
+      const std::size_t k = std::min<std::size_t>(n - 1, seed - 1);
+      EXPECT_EQ(search_column(a, k, n), largest(a, k, n, k + 1)) << n;
+    }
+  }
+}
+
+TEST_P(PivotSearch, ColumnOfRowsInTheLastSteps) {
+  for (const std::size_t n : {5, 64, 257}) {
+    const Matrix a = random(n, n);
+    for (const std::size_t k : steps_of(n)) {
+      EXPECT_EQ(search_column(a, k, n), largest(a, k, n, k + 1)) << n;
+    }
+  }
+}
+
+// A negative pivot at every edge, beside larger elements that are out of bounds.
+TEST_P(PivotSearch, ColumnFindsItsPivotAnywhere) {
+  for (const std::size_t n : {3, 64, 256, 257, 513}) {
+    for (const std::size_t place : {std::size_t{1}, std::size_t{2}, n / 2, n - 2, n - 1}) {
+      Matrix a = random(n + 1, 3);
+      for (std::size_t i = 0; i <= n; ++i) a(i, 0) = a(i, 2) = 50;
+      a(0, 1) = a(n, 1) = 50;
+      a(place, 1) = -10;
+      EXPECT_EQ(search_column(a, 1, n), (Place{as_int(place), 1})) << n;
+    }
+  }
+}
+
+TEST_P(PivotSearch, ColumnTieGoesToTheSmallestRow) {
+  // Neighbours; the same searcher, which looks at every 256th row; the last searcher and the first.
+  const std::pair<std::size_t, std::size_t> pairs[] = {{7, 8},     {0, 512},   {3, 259},
+                                                       {255, 256}, {256, 511}, {255, 512}};
+  for (const auto& [first, second] : pairs) {
+    Matrix a = random(513, 1);
+    a(first, 0) = -10;
+    a(second, 0) = 10;
+    EXPECT_EQ(search_column(a, 0, 513), (Place{as_int(first), 0})) << first << ", " << second;
+  }
+}
+
+TEST_P(PivotSearch, ColumnOfZerosOrNaNGivesTheDiagonal) {
+  for (const double value : {0.0, -0.0, kNaN}) {
+    for (const std::size_t n : {3, 257, 513}) {
+      const Matrix a = filled(n, 3, value);
+      EXPECT_EQ(search_column(a, 2, n), (Place{2, 2})) << value;
+      EXPECT_EQ(search_column(a, 0, n), (Place{0, 0})) << value;
+    }
+  }
+}
+
+TEST_P(PivotSearch, ColumnTakesInfinityAndTheSmallestNumber) {
+  Matrix a(300, 1);
+  a(299, 0) = std::numeric_limits<float>::min();
+  EXPECT_EQ(search_column(a, 0, 300), (Place{299, 0}));
+  a(17, 0) = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(search_column(a, 0, 300), (Place{17, 0}));
+}
+
+TEST_P(PivotSearch, EachColumnInSlices) {
+  for (const std::size_t n : {1, 2, 3, 5, 16, 17, 63, 64, 65, 129}) {
+    const Matrix a = rounded_to(precision, with_ties(n, n, n));
+    const Surface source = surface(a);
+    for (const std::size_t slices : {1, 3, 16}) {
+      for (const std::size_t k : steps_of(n)) {
+        Matrix magnitudes = poison(n, slices);
+        std::vector<cl_int> rows(slices * n, -7);
+        const cl::Buffer found = buffer(magnitudes), found_rows = buffer_of(rows);
+        run("pivot_search.cl", "search_each_column", {n - k, slices}, source, found, found_rows,
+            as_int(k), as_int(n));
+        for (std::size_t j = k; j < n; ++j) {
+          for (std::size_t s = 0; s < slices; ++s) {
+            magnitudes(j, s) = -1;
+            rows[j + s * n] = as_int(k);
+            for (std::size_t i = k + s; i < n; i += slices) {
+              if (!(std::abs(a(i, j)) > magnitudes(j, s))) continue;
+              magnitudes(j, s) = std::abs(a(i, j));
+              rows[j + s * n] = as_int(i);
+            }
+          }
+        }
+        EXPECT_TRUE(equal(contents(found, n, slices), magnitudes)) << n << ", step " << k;
+        EXPECT_EQ(values_of<cl_int>(found_rows, slices * n), rows) << n << ", step " << k;
+      }
+    }
+  }
+}
+
+TEST_P(PivotSearch, AllOfRandomElements) {
+  for (const std::size_t n : kSearched) {
+    if (n > 257) continue;
+    const Matrix a = random(n, n);
+    for (const std::size_t k : steps_of(n)) {
+      EXPECT_EQ(search_all(a, k, n), largest(a, k, n, n)) << n << ", step " << k;
+    }
+  }
+}
+
+TEST_P(PivotSearch, AllWithTiesAndNaN) {
+  for (const std::size_t n : kSearched) {
+    if (n > 257) continue;
+    const Matrix a = with_ties(n, n, n);
+    for (const std::size_t k : steps_of(n)) {
+      EXPECT_EQ(search_all(a, k, n), largest(a, k, n, n)) << n << ", step " << k;
+    }
+  }
+}
+
+// At every corner and edge of the trailing matrix, beside larger elements outside it.
+TEST_P(PivotSearch, AllFindsItsPivotAnywhere) {
+  for (const std::size_t n : {5, 65, 257}) {
+    const std::size_t k = 2;
+    for (const std::size_t row : {k, n / 2, n - 1}) {
+      for (const std::size_t column : {k, n / 2, n - 1}) {
+        Matrix a = random(n, n);
+        for (std::size_t i = 0; i < n; ++i) a(i, 0) = a(i, 1) = a(0, i) = a(1, i) = 50;
+        a(row, column) = -10;
+        EXPECT_EQ(search_all(a, k, n), (Place{as_int(row), as_int(column)})) << n;
+      }
+    }
+  }
+}
+
+TEST_P(PivotSearch, AllTieGoesToTheSmallestColumnThenRow) {
+  Matrix a = random(65, 65);
+  a(40, 30) = 10, a(1, 31) = -10;
+  EXPECT_EQ(search_all(a, 1, 65), (Place{40, 30}));
+  // Rows 24 and 39 are in different slices, the later row in the earlier one; 24 and 40 in one.
+  a(39, 30) = -10;
+  EXPECT_EQ(search_all(a, 1, 65), (Place{39, 30}));
+  a(24, 30) = 10;
+  EXPECT_EQ(search_all(a, 1, 65), (Place{24, 30}));
+  a(64, 1) = -10;
+  EXPECT_EQ(search_all(a, 1, 65), (Place{64, 1}));
+  for (double& value : a.values()) value = -1;
+  EXPECT_EQ(search_all(a, 3, 65), (Place{3, 3}));
+}
+
+TEST_P(PivotSearch, AllOfZerosOrNaNGivesTheDiagonal) {
+  for (const double value : {0.0, -0.0, kNaN}) {
+    for (const std::size_t n : {3, 65, 257}) {
+      const Matrix a = filled(n, n, value);
+      EXPECT_EQ(search_all(a, 2, n), (Place{2, 2})) << value;
+    }
+  }
+}
+
+// Candidates as no surface gives them: the slices in any order of rows.
+TEST_P(PivotSearch, CandidatesWithTies) {
+  for (const std::size_t n : {1, 2, 5, 255, 256, 257, 513}) {
+    for (const std::size_t slices : {1, 3, 16}) {
+      for (const std::size_t k : steps_of(n)) {
+        const Matrix rank = random_matrix(n, slices, n + slices);
+        Matrix magnitudes(n, slices);
+        std::vector<cl_int> rows(n * slices);
+        double best = -1;
+        Place place = {as_int(k), as_int(k)};
+        for (std::size_t j = 0; j < n; ++j) {
+          for (std::size_t s = 0; s < slices; ++s) {
+            // Columns before k are of earlier steps, and larger.
+            magnitudes(j, s) = j < k ? 50 : std::round(4 * rank(j, s));
+            rows[j + s * n] = as_int((j * 31 + (slices - s) * 17) % 1000);
+            const Place here = {rows[j + s * n], as_int(j)};
+            const bool earlier = here.column == place.column && here.row < place.row;
+            if (j < k) continue;
+            if (magnitudes(j, s) > best || (magnitudes(j, s) == best && earlier)) {
+              best = magnitudes(j, s);
+              place = here;
+            }
+          }
+        }
+        EXPECT_EQ(search_candidates(buffer(magnitudes), buffer_of(rows), k, n, slices), place)
+            << n << ", " << slices << " slices, step " << k;
+      }
+    }
+  }
+}
+
+// substitute.cl
+
+class Substitution : public Kernels {
+ protected:
+  static constexpr std::size_t kBlock = 32;
+
+  /// x(first:last) = inv(L(first:last, first:last)) x(first:last), in the order of the kernel.
+  void host_forward_block(const Matrix& l, Matrix& x, std::size_t first, std::size_t last) const {
+    for (std::size_t c = 0; c < x.cols(); ++c) {
+      for (std::size_t j = first; j < last; ++j) {
+        for (std::size_t i = j + 1; i < last; ++i) {
+          x(i, c) = multiply_add(-l(i, j), x(j, c), x(i, c));
+        }
+      }
+    }
+  }
+  void host_back_block(const Matrix& u, Matrix& x, std::size_t first, std::size_t last) const {
+    for (std::size_t c = 0; c < x.cols(); ++c) {
+      for (std::size_t j = last; j-- > first;) {
+        x(j, c) = quotient(x(j, c), u(j, j));
+        for (std::size_t i = first; i < j; ++i) {
+          x(i, c) = multiply_add(-u(i, j), x(j, c), x(i, c));
+        }
+      }
+    }
+  }
+  void host_subtract(const Matrix& lu, Matrix& x, std::size_t top, std::size_t bottom,
+                     std::size_t first, std::size_t last) const {
+    for (std::size_t c = 0; c < x.cols(); ++c) {
+      for (std::size_t i = top; i < bottom; ++i) {
+        for (std::size_t j = first; j < last; ++j) {
+          x(i, c) = multiply_add(-lu(i, j), x(j, c), x(i, c));
+        }
+      }
+    }
+  }
+
+  /// L with NaN wherever a unit lower triangle is not to be read.
+  Matrix lower(std::size_t n) {
+    Matrix a = random(n, n);
+    for (std::size_t j = 0; j < n; ++j) std::fill_n(a.column(j), j + 1, kNaN);
+    return a;
+  }
+  /// U, dominated by its diagonal, with NaN below.
+  Matrix upper(std::size_t n) {
+    Matrix a = random(n, n);
+    for (std::size_t j = 0; j < n; ++j) {
+      std::fill(a.column(j) + j, a.column(j) + n, kNaN);
+      a(j, j) = (j % 2 == 0 ? 3 : -3) + static_cast<double>(j) / 64;
+    }
+    return a;
+  }
+  /// What the errors of the divisions grow to.
+  double tolerance() const { return 1000 * division_error(); }
+
+  static constexpr std::size_t kSizes[] = {1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 100};
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Substitution, testing::ValuesIn(surface_kinds()),
+                         surface_kind_name);
+
+TEST_P(Substitution, GatherRows) {
+  for (const std::size_t n : kOrders) {
+    for (const std::size_t nrhs : {0, 1, 3, 5}) {
+      const Matrix in = random(n, nrhs);
+      std::vector<int> order(n);
+      for (std::size_t i = 0; i < n; ++i) order[i] = as_int((i * 7 + 3) % n);
+      // One more column, which no right-hand side is.
+      Matrix expected = poison(n, nrhs + 1);
+      const cl::Buffer out = buffer(expected);
+      gather_rows(context, buffer(in), out, order, nrhs, precision);
+      for (std::size_t j = 0; j < nrhs; ++j) {
+        for (std::size_t i = 0; i < n; ++i) expected(i, j) = in(order[i], j);
+      }
+      EXPECT_TRUE(equal(contents(out, n, nrhs + 1), expected));
+    }
+  }
+}
+
+TEST_P(Substitution, ForwardBlock) {
+  for (const std::size_t n : kSizes) {
+    const Matrix l = lower(n);
+    const Surface source = surface(l);
+    for (std::size_t first = 0; first < n; first += kBlock) {
+      for (const std::size_t nrhs : {1, 2, 5}) {
+        Matrix expected = random(n, nrhs);
+        const cl::Buffer x = buffer(expected);
+        run("substitute.cl", "forward_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n));
+        host_forward_block(l, expected, first, std::min(first + kBlock, n));
+        EXPECT_TRUE(equal(contents(x, n, nrhs), expected)) << n << ", from " << first;
+      }
+    }
+  }
+}
+
+TEST_P(Substitution, BackBlock) {
+  for (const std::size_t n : kSizes) {
+    const Matrix u = upper(n);
+    const Surface source = surface(u);
+    for (std::size_t first = 0; first < n; first += kBlock) {
+      for (const std::size_t nrhs : {1, 2, 5}) {
+        Matrix expected = random(n, nrhs);
+        const cl::Buffer x = buffer(expected);
+        run("substitute.cl", "back_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n));
+        host_back_block(u, expected, first, std::min(first + kBlock, n));
+        EXPECT_TRUE(equal(contents(x, n, nrhs), expected, tolerance())) << n << ", " << first;
+      }
+    }
+  }
+}
+
+TEST_P(Substitution, SubtractBlock) {
+  struct Rectangle {
+    std::size_t top, bottom, first, last;
+  };
+  const Rectangle rectangles[] = {{32, 33, 0, 32},   {32, 97, 0, 32},  {64, 129, 32, 64},
+                                  {0, 32, 32, 64},   {0, 64, 64, 65},  {0, 128, 128, 130},
+                                  {65, 130, 64, 65}, {3, 3, 0, 2},     {1, 2, 0, 1},
+                                  {0, 65, 66, 66},   {40, 103, 8, 40}, {128, 130, 96, 128}};
+  const Matrix lu = random(130, 130);
+  const Surface source = surface(lu);
+  for (const auto& [top, bottom, first, last] : rectangles) {
+    for (const std::size_t nrhs : {1, 2, 5}) {
+      Matrix expected = random(130, nrhs);
+      const cl::Buffer x = buffer(expected);
+      run("substitute.cl", "subtract_block", {bottom - top, nrhs}, source, x, as_int(top),
+          as_int(bottom), as_int(first), as_int(last), 130);
+      host_subtract(lu, expected, top, bottom, first, last);
+      EXPECT_TRUE(equal(contents(x, 130, nrhs), expected)) << top << ":" << bottom;
+    }
+  }
+}
+
+TEST_P(Substitution, ForwardInBlocks) {
+  for (const std::size_t n : {0, 1, 5, 31, 32, 33, 63, 64, 65, 97}) {
+    for (const std::size_t nrhs : {0, 1, 3}) {
+      const Matrix l = lower(n);
+      Matrix expected = random(n, nrhs);
+      const cl::Buffer x = buffer(expected);
+      forward_substitution(context, surface(l), x, nrhs);
+      // Row i subtracts its products from left to right, in whatever blocks.
+      host_forward_block(l, expected, 0, n);
+      EXPECT_TRUE(equal(contents(x, n, nrhs), expected)) << n;
+    }
+  }
+}
+
+TEST_P(Substitution, BackInBlocks) {
+  for (const std::size_t n : {0, 1, 5, 31, 32, 33, 63, 64, 65, 97}) {
+    for (const std::size_t nrhs : {0, 1, 3}) {
+      const Matrix u = upper(n);
+      Matrix expected = random(n, nrhs);
+      const cl::Buffer x = buffer(expected);
+      back_substitution(context, surface(u), x, nrhs);
+      // The last block is the one that may be short.
+      for (std::size_t last = n; last > 0;) {
+        const std::size_t first = (last - 1) / kBlock * kBlock;
+        host_back_block(u, expected, first, last);
+        host_subtract(u, expected, 0, first, first, last);
+        last = first;
+      }
+      EXPECT_TRUE(equal(contents(x, n, nrhs), expected, tolerance())) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lugpu

@@ -1,0 +1,161 @@
+// What the tests on a device share: one context for the process, every precision and storage as a
+// test parameter, and host matrices on their way to and from surfaces.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "bench/checks.hpp"
+#include "matrix/generate.hpp"
+#include "opencl/context.hpp"
+#include "opencl/surface.hpp"
+
+namespace lugpu {
+
+/// The default device, started once.
+inline DeviceContext& shared_context() {
+  static DeviceContext context(choose_device("", ""));
+  return context;
+}
+
+struct SurfaceKind {
+  Precision precision;
+  Storage storage;
+};
+
+/// As in test names: "single_image".
+inline std::string name(const SurfaceKind& kind) {
+  return std::string(name(kind.precision)) + "_" + name(kind.storage);
+}
+
+inline void PrintTo(const SurfaceKind& kind, std::ostream* out) {
+  *out << name(kind);
+}
+
+inline std::vector<SurfaceKind> surface_kinds() {
+  return {{Precision::single_precision, Storage::buffer},
+          {Precision::double_precision, Storage::buffer},
+          {Precision::single_precision, Storage::image},
+          {Precision::double_precision, Storage::image}};
+}
+
+/// What the driver lacks for this kind; empty if nothing. The driver is asked, not lugpu's Device,
+/// so that a wrong answer there fails tests and does not skip them.
+inline std::string missing_on(const cl::Device& device, const SurfaceKind& kind) {
+  const bool doubles = kind.precision == Precision::double_precision;
+  if (doubles && device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() == 0) return "no double precision";
+  if (kind.storage == Storage::buffer) return "";
+  if (device.getInfo<CL_DEVICE_IMAGE_SUPPORT>() != CL_TRUE) return "no images";
+  std::vector<cl::ImageFormat> formats;
+  cl::Context(device).getSupportedImageFormats(CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, &formats);
+  const cl_channel_type type = doubles ? CL_UNSIGNED_INT32 : CL_FLOAT;
+  const bool found = std::any_of(formats.begin(), formats.end(), [type](const cl::ImageFormat& f) {
+    return f.image_channel_order == CL_R && f.image_channel_data_type == type;
+  });
+  return found ? "" : "no CL_R images of this type";
+}
+
+/// A test for every precision and storage, skipped where the device has no such thing.
+class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
+ protected:
+  void SetUp() override {
+    const std::string missing = missing_on(context.device().handle, GetParam());
+    if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
+  }
+
+  DeviceContext& context = shared_context();
+  const Precision precision = GetParam().precision;
+  const Storage storage = GetParam().storage;
+};
+
+inline std::string surface_kind_name(const testing::TestParamInfo<SurfaceKind>& info) {
+  return name(info.param);
+}
+
+inline double epsilon(Precision precision) {
+  return precision == Precision::double_precision ? kEpsilonDouble : kEpsilonSingle;
+}
+
+/// Written row by row, as on paper.
+inline Matrix matrix(std::initializer_list<std::initializer_list<double>> rows) {
+  Matrix a(rows.size(), rows.begin()->size());
+  std::size_t i = 0;
+  for (const auto& row : rows) {
+    std::size_t j = 0;
+    for (const double value : row) a(i, j++) = value;
+    ++i;
+  }
+  return a;
+}
+
+inline Matrix filled(std::size_t rows, std::size_t columns, double value) {
+  Matrix a(rows, columns);
+  std::fill(a.values().begin(), a.values().end(), value);
+  return a;
+}
+
+inline Matrix rounded_to(Precision precision, Matrix a) {
+  if (precision == Precision::single_precision) {
+    for (double& value : a.values()) value = static_cast<float>(value);
+  }
+  return a;
+}
+
+/// Random values that the precision holds exactly.
+inline Matrix random_in(Precision precision, std::size_t rows, std::size_t columns,
+                        std::uint64_t seed) {
+  return rounded_to(precision, random_matrix(rows, columns, seed));
+}
+
+/// surface = values
+inline void fill(DeviceContext& context, Surface& surface, const Matrix& values) {
+  import_columns(context, upload(context, values, surface.precision()), values.cols(), surface, 0);
+}
+
+inline Surface surface_of(DeviceContext& context, const SurfaceKind& kind, const Matrix& values) {
+  Surface surface(context, values.rows(), values.cols(), kind.precision, kind.storage);
+  fill(context, surface, values);
+  return surface;
+}
+
+inline Matrix contents(DeviceContext& context, const Surface& surface) {
+  const cl::Buffer columns = export_columns(context, surface, 0, surface.columns());
+  return download(context, columns, surface.rows(), surface.columns(), surface.precision());
+}
+
+/// The same bits, so that -0 is not 0; only a NaN may have others, as conversions change them.
+inline bool same_bits(double x, double y) {
+  return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) ||
+         (std::isnan(x) && std::isnan(y));
+}
+
+/// Bitwise equality of every element; or, with `relative` > 0, agreement up to that.
+inline testing::AssertionResult equal(const Matrix& actual, const Matrix& expected,
+                                      double relative = 0) {
+  if (actual.rows() != expected.rows() || actual.cols() != expected.cols()) {
+    return testing::AssertionFailure() << "the shape is " << actual.rows() << " x " << actual.cols()
+                                       << ", not " << expected.rows() << " x " << expected.cols();
+  }
+  for (std::size_t j = 0; j < expected.cols(); ++j) {
+    for (std::size_t i = 0; i < expected.rows(); ++i) {
+      const double is = actual(i, j), should = expected(i, j);
+      if (same_bits(is, should)) continue;
+      if (relative > 0 && std::abs(is - should) <= relative * std::abs(should)) continue;
+      return testing::AssertionFailure()
+             << "element (" << i << ", " << j << ") of " << expected.rows() << " x "
+             << expected.cols() << " is " << testing::PrintToString(is) << ", not "
+             << testing::PrintToString(should);
+    }
+  }
+  return testing::AssertionSuccess();
+}
+
+}  // namespace lugpu
