@@ -24,6 +24,8 @@ struct Arguments {
   std::vector<std::string> pivots = {"none", "partial", "full"};
   std::vector<std::string> precisions = {"single"};
   std::vector<std::string> storages = {"auto"};
+  std::vector<std::string> texels = {"auto"};
+  std::vector<std::string> schedules = {"fused"};
   std::vector<std::string> baselines = {"getrf", "getc2"};
   std::string matrix = "auto";
   std::size_t nrhs = 1;
@@ -60,6 +62,8 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   plan.precisions = distinct(given.precisions, to_precision);
   plan.storages =
       distinct(given.storages, [&](const std::string& name) { return to_storage(name, device); });
+  plan.texels = distinct(given.texels, to_texel);
+  plan.schedules = distinct(given.schedules, to_schedule);
   plan.baselines = baseline_names(given.baselines);
   plan.nrhs = given.nrhs;
   plan.seed = given.seed;
@@ -205,6 +209,10 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
   list("--pivot", given.pivots, pivot_names(), "Pivotings (default: none,partial,full)");
   list("--precision", given.precisions, precision_names(), "Precisions (default: single)");
   list("--storage", given.storages, storage_names(), "Surfaces (default: auto, the fastest)");
+  list("--texel", given.texels, texel_names(),
+       "r: one element a texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)");
+  list("--schedule", given.schedules, schedule_names(),
+       "fused: one pass a step; paper: LU-GPU's own passes (default: fused)");
   command
       .add_option("--baseline", given.baselines, "Rivals: getrf, getc2, or none (default: both)")
       ->delimiter(',')

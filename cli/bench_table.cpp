@@ -24,7 +24,7 @@ std::string check(const Checks& checks) {
 }  // namespace
 
 std::string BenchTable::header() const {
-  return "     n method       pivot   prec.  storage    ms, median  +-%  GFLOP/s speed-up check\n";
+  return "     n method        pivot   prec.  storage ms, med. +-%  GFLOP/s speedup check\n";
 }
 
 std::string BenchTable::speed_up(const Result& result) {
@@ -38,10 +38,13 @@ std::string BenchTable::speed_up(const Result& result) {
 
 std::string BenchTable::row(const Result& result) {
   const Problem& problem = result.what.problem;
-  const std::string storage = result.what.device ? name(problem.storage) : "host";
-  const std::string head =
-      format("%6zu %-12s %-7s %-6s %-6s ", problem.n, result.what.routine.c_str(),
-             name(problem.pivot), name(problem.precision), storage.c_str());
+  const bool on_device = result.what.device.has_value();
+  const bool packed = on_device && problem.texel == Texel::rgba;
+  const bool paper = on_device && problem.schedule == Schedule::paper;
+  const std::string storage = on_device ? name(problem.storage) : "host";
+  const std::string head = format(
+      "%6zu %-13s %-7s %-6s %-7s ", problem.n, (result.what.routine + (paper ? "*" : "")).c_str(),
+      name(problem.pivot), name(problem.precision), (storage + (packed ? "4" : "")).c_str());
   if (result.status != Status::ok) {
     constexpr std::size_t kIndent = 7;
     const std::string status = name(result.status);
@@ -51,7 +54,7 @@ std::string BenchTable::row(const Result& result) {
     return head + paint(ink, status) + text.substr(status.size()) + "\n";
   }
   return head +
-         format("%9s %4.0f %8s %8s ", milliseconds(median(result.times_s)).c_str(),
+         format("%8s %3.0f %8s %7s ", milliseconds(median(result.times_s)).c_str(),
                 100 * relative_deviation(result.times_s), plain_number(gflops(result)).c_str(),
                 speed_up(result).c_str()) +
          paint(Ink::good, format("%5s", check(result.checks).c_str())) + "\n";
@@ -59,9 +62,10 @@ std::string BenchTable::row(const Result& result) {
 
 std::string BenchTable::footer() const {
   return wrapped(
-             "speed-up: over getrf, and over getc2 for full pivoting. check: the larger of "
-             "factor_ratio and solve_ratio, which pass under 30. GFLOP/s: 2/3 n^3 over the "
-             "median.",
+             "image4, buffer4: packed texels. *: the schedule of the LU-GPU paper. GFLOP/s: 2/3 "
+             "n^3 "
+             "over the median. speedup: over getrf, and over getc2 for full pivoting. check: the "
+             "larger of factor_ratio and solve_ratio, which pass under 30.",
              0, 0) +
          "\n";
 }

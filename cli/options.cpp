@@ -48,6 +48,13 @@ std::vector<std::string> storage_names() {
   return {"auto", "image", "buffer"};
 }
 
+std::vector<std::string> texel_names() {
+  return {"auto", "r", "rgba"};
+}
+std::vector<std::string> schedule_names() {
+  return {"fused", "paper"};
+}
+
 Pivot to_pivot(const std::string& name) {
   return name == "none" ? Pivot::none : name == "partial" ? Pivot::partial : Pivot::full;
 }
@@ -59,6 +66,15 @@ Precision to_precision(const std::string& name) {
 Storage to_storage(const std::string& name, const Device& device) {
   if (name == "auto") return automatic_storage(device);
   return name == "image" ? Storage::image : Storage::buffer;
+}
+
+std::optional<Texel> to_texel(const std::string& name) {
+  if (name == "auto") return std::nullopt;
+  return name == "rgba" ? Texel::rgba : Texel::r;
+}
+
+Schedule to_schedule(const std::string& name) {
+  return name == "paper" ? Schedule::paper : Schedule::fused;
 }
 
 std::vector<DeviceContext> open_devices(const Options& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,11 +38,15 @@ std::vector<std::string> method_names();
 std::vector<std::string> pivot_names();
 std::vector<std::string> precision_names();
 std::vector<std::string> storage_names();
+std::vector<std::string> texel_names();
+std::vector<std::string> schedule_names();
 
 /// From one of the names above; "complete" is "full".
 Pivot to_pivot(const std::string& name);
 Precision to_precision(const std::string& name);
 Storage to_storage(const std::string& name, const Device& device);
+std::optional<Texel> to_texel(const std::string& name);  ///< absent for "auto"
+Schedule to_schedule(const std::string& name);
 
 /// A context for every device that the options name.
 std::vector<DeviceContext> open_devices(const Options& options);

@@ -15,7 +15,8 @@ namespace {
 struct Arguments {
   Options options;
   std::string matrix, rhs, output;
-  std::string method = "auto", pivot = "partial", precision, storage = "auto";
+  std::string method = "auto", pivot = "partial", precision, storage = "auto", texel = "auto",
+              schedule = "fused";
 };
 
 // B = A ones: the solution is known.
@@ -53,9 +54,15 @@ Case make_case(const Arguments& given, const Device& device, const Matrix& a, co
   what.implementation = "lugpu";
   what.routine = given.method == "auto" ? automatic_method().name : given.method;
   const std::string best = device.double_precision ? "double" : "single";
-  what.problem = {a.rows(), b.cols(), to_pivot(given.pivot),
+  const Storage storage = to_storage(given.storage, device);
+  const Schedule schedule = to_schedule(given.schedule);
+  what.problem = {a.rows(),
+                  b.cols(),
+                  to_pivot(given.pivot),
                   to_precision(given.precision.empty() ? best : given.precision),
-                  to_storage(given.storage, device)};
+                  storage,
+                  to_texel(given.texel).value_or(automatic_texel(device, storage, schedule)),
+                  schedule};
   what.device = device.name;
   what.device_index = device.index;
   what.matrix = given.matrix;
@@ -93,8 +100,9 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
   const std::string n = std::to_string(problem.n);
   print_line("A", given.matrix + ", " + n + " x " + n);
   print_line("B", given.rhs.empty() ? "A * ones" : given.rhs + ", " + shape(b));
-  print_line("method", format("%s, pivoting %s, %s precision, %s", result.what.routine.c_str(),
-                              name(problem.pivot), name(problem.precision), name(problem.storage)));
+  print_line("method", format("%s, pivoting %s, %s precision, %s of %s texels",
+                              result.what.routine.c_str(), name(problem.pivot),
+                              name(problem.precision), name(problem.storage), name(problem.texel)));
   print_line("device", device.name + " (" + device.platform + ")");
   print_times(result);
   if (result.checks.info == 0) {
@@ -177,6 +185,17 @@ Command add_solve(CLI::App& app) {
       ->type_name("WHICH");
   command->add_option("--storage", given->storage, "Surfaces (default: auto, the fastest)")
       ->check(CLI::IsMember(storage_names()))
+      ->type_name("WHICH");
+  command
+      ->add_option(
+          "--texel", given->texel,
+          "r: one element a texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)")
+      ->check(CLI::IsMember(texel_names()))
+      ->type_name("WHICH");
+  command
+      ->add_option("--schedule", given->schedule,
+                   "fused: one pass a step; paper: LU-GPU's own passes (default: fused)")
+      ->check(CLI::IsMember(schedule_names()))
       ->type_name("WHICH");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);

@@ -1,12 +1,19 @@
 // Between the host's column-major order and a surface, on the device.
 
-// target(i, first + j) = host(i + j rows),  0 <= i < rows, 0 <= j < columns
+// target(i, first + j) = host(i + j rows),  0 <= i < rows, 0 <= j < columns; first is a multiple of
+// PACK. The rest of the last texel becomes zero.
 __kernel __attribute__((reqd_work_group_size(64, 4, 1)))
 void import_columns(__global const real* restrict host, TARGET(target), int rows, int columns,
                     int first) {
-  const int j = get_global_id(0);
+  const int t = get_global_id(0);
   const int i = get_global_id(1);
-  if (i < rows && j < columns) STORE(target, i, first + j, host[(size_t)j * rows + i]);
+  if (i >= rows || t * PACK >= columns) return;
+  real elements[PACK];
+  for (int c = 0; c < PACK; ++c) {
+    const int j = t * PACK + c;
+    elements[c] = j < columns ? host[(size_t)j * rows + i] : 0;
+  }
+  STORE_PACK(target, i, first / PACK + t, pack_of(elements));
 }
 
 // host(i + j rows) = source(i, first + j),  0 <= i < rows, 0 <= j < columns

@@ -86,7 +86,8 @@ class Kernels : public SurfaceKindTest {
   std::uint64_t seed_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(surface_kinds()), surface_kind_name);
+INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(surface_kinds()),
+                         testing::PrintToStringParamName());
 
 // copy.cl
 
@@ -381,7 +382,8 @@ class PivotSearch : public Kernels {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, PivotSearch, testing::ValuesIn(surface_kinds()), surface_kind_name);
+INSTANTIATE_TEST_SUITE_P(Kinds, PivotSearch, testing::ValuesIn(surface_kinds()),
+                         testing::PrintToStringParamName());
 
 // Small, around a column of work-items of the full search, and around a work-group of searchers.
 constexpr std::size_t kSearched[] = {1,  2,  3,  4,  5,   15,  16,  17,  31,  32,
@@ -636,7 +638,7 @@ class Substitution : public Kernels {
 };
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Substitution, testing::ValuesIn(surface_kinds()),
-                         surface_kind_name);
+                         testing::PrintToStringParamName());
 
 TEST_P(Substitution, GatherRows) {
   for (const std::size_t n : kOrders) {

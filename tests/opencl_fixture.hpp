@@ -36,6 +36,7 @@ inline std::string name(const SurfaceKind& kind) {
   return std::string(name(kind.precision)) + "_" + name(kind.storage);
 }
 
+/// testing::PrintToStringParamName takes the test names from here.
 inline void PrintTo(const SurfaceKind& kind, std::ostream* out) {
   *out << name(kind);
 }
@@ -75,10 +76,6 @@ class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
   const Precision precision = GetParam().precision;
   const Storage storage = GetParam().storage;
 };
-
-inline std::string surface_kind_name(const testing::TestParamInfo<SurfaceKind>& info) {
-  return name(info.param);
-}
 
 inline double epsilon(Precision precision) {
   return precision == Precision::double_precision ? kEpsilonDouble : kEpsilonSingle;

@@ -102,7 +102,6 @@ Matrix product(const Matrix& a, const Matrix& x) {
   return b;
 }
 
-/// 1 .. n rows of the identity.
 Matrix identity(std::size_t n) {
   Matrix a(n, n);
   for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;
@@ -123,6 +122,12 @@ class Solvers : public testing::TestWithParam<SolverKind> {
     return GetParam().method->make(context, problem(n, nrhs));
   }
   Solved solve(const Matrix& a, const Matrix& b) { return run(*make(a.rows(), b.cols()), a, b); }
+  Solved factor(const Matrix& a) {
+    const auto solver = make(a.rows(), 0);
+    solver->upload(a, Matrix(a.rows(), 0));
+    solver->factor();
+    return {solver->outcome(), {}, solver->lu(), {}};
+  }
   /// A kind of random matrix that this pivoting copes with.
   const char* harmless() const { return pivot == Pivot::none ? "dominant" : "random"; }
 
@@ -142,7 +147,7 @@ class Solvers : public testing::TestWithParam<SolverKind> {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Solvers, testing::ValuesIn(solver_kinds()),
-                         [](const auto& info) { return name(info.param); });
+                         testing::PrintToStringParamName());
 
 TEST_P(Solvers, PassTheChecksAtEveryOrder) {
   constexpr std::size_t kRightHandSides[] = {1, 2, 15};
@@ -151,7 +156,7 @@ TEST_P(Solvers, PassTheChecksAtEveryOrder) {
 }
 
 TEST_P(Solvers, PassTheChecksOnDominantMatrices) {
-  for (const std::size_t n : {1, 2, 3, 5, 10, 33, 65}) check("dominant", n, 2);
+  for (const std::size_t n : {1, 2, 3, 5, 10, 31, 33, 50, 65, 132}) check("dominant", n, 2);
 }
 
 TEST_P(Solvers, PassTheChecksOnLapacksTypes) {
@@ -160,7 +165,7 @@ TEST_P(Solvers, PassTheChecksOnLapacksTypes) {
   }
   if (pivot == Pivot::none) return;
   for (const char* kind : {"well-conditioned", "near-underflow", "near-overflow"}) {
-    for (const std::size_t n : {1, 2, 3, 10, 50}) check(kind, n, 2);
+    for (const std::size_t n : {1, 2, 3, 10, 50, 65}) check(kind, n, 2);
   }
 }
 
@@ -171,6 +176,665 @@ TEST_P(Solvers, PassTheChecksOnIllConditionedMatrices) {
 
 TEST_P(Solvers, WithoutRightHandSides) {
   for (const std::size_t n : {0, 1, 5, 33}) check(harmless(), n, 0);
+}
+
+// Systems solved by hand. Every number is a small multiple of 1/8, so nothing is rounded.
+
+/// L = [1; 1/2 1; 1/4 1/2 1] below the diagonal of U = [8 4 2; 4 1; 2].
+Matrix three_by_three_factors() {
+  return matrix({{8, 4, 2}, {0.5, 4, 1}, {0.25, 0.5, 2}});
+}
+
+/// A system whose pivots differ from the diagonal as far as the pivoting lets them.
+struct Example {
+  Matrix a, lu;
+  std::vector<int> ipiv, jpiv;
+};
+
+Example three_by_three(Pivot pivot) {
+  const Matrix lu = three_by_three_factors();
+  // The rows of L U as they are, in the order 3, 1, 2, and its columns in the order 2, 3, 1.
+  if (pivot == Pivot::none) return {matrix({{8, 4, 2}, {4, 6, 2}, {2, 3, 3}}), lu, {}, {}};
+  if (pivot == Pivot::partial) {
+    return {matrix({{2, 3, 3}, {8, 4, 2}, {4, 6, 2}}), lu, {2, 3, 3}, {}};
+  }
+  return {matrix({{3, 3, 2}, {4, 2, 8}, {6, 2, 4}}), lu, {2, 3, 3}, {3, 3, 3}};
+}
+
+Example two_by_two(Pivot pivot) {
+  if (pivot == Pivot::none)
+    return {matrix({{4, 3}, {2, 1}}), matrix({{4, 3}, {0.5, -0.5}}), {}, {}};
+  if (pivot == Pivot::partial) {
+    return {matrix({{2, 1}, {4, 3}}), matrix({{4, 3}, {0.5, -0.5}}), {2, 2}, {}};
+  }
+  return {matrix({{1, 2}, {3, 4}}), matrix({{4, 3}, {0.5, -0.5}}), {2, 2}, {2, 2}};
+}
+
+TEST_P(Solvers, ExactExamples) {
+  const std::pair<Example, Matrix> systems[] = {
+      {two_by_two(pivot), matrix({{1, -2}, {3, 0}})},
+      {three_by_three(pivot), matrix({{1, -1, 0}, {2, 0, 0}, {3, 2, 8}})}};
+  for (const auto& [example, x] : systems) {
+    const Solved solved = solve(example.a, product(example.a, x));
+    EXPECT_EQ(solved.outcome.info, 0);
+    EXPECT_EQ(solved.outcome.ipiv, example.ipiv);
+    EXPECT_EQ(solved.outcome.jpiv, example.jpiv);
+    EXPECT_EQ(solved.x.values(), x.values());
+    if (solved.lu) {
+      EXPECT_TRUE(equal(*solved.lu, example.lu));
+    }
+    if (solved.inverse) {
+      EXPECT_EQ(product(example.a, *solved.inverse).values(), identity(x.rows()).values());
+    }
+    for (std::size_t k = 0; k < x.rows(); ++k) {
+      EXPECT_EQ(solved.outcome.pivots[k], example.lu(k, k));
+    }
+  }
+}
+
+// A(i, p(i)) = 2^i: every solution and the inverse are exact, and only in the right order right.
+TEST_P(Solvers, PermutationsComeBackInOrder) {
+  const std::size_t n = 33;
+  Matrix a(n, n), inverse(n, n), x = random_in(precision, n, 3, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t p = pivot == Pivot::none ? i : (7 * i + 5) % n;
+    a(i, p) = std::ldexp(1, static_cast<int>(i));
+    inverse(p, i) = std::ldexp(1, -static_cast<int>(i));
+  }
+  const Solved solved = solve(a, product(a, x));
+  EXPECT_EQ(solved.outcome.info, 0);
+  EXPECT_TRUE(equal(solved.x, x));
+  if (solved.inverse) {
+    EXPECT_EQ(solved.inverse->values(), inverse.values());
+  }
+}
+
+TEST_P(Solvers, IdentityIsItsOwnInverse) {
+  const Matrix b = random_in(precision, 40, 2, 1);
+  const Solved solved = solve(identity(40), b);
+  EXPECT_EQ(solved.x.values(), b.values());
+  if (solved.inverse) {
+    EXPECT_EQ(solved.inverse->values(), identity(40).values());
+  }
+}
+
+// Each step of partial pivoting doubles the last column, and no rounding happens.
+TEST_P(Solvers, WilkinsonGrowthIsExact) {
+  if (pivot == Pivot::full) return;
+  const std::size_t n = 20;
+  const Matrix a = generate("wilkinson", n, 1), x = filled(n, 1, 1);
+  const Solved solved = solve(a, product(a, x));
+  for (std::size_t k = 0; k + 1 < n; ++k) {
+    EXPECT_EQ(solved.outcome.pivots[k], 1);
+    // Ties in the search: the diagonal is the first.
+    if (pivot == Pivot::partial) {
+      EXPECT_EQ(solved.outcome.ipiv[k], static_cast<int>(k) + 1);
+    }
+  }
+  EXPECT_EQ(solved.outcome.pivots[n - 1], 0x1p19);
+  EXPECT_TRUE(equal(solved.x, x));
+  if (solved.lu) {
+    EXPECT_EQ(pivot_growth(a, *solved.lu), 0x1p19);
+  }
+}
+
+// Solvers that are used again.
+
+TEST_P(Solvers, FactorAgainGivesTheSameBits) {
+  const Matrix a = generate(harmless(), 65, 3), b = random_matrix(65, 3, 3);
+  const auto solver = make(65, 3);
+  const Solved first = run(*solver, a, b);
+  for (int again = 0; again < 2; ++again) {
+    solver->reset();
+    const Solved second = run(*solver);
+    EXPECT_EQ(second.outcome.ipiv, first.outcome.ipiv);
+    EXPECT_EQ(second.outcome.jpiv, first.outcome.jpiv);
+    EXPECT_EQ(second.outcome.pivots, first.outcome.pivots);
+    EXPECT_TRUE(equal(second.x, first.x));
+    if (first.lu) {
+      EXPECT_TRUE(equal(*second.lu, *first.lu));
+    }
+    if (first.inverse) {
+      EXPECT_TRUE(equal(*second.inverse, *first.inverse));
+    }
+  }
+}
+
+TEST_P(Solvers, SolveAgainGivesTheSameX) {
+  const Matrix a = generate(harmless(), 33, 3), b = random_matrix(33, 3, 3);
+  const auto solver = make(33, 3);
+  const Solved first = run(*solver, a, b);
+  solver->solve();
+  EXPECT_TRUE(equal(solver->download(), first.x));
+}
+
+TEST_P(Solvers, AnotherUploadReplacesTheFirst) {
+  const Matrix a = generate(harmless(), 33, 3), b = random_matrix(33, 3, 3);
+  const auto solver = make(33, 3);
+  run(*solver, generate("dominant", 33, 4), random_matrix(33, 3, 4));
+  const Solved used = run(*solver, a, b), fresh = solve(a, b);
+  EXPECT_EQ(used.outcome.ipiv, fresh.outcome.ipiv);
+  EXPECT_TRUE(equal(used.x, fresh.x));
+}
+
+// Nothing of the surfaces' earlier contents is read: NaN would spread.
+TEST_P(Solvers, NaNOfAnEarlierSystemIsForgotten) {
+  for (const std::size_t n : {1, 2, 5, 32, 33}) {
+    const Matrix a = generate(harmless(), n, 5), b = random_matrix(n, 2, 5);
+    const auto solver = make(n, 2);
+    solver->upload(filled(n, n, kNaN), filled(n, 2, kNaN));
+    solver->factor();
+    solver->solve();
+    const Solved used = run(*solver, a, b), fresh = solve(a, b);
+    EXPECT_TRUE(equal(used.x, fresh.x)) << n;
+    expect_passed(used, a, b, eps);
+  }
+}
+
+TEST_P(Solvers, RefuseWhatTheDeviceCannotHold) {
+  Device small = context.device();
+  small.max_allocation = 40 * 40 * element_size(precision);
+  small.image_max_width = std::min<std::uint64_t>(small.image_max_width, 80);
+  DeviceContext limited(small);
+  EXPECT_NE(GetParam().method->make(limited, problem(20, 1)), nullptr);
+  EXPECT_THROW(GetParam().method->make(limited, problem(100, 1)), Unsupported);
+}
+
+TEST_P(Solvers, RefuseWhatOverflowsSingle) {
+  if (precision != Precision::single_precision) return;
+  const auto solver = make(2, 1);
+  EXPECT_THROW(solver->upload(filled(2, 2, 1e300), Matrix(2, 1)), InputError);
+  EXPECT_THROW(solver->upload(identity(2), filled(2, 1, -1e300)), InputError);
+}
+
+// Singular matrices.
+
+/// Row interchanges and factors by LAPACK in the precision of a solver.
+struct Factors {
+  Matrix lu;
+  std::vector<int> ipiv, jpiv;
+  int info = 0;
+};
+
+Factors getrf(const Matrix& a, Precision precision) {
+  const int n = static_cast<int>(a.rows());
+  Factors f{a, std::vector<int>(a.rows()), {}};
+  if (precision == Precision::double_precision) {
+    f.info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, f.lu.values().data(), a.ld(), f.ipiv.data());
+  } else {
+    std::vector<float> lu(a.values().begin(), a.values().end());
+    f.info = LAPACKE_sgetrf(LAPACK_COL_MAJOR, n, n, lu.data(), a.ld(), f.ipiv.data());
+    f.lu.values().assign(lu.begin(), lu.end());
+  }
+  return f;
+}
+
+Factors getc2(const Matrix& a, Precision precision) {
+  const int n = static_cast<int>(a.rows()), lda = a.ld();
+  Factors f{a, std::vector<int>(a.rows()), std::vector<int>(a.rows())};
+  if (precision == Precision::double_precision) {
+    dgetc2_(&n, f.lu.values().data(), &lda, f.ipiv.data(), f.jpiv.data(), &f.info);
+  } else {
+    std::vector<float> lu(a.values().begin(), a.values().end());
+    sgetc2_(&n, lu.data(), &lda, f.ipiv.data(), f.jpiv.data(), &f.info);
+    f.lu.values().assign(lu.begin(), lu.end());
+  }
+  return f;
+}
+
+constexpr const char* kSingularKinds[] = {"singular", "zero-first-column", "zero-last-column",
+                                          "zero-half-columns"};
+
+TEST_P(Solvers, SingularMatricesAsLapack) {
+  if (pivot != Pivot::partial) return;
+  for (const char* kind : kSingularKinds) {
+    for (const std::size_t n : {1, 2, 3, 10, 33, 65}) {
+      SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
+      const Matrix a = generate(kind, n, 11);
+      const Factors lapack = getrf(a, precision);
+      ASSERT_GT(lapack.info, 0);
+      const Solved solved = factor(a);
+      EXPECT_EQ(solved.outcome.info, lapack.info);
+      expect_complete(solved.outcome, n, pivot);
+      if (!solved.lu) continue;
+      EXPECT_LT(lu_factor_ratio(a, *solved.lu, solved.outcome.ipiv, {}, eps), kFactorRatioLimit);
+    }
+  }
+}
+
+// Full pivoting takes the zero columns last.
+TEST_P(Solvers, FullPivotingRevealsTheRank) {
+  if (pivot != Pivot::full) return;
+  for (const char* kind : kSingularKinds) {
+    for (const std::size_t n : {1, 2, 3, 10, 33, 65}) {
+      SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
+      const std::size_t rank = std::string(kind) == "zero-half-columns" ? n / 2 : n - 1;
+      const Matrix a = generate(kind, n, 11);
+      const Outcome outcome = factor(a).outcome;
+      EXPECT_EQ(outcome.info, static_cast<int>(rank) + 1);
+      expect_complete(outcome, n, pivot);
+    }
+  }
+}
+
+TEST_P(Solvers, ZeroMatrixHasItsFirstPivotZero) {
+  for (const std::size_t n : {1, 2, 33}) {
+    const Solved solved = factor(Matrix(n, n));
+    EXPECT_EQ(solved.outcome.info, 1);
+    for (std::size_t k = 0; k < solved.outcome.ipiv.size(); ++k) {
+      EXPECT_EQ(solved.outcome.ipiv[k], static_cast<int>(k) + 1);
+    }
+    if (solved.lu) {
+      EXPECT_EQ(solved.lu->values(), Matrix(n, n).values());
+    }
+  }
+}
+
+TEST_P(Solvers, ZeroFirstPivotNeedsPivoting) {
+  const Matrix a = matrix({{0, 2}, {4, 2}}), x = matrix({{1}, {3}});
+  const Solved solved = solve(a, product(a, x));
+  if (pivot == Pivot::none) {
+    EXPECT_EQ(solved.outcome.info, 1);
+  } else {
+    EXPECT_EQ(solved.outcome.info, 0);
+    EXPECT_TRUE(equal(solved.x, x));
+  }
+}
+
+// Against LAPACK, on matrices where rounding cannot decide which pivot is taken.
+
+/// The smallest relative distance between the pivot of a step and the next candidate.
+double smallest_lead(Matrix a, Pivot pivot) {
+  const std::size_t n = a.rows();
+  double lead = 1;
+  for (std::size_t k = 0; k < n; ++k) {
+    double best = 0, second = 0;
+    std::size_t row = k, column = k;
+    for (std::size_t j = k; j < (pivot == Pivot::full ? n : k + 1); ++j) {
+      for (std::size_t i = k; i < n; ++i) {
+        const double candidate = std::abs(a(i, j));
+        second = std::max(second, std::min(best, candidate));
+        if (candidate <= best) continue;
+        best = candidate;
+        row = i, column = j;
+      }
+    }
+    lead = std::min(lead, (best - second) / best);
+    for (std::size_t j = 0; j < n; ++j) std::swap(a(k, j), a(row, j));
+    for (std::size_t i = 0; i < n; ++i) std::swap(a(i, k), a(i, column));
+    for (std::size_t j = k + 1; j < n; ++j) {
+      for (std::size_t i = k + 1; i < n; ++i) a(i, j) -= a(i, k) / a(k, k) * a(k, j);
+    }
+  }
+  return lead;
+}
+
+/// Random matrices of order n whose pivots lead by far more than rounding changes.
+std::vector<Matrix> without_near_ties(std::size_t n, Pivot pivot, Precision precision) {
+  const double lead = precision == Precision::double_precision ? 1e-9 : 2e-5;
+  std::vector<Matrix> found;
+  for (std::uint64_t seed = 1; found.size() < 3 && seed < 100; ++seed) {
+    Matrix a = generate("random", n, seed);
+    if (smallest_lead(a, pivot) > lead) found.push_back(std::move(a));
+  }
+  EXPECT_EQ(found.size(), 3u) << "no such matrix of order " << n;
+  return found;
+}
+
+/// A dominant matrix with its rows out of order: full pivoting has to fetch every pivot, and they
+/// lead by far.
+Matrix shuffled_dominant(std::size_t n, std::uint64_t seed) {
+  const Matrix dominant = generate("dominant", n, seed);
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) a(i, j) = dominant((i * 7 + seed) % n, j);
+  }
+  return a;
+}
+
+/// LAPACK's pivots, and its factors up to the rounding errors of two factorizations.
+void expect_as_lapack(const Solved& solved, const Factors& lapack, double eps) {
+  ASSERT_EQ(lapack.info, 0);
+  EXPECT_EQ(solved.outcome.ipiv, lapack.ipiv);
+  EXPECT_EQ(solved.outcome.jpiv, lapack.jpiv);
+  if (!solved.lu) return;
+  const double n = static_cast<double>(lapack.lu.rows());
+  double difference = 0;
+  for (std::size_t k = 0; k < lapack.lu.values().size(); ++k) {
+    difference = std::max(difference, std::abs(solved.lu->values()[k] - lapack.lu.values()[k]));
+  }
+  EXPECT_LE(difference, 10 * n * eps * norm_max(lapack.lu));
+}
+
+TEST_P(Solvers, SamePivotsAndFactorsAsGetrf) {
+  if (pivot != Pivot::partial) return;
+  for (const std::size_t n : {2, 3, 10, 50, 65, 200}) {
+    SCOPED_TRACE(n);
+    for (const Matrix& a : without_near_ties(n, pivot, precision)) {
+      expect_as_lapack(factor(a), getrf(a, precision), eps);
+    }
+  }
+}
+
+TEST_P(Solvers, SamePivotsAndFactorsAsGetc2) {
+  if (pivot != Pivot::full) return;
+  for (const std::size_t n : {2, 3, 10, 20}) {
+    SCOPED_TRACE(n);
+    for (const Matrix& a : without_near_ties(n, pivot, precision)) {
+      expect_as_lapack(factor(a), getc2(a, precision), eps);
+    }
+  }
+  for (const std::size_t n : {50, 65, 200}) {
+    SCOPED_TRACE(n);
+    const Matrix a = shuffled_dominant(n, n);
+    const Factors lapack = getc2(a, precision);
+    EXPECT_NE(lapack.ipiv, lapack.jpiv);
+    expect_as_lapack(factor(a), lapack, eps);
+  }
+}
+
+// Both solutions have a backward error of a few eps, which the condition of A amplifies.
+TEST_P(Solvers, SameSolutionAsGesv) {
+  for (const char* kind : {harmless(), "dominant"}) {
+    for (const std::size_t n : {1, 2, 10, 50, 65}) {
+      SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
+      const Matrix a = generate(kind, n, n), b = random_matrix(n, 3, n);
+      const int order = static_cast<int>(n);
+      Matrix lu = a, expected = b;
+      std::vector<int> ipiv(n);
+      ASSERT_EQ(LAPACKE_dgesv(LAPACK_COL_MAJOR, order, 3, lu.values().data(), a.ld(), ipiv.data(),
+                              expected.values().data(), b.ld()),
+                0);
+      const double condition = 1 / rcond_from_lu(lu, norm_1(a));
+      Matrix difference = solve(a, b).x;
+      for (std::size_t k = 0; k < difference.values().size(); ++k) {
+        difference.values()[k] -= expected.values()[k];
+      }
+      EXPECT_LE(norm_1(difference), 4 * eps * condition * norm_1(expected));
+    }
+  }
+}
+
+// Lemma 4.1 of LU-GPU, also when the target surface held NaN before.
+
+class LuSurfaces : public Solvers {};
+
+std::vector<SolverKind> lu_kinds() {
+  std::vector<SolverKind> kinds = solver_kinds();
+  std::erase_if(kinds, [](const SolverKind& kind) { return kind.method != &find_method("lu"); });
+  return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LuSurfaces, testing::ValuesIn(lu_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(LuSurfaces, AreBothUpToDate) {
+  for (const std::size_t n : kOrders) {
+    SCOPED_TRACE(n);
+    const Matrix a = generate(harmless(), n, n), b = random_matrix(n, 1, n);
+    Lu solver(context, problem(n, 1));
+    solver.upload(a, b);
+    // A copy of the handle, which shares the memory.
+    Surface target = solver.surfaces().dst;
+    fill(context, target, filled(n, n, kNaN));
+    const Solved solved = run(solver);
+    EXPECT_TRUE(equal(contents(context, solver.surfaces().src), *solved.lu));
+    EXPECT_TRUE(equal(contents(context, solver.surfaces().dst), *solved.lu));
+    expect_passed(solved, a, b, eps);
+  }
+}
+
+TEST_P(LuSurfaces, AreBothUpToDateForSingularMatrices) {
+  for (const char* kind : kSingularKinds) {
+    SCOPED_TRACE(kind);
+    Lu solver(context, problem(33, 1));
+    solver.upload(generate(kind, 33, 1), Matrix(33, 1));
+    solver.factor();
+    const Matrix source = contents(context, solver.surfaces().src);
+    EXPECT_TRUE(equal(contents(context, solver.surfaces().dst), source));
+  }
+}
+
+// Gauss-Jordan elimination beside LU.
+
+class GaussJordanSurfaces : public SurfaceKindTest {};
+
+INSTANTIATE_TEST_SUITE_P(All, GaussJordanSurfaces, testing::ValuesIn(surface_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(GaussJordanSurfaces, SamePivotsAsLu) {
+  for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
+    for (const std::size_t n : {2, 5, 20}) {
+      for (const Matrix& a : without_near_ties(n, pivot, precision)) {
+        const Problem problem = {n, 1, pivot, precision, storage};
+        GaussJordan gauss_jordan(context, problem);
+        Lu lu(context, problem);
+        const Matrix b(n, 1);
+        const Outcome ours = run(gauss_jordan, a, b).outcome, theirs = run(lu, a, b).outcome;
+        EXPECT_EQ(ours.ipiv, theirs.ipiv) << n;
+        EXPECT_EQ(ours.jpiv, theirs.jpiv) << n;
+      }
+    }
+  }
+}
+
+/// inv(A) on a device that cannot hold [A | B] with more than `columns` columns.
+Matrix inverse_within(const Device& device, const Problem& problem, const Matrix& a,
+                      std::size_t columns) {
+  Device limited = device;
+  const std::uint64_t bytes = columns * element_size(problem.precision);
+  limited.image_max_width = bytes / sizeof(cl_uint);
+  // Rows of buffers are padded to 64 bytes.
+  if (problem.storage == Storage::buffer) {
+    limited.max_allocation = problem.n * ((bytes + 63) / 64 * 64);
+  }
+  DeviceContext context(limited);
+  GaussJordan solver(context, problem);
+  solver.upload(a, Matrix(problem.n, problem.nrhs));
+  solver.factor();
+  return solver.inverse().value();
+}
+
+// A column of the inverse does not depend on those beside it.
+TEST_P(GaussJordanSurfaces, InverseInPartsIsTheSame) {
+  const std::size_t n = 48;
+  const Matrix a = generate("random", n, 3);
+  for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
+    const Problem problem = {n, 1, pivot, precision, storage};
+    GaussJordan solver(context, problem);
+    const Matrix whole = run(solver, a, Matrix(n, 1)).inverse.value();
+    EXPECT_LT(inverse_ratio(a, whole, epsilon(precision)), kFactorRatioLimit);
+    // [A | 24 columns], and at most [A | 7 columns], which do not divide n.
+    for (const std::size_t columns : {2 * n - 1, n + 7}) {
+      EXPECT_TRUE(equal(inverse_within(context.device(), problem, a, columns), whole)) << columns;
+    }
+  }
+}
+
+TEST_P(GaussJordanSurfaces, InverseIsNotASideEffect) {
+  const Problem problem = {33, 2, Pivot::full, precision, storage};
+  const Matrix a = generate("random", 33, 3), b = random_matrix(33, 2, 3);
+  GaussJordan solver(context, problem);
+  const Solved before = run(solver, a, b);
+  solver.solve();
+  EXPECT_TRUE(equal(solver.download(), before.x));
+  EXPECT_EQ(solver.outcome().jpiv, before.outcome.jpiv);
+}
+
+TEST(Permutations, ByHand) {
+  EXPECT_EQ(permutation_of({}), std::vector<int>{});
+  EXPECT_EQ(permutation_of({1, 2, 3}), (std::vector<int>{0, 1, 2}));
+  // 0 1 2 -> 2 1 0 -> 2 0 1
+  EXPECT_EQ(permutation_of({3, 3, 3}), (std::vector<int>{2, 0, 1}));
+  EXPECT_EQ(permutation_of({2, 3, 4, 4}), (std::vector<int>{1, 2, 3, 0}));
+  EXPECT_EQ(inverse_permutation({}), std::vector<int>{});
+  EXPECT_EQ(inverse_permutation({2, 0, 1}), (std::vector<int>{1, 2, 0}));
+  EXPECT_EQ(inverse_permutation({1, 2, 3, 0}), (std::vector<int>{3, 0, 1, 2}));
+}
+
+TEST(Methods, AreFoundByName) {
+  for (const Method& method : methods()) EXPECT_EQ(&find_method(method.name), &method);
+  try {
+    find_method("cramer");
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("cramer"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("gauss-jordan"), std::string::npos);
+  }
+}
+
+// Tables 1 and 2 of LU-GPU: n^3/3 and n^3/2 multiply-adds, 16/3 n^3 and 8 n^3 bytes.
+TEST(Methods, CountTheWorkOfThePaper) {
+  const WorkModel lu = find_method("lu").work(3);
+  EXPECT_EQ(lu.elements_updated, 4u + 1);
+  EXPECT_EQ(lu.bytes, 6 * 8 + 6 * 12 + 6 * 8 + 5 * 16u);
+  const WorkModel gauss_jordan = find_method("gauss-jordan").work(3);
+  EXPECT_EQ(gauss_jordan.elements_updated, 3 * (3 + 2 + 1u));
+  EXPECT_EQ(gauss_jordan.bytes, 6 * 12 + 6 * 8 + 18 * 16u);
+  for (const Method& method : methods()) {
+    EXPECT_EQ(method.work(0).elements_updated, 0u);
+    EXPECT_EQ(method.work(0).bytes, 0u);
+  }
+  const double cube = 1e12;
+  EXPECT_NEAR(find_method("lu").work(10000).elements_updated / cube, 1.0 / 3, 1e-3);
+  EXPECT_NEAR(find_method("lu").work(10000).bytes / cube, 16.0 / 3, 1e-2);
+  EXPECT_NEAR(find_method("gauss-jordan").work(10000).elements_updated / cube, 0.5, 1e-3);
+  EXPECT_NEAR(find_method("gauss-jordan").work(10000).bytes / cube, 8, 1e-2);
+}
+
+// The baselines.
+
+struct BaselineKind {
+  const Baseline* baseline;
+  Precision precision;
+};
+
+void PrintTo(const BaselineKind& kind, std::ostream* out) {
+  *out << kind.baseline->name << "_" << name(kind.precision);
+}
+
+std::vector<BaselineKind> baseline_kinds() {
+  std::vector<BaselineKind> kinds;
+  for (const Baseline& baseline : baselines()) {
+    kinds.push_back({&baseline, Precision::single_precision});
+    kinds.push_back({&baseline, Precision::double_precision});
+  }
+  return kinds;
+}
+
+class Baselines : public testing::TestWithParam<BaselineKind> {
+ protected:
+  Solved solve(const Matrix& a, const Matrix& b) {
+    const Problem problem = {a.rows(), b.cols(), pivot, precision, Storage::buffer};
+    return run(*GetParam().baseline->make(problem), a, b);
+  }
+
+  const Pivot pivot = GetParam().baseline->pivot;
+  const Precision precision = GetParam().precision;
+  const double eps = epsilon(precision);
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Baselines, testing::ValuesIn(baseline_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(Baselines, PassTheChecks) {
+  std::vector<std::string> kinds = {"random", "dominant",         "diagonal",     "upper",
+                                    "lower",  "well-conditioned", "near-overflow"};
+  // getc2 perturbs pivots below the safe minimum over eps, or below eps times the first.
+  if (pivot != Pivot::full || precision == Precision::double_precision) {
+    kinds.insert(kinds.end(), {"near-underflow", "ill-conditioned"});
+  }
+  for (const std::string& kind : kinds) {
+    for (const std::size_t n : {1, 2, 3, 5, 10, 50, 132}) {
+      for (const std::size_t nrhs : {0, 1, 15}) {
+        SCOPED_TRACE(kind + ", n = " + std::to_string(n));
+        const Matrix a = generate(kind, n, n), b = random_matrix(n, nrhs, n);
+        const Solved solved = solve(a, b);
+        expect_complete(solved.outcome, n, pivot);
+        expect_passed(solved, a, b, eps);
+        for (std::size_t k = 0; k < n; ++k) {
+          EXPECT_EQ(solved.outcome.pivots[k], (*solved.lu)(k, k));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Baselines, AreLapack) {
+  const Matrix a = generate("random", 65, 1);
+  const Factors lapack = pivot == Pivot::full ? getc2(a, precision) : getrf(a, precision);
+  const Solved solved = solve(a, Matrix(65, 1));
+  EXPECT_EQ(solved.outcome.ipiv, lapack.ipiv);
+  EXPECT_EQ(solved.outcome.jpiv, lapack.jpiv);
+  EXPECT_TRUE(equal(*solved.lu, lapack.lu));
+}
+
+TEST_P(Baselines, ExactExamples) {
+  const Example example = three_by_three(pivot);
+  const Matrix x = matrix({{1, -1, 0}, {2, 0, 0}, {3, 2, 8}});
+  const Solved solved = solve(example.a, product(example.a, x));
+  EXPECT_EQ(solved.outcome.ipiv, example.ipiv);
+  EXPECT_EQ(solved.outcome.jpiv, example.jpiv);
+  EXPECT_TRUE(equal(*solved.lu, example.lu));
+  EXPECT_EQ(solved.x.values(), x.values());
+}
+
+TEST_P(Baselines, AreRepeatable) {
+  const Matrix a = generate("random", 65, 1), b = random_matrix(65, 3, 1);
+  const Problem problem = {65, 3, pivot, precision, Storage::buffer};
+  const auto solver = GetParam().baseline->make(problem);
+  const Solved first = run(*solver, a, b);
+  solver->reset();
+  const Solved second = run(*solver);
+  EXPECT_TRUE(equal(*second.lu, *first.lu));
+  EXPECT_TRUE(equal(second.x, first.x));
+}
+
+TEST_P(Baselines, FindTheZeroPivot) {
+  for (const std::size_t n : {1, 2, 10, 65}) {
+    const Matrix a = generate("zero-last-column", n, 1);
+    EXPECT_EQ(solve(a, Matrix(n, 1)).outcome.info, static_cast<int>(n));
+  }
+}
+
+// gesc2 solves A X = scale B with scale = 1/2 here, so near underflow: X must be B's, not scale
+// B's.
+TEST_P(Baselines, SolutionIsNotScaled) {
+  const double least = precision == Precision::double_precision ? 0x1p-970 : 0x1p-103;
+  Matrix a(2, 2);
+  a(0, 0) = a(1, 1) = least;
+  const Solved solved = solve(a, matrix({{1, 2}, {1, -1}}));
+  ASSERT_EQ(solved.outcome.info, 0);
+  EXPECT_TRUE(equal(solved.x, matrix({{1 / least, 2 / least}, {1 / least, -1 / least}})));
+}
+
+TEST(BaselineTable, IsFoundByName) {
+  for (const Baseline& baseline : baselines()) {
+    EXPECT_EQ(&find_baseline(baseline.name), &baseline);
+  }
+  try {
+    find_baseline("cramer");
+    FAIL() << "nothing was thrown";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("cramer"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("getc2"), std::string::npos);
+  }
+}
+
+TEST(BlasThreads, AreSetAndChecked) {
+  const int before = blas_threads();
+  set_blas_threads(1);
+  EXPECT_EQ(blas_threads(), 1);
+  EXPECT_THROW(set_blas_threads(0), InputError);
+  EXPECT_EQ(blas_threads(), 1);
+  set_blas_threads(before);
+}
+
+TEST_P(Baselines, SolveNothing) {
+  const Solved solved = solve(Matrix(0, 0), Matrix(0, 3));
+  EXPECT_EQ(solved.outcome.info, 0);
+  EXPECT_EQ(solved.x.rows(), 0u);
+  EXPECT_EQ(solved.x.cols(), 3u);
 }
 
 }  // namespace

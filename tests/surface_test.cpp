@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
 using Surfaces = SurfaceKindTest;
-INSTANTIATE_TEST_SUITE_P(Kinds, Surfaces, testing::ValuesIn(surface_kinds()), surface_kind_name);
+INSTANTIATE_TEST_SUITE_P(Kinds, Surfaces, testing::ValuesIn(surface_kinds()),
+                         testing::PrintToStringParamName());
 
 TEST_P(Surfaces, RoundTripIsExact) {
   const std::pair<std::size_t, std::size_t> shapes[] = {

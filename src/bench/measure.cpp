@@ -80,8 +80,8 @@ void sample(Solver& solver, const Effort& effort, Clock::time_point start, Resul
   }
 }
 
-// One more factorization, timed on the device, for the phases and the counters. Where there was none
-// before, its wall-clock time is the only one.
+// One more factorization, timed on the device, for the phases and the counters. Where there was
+// none before, its wall-clock time is the only one.
 void profile(DeviceContext& context, Solver& solver, Result& result) {
   solver.reset();
   context.timeline().clear();

@@ -36,7 +36,8 @@ json to_json(const Case& what) {
           {"pivot", name(what.problem.pivot)},
           {"precision", name(what.problem.precision)},
           {"storage", on_host ? "host" : name(what.problem.storage)},
-          {"texel", on_host ? json(nullptr) : json("r")},
+          {"texel", on_host ? json(nullptr) : json(name(what.problem.texel))},
+          {"schedule", on_host ? json(nullptr) : json(name(what.problem.schedule))},
           {"device", value_or_null(what.device)},
           {"n", what.problem.n},
           {"nrhs", what.problem.nrhs},
@@ -65,9 +66,9 @@ const char* name(Status status) {
 }
 
 bool same_case(const json& a, const json& b) {
-  static const char* const keys[] = {"implementation", "routine", "pivot", "precision", "storage",
-                                     "texel",          "device",  "n",     "nrhs",      "nb",
-                                     "threads",        "seed",    "matrix"};
+  static const char* const keys[] = {
+      "implementation", "routine", "pivot", "precision", "storage", "texel", "schedule",
+      "device",         "n",       "nrhs",  "nb",        "threads", "seed",  "matrix"};
   return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
     return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
   });

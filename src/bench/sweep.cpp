@@ -137,41 +137,56 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
   return sizes;
 }
 
+namespace {
+
+// The variants of every method on a device that the plan asks for.
+std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std::size_t n,
+                               Precision precision) {
+  std::vector<Case> cases;
+  for (const std::string& name : plan.methods) {
+    const Method& method = find_method(name);
+    for (const Storage storage : plan.storages) {
+      for (const std::optional<Texel>& texel : plan.texels) {
+        for (const Schedule schedule : plan.schedules) {
+          for (const Pivot pivot : method.pivots) {
+            if (std::find(plan.pivots.begin(), plan.pivots.end(), pivot) == plan.pivots.end()) {
+              continue;
+            }
+            const Problem problem = {
+                n,         plan.nrhs, pivot,
+                precision, storage,   texel.value_or(automatic_texel(device, storage, schedule)),
+                schedule};
+            cases.push_back({"lugpu", method.name, problem, device.name, device.index, std::nullopt,
+                             plan.seed, matrix_kind(plan, pivot)});
+          }
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices) {
   std::vector<Case> cases;
   for (const std::size_t n : plan.sizes) {
     for (const Precision precision : plan.precisions) {
       for (const std::string& name : plan.baselines) {
         const Baseline& baseline = find_baseline(name);
+        const auto threads = baseline.threaded ? std::optional(blas_threads()) : std::nullopt;
         cases.push_back({baseline.implementation,
                          baseline.name,
-                         {n, plan.nrhs, baseline.pivot, precision, Storage::buffer},
+                         {n, plan.nrhs, baseline.pivot, precision},
                          std::nullopt,
                          -1,
-                         baseline.threaded ? std::optional(blas_threads()) : std::nullopt,
+                         threads,
                          plan.seed,
                          matrix_kind(plan, baseline.pivot)});
       }
       for (const Device& device : devices) {
-        for (const std::string& name : plan.methods) {
-          const Method& method = find_method(name);
-          for (const Storage storage : plan.storages) {
-            for (const Pivot pivot : plan.pivots) {
-              if (std::find(method.pivots.begin(), method.pivots.end(), pivot) ==
-                  method.pivots.end()) {
-                continue;
-              }
-              cases.push_back({"lugpu",
-                               method.name,
-                               {n, plan.nrhs, pivot, precision, storage},
-                               device.name,
-                               device.index,
-                               std::nullopt,
-                               plan.seed,
-                               matrix_kind(plan, pivot)});
-            }
-          }
-        }
+        const std::vector<Case> more = device_cases(plan, device, n, precision);
+        cases.insert(cases.end(), more.begin(), more.end());
       }
     }
   }

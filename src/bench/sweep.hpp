@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct SweepPlan {
   std::vector<Pivot> pivots;         ///< where a method has them
   std::vector<Precision> precisions;
   std::vector<Storage> storages;
+  std::vector<std::optional<Texel>> texels = {std::nullopt};  ///< absent: automatic_texel
+  std::vector<Schedule> schedules = {Schedule::fused};
   std::vector<std::string> baselines;  ///< names of baselines()
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;

@@ -15,10 +15,11 @@ std::size_t round_up(std::size_t count, std::size_t multiple) {
   return (count + multiple - 1) / multiple * multiple;
 }
 
-std::string build_options(const Device& device, Precision precision, Storage storage) {
-  std::string options = "-cl-std=CL1.2";
-  if (precision == Precision::double_precision) options += " -DLUGPU_DOUBLE";
-  if (storage == Storage::image) options += " -DLUGPU_IMAGE";
+std::string build_options(const Device& device, const KernelId& id) {
+  std::string options = "-cl-std=CL1.2" + id.options;
+  if (id.precision == Precision::double_precision) options += " -DLUGPU_DOUBLE";
+  if (id.storage == Storage::image) options += " -DLUGPU_IMAGE";
+  if (id.texel == Texel::rgba) options += " -DLUGPU_RGBA";
   if (device.correctly_rounded_division) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   return options;
 }
@@ -59,14 +60,14 @@ std::string DeviceContext::source_of(const std::string& file) const {
 }
 
 cl::Program& DeviceContext::find_program(const KernelId& id) {
-  const auto key = std::make_tuple(std::string(id.file), id.precision, id.storage);
+  const std::string options = build_options(device_, id);
+  const std::string key = id.file + options;
   if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
 
   const auto start = Clock::now();
   const std::string file = id.file;
   cl::Program program(context_, "#line 1 \"surface.clh\"\n" + source_of("surface.clh") +
                                     "\n#line 1 \"" + file + "\"\n" + source_of(file));
-  const std::string options = build_options(device_, id.precision, id.storage);
   bool built = true;
   try {
     program.build({device_.handle}, options.c_str());
@@ -84,7 +85,7 @@ cl::Program& DeviceContext::find_program(const KernelId& id) {
 }
 
 DeviceContext::Kernel& DeviceContext::find_kernel(const KernelId& id) {
-  const auto key = id.key();
+  const std::string key = std::string(id.function) + ' ' + id.file + build_options(device_, id);
   if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
   Kernel kernel{cl::Kernel(find_program(id), id.function), 0, 0};
   const auto group =

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "opencl/device.hpp"
@@ -29,9 +28,8 @@ struct KernelId {
   const char* function;
   Precision precision;
   Storage storage;
-  auto key() const {
-    return std::make_tuple(std::string(file), std::string(function), precision, storage);
-  }
+  Texel texel = Texel::r;
+  std::string options = "";  ///< more build options, e.g. " -DLANES=64"
 };
 
 /// How many work-items a launch needs. It is rounded up to whole work-groups; kernels guard edges.
@@ -109,8 +107,8 @@ class DeviceContext {
   cl::CommandQueue queue_, profiling_queue_;
   bool profiling_ = false;
   Timeline timeline_;
-  std::map<std::tuple<std::string, Precision, Storage>, cl::Program> programs_;
-  std::map<std::tuple<std::string, std::string, Precision, Storage>, Kernel> kernels_;
+  std::map<std::string, cl::Program> programs_;  // by file and build options
+  std::map<std::string, Kernel> kernels_;        // by function, file and build options
   double build_seconds_ = 0;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point last_wait_ = Clock::now();

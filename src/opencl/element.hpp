@@ -7,10 +7,17 @@ namespace lugpu {
 
 enum class Precision { single_precision, double_precision };
 enum class Storage { image, buffer };
+/// One element a texel, or as many as an RGBA texel of 16 bytes holds: 4 floats or 2 doubles.
+enum class Texel { r, rgba };
 
 /// Bytes of one element: 4 or 8.
 constexpr std::size_t element_size(Precision precision) {
   return precision == Precision::double_precision ? sizeof(double) : sizeof(float);
+}
+
+/// Elements of one texel.
+constexpr std::size_t elements_per_texel(Precision precision, Texel texel) {
+  return texel == Texel::r ? 1 : 16 / element_size(precision);
 }
 
 /// The names on the command line and in records.
@@ -19,6 +26,9 @@ constexpr const char* name(Precision precision) {
 }
 constexpr const char* name(Storage storage) {
   return storage == Storage::image ? "image" : "buffer";
+}
+constexpr const char* name(Texel texel) {
+  return texel == Texel::r ? "r" : "rgba";
 }
 
 }  // namespace lugpu

@@ -19,8 +19,11 @@ std::size_t pitch_of(std::size_t columns, Precision precision, Storage storage) 
   return (columns + multiple - 1) / multiple * multiple;
 }
 
-std::size_t texels_per_element(Precision precision) {
-  return element_size(precision) / sizeof(cl_uint);
+// Texels of an image row.
+std::size_t image_width(std::size_t columns, Precision precision, Texel texel) {
+  const std::size_t pack = elements_per_texel(precision, texel);
+  if (pack > 1) return (columns + pack - 1) / pack;
+  return columns * element_size(precision) / sizeof(cl_uint);
 }
 
 std::string gib(std::uint64_t bytes) {
@@ -29,23 +32,27 @@ std::string gib(std::uint64_t bytes) {
 }
 
 cl::Memory make_image(DeviceContext& context, std::size_t rows, std::size_t columns,
-                      Precision precision) {
+                      Precision precision, Texel texel) {
+  const cl_channel_order order = texel == Texel::rgba ? CL_RGBA : CL_R;
   const cl_channel_type type =
       precision == Precision::double_precision ? CL_UNSIGNED_INT32 : CL_FLOAT;
   // Images have at least one texel.
-  const std::size_t width = std::max<std::size_t>(columns * texels_per_element(precision), 1);
-  return cl::Image2D(context.handle(), CL_MEM_READ_WRITE, cl::ImageFormat(CL_R, type), width,
+  const std::size_t width = std::max<std::size_t>(image_width(columns, precision, texel), 1);
+  return cl::Image2D(context.handle(), CL_MEM_READ_WRITE, cl::ImageFormat(order, type), width,
                      std::max<std::size_t>(rows, 1));
 }
 
-// Why the device has no such surface of any size; empty if it has.
-std::string missing_feature(const Device& device, Precision precision, Storage storage) {
+// Why the device has no such surface of any size; empty if it has. Every device with images has
+// CL_RGBA ones of both types.
+std::string missing_feature(const Device& device, Precision precision, Storage storage,
+                            Texel texel) {
   const bool doubles = precision == Precision::double_precision;
   if (doubles && !device.double_precision) {
     return "has no double precision; use --precision single";
   }
   if (storage == Storage::buffer) return "";
   if (!device.images) return "has no images; use --storage buffer";
+  if (texel == Texel::rgba) return "";
   if (!(doubles ? device.image_uint32 : device.image_float)) {
     return std::string("cannot write images of ") +
            (doubles ? "CL_R CL_UNSIGNED_INT32" : "CL_R CL_FLOAT") + "; use --storage buffer";
@@ -56,11 +63,11 @@ std::string missing_feature(const Device& device, Precision precision, Storage s
 // Why surfaces of this size do not fit; empty if they do.
 std::string missing_room(const Device& device, std::size_t rows, std::size_t columns,
                          Precision precision, Storage storage, std::size_t count,
-                         std::uint64_t other_bytes) {
+                         std::uint64_t other_bytes, Texel texel) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(rows) *
                               pitch_of(columns, precision, storage) * element_size(precision);
   if (storage == Storage::image) {
-    const std::uint64_t width = columns * texels_per_element(precision);
+    const std::uint64_t width = image_width(columns, precision, texel);
     if (width > device.image_max_width || rows > device.image_max_height) {
       return "an image of " + std::to_string(width) + " x " + std::to_string(rows) +
              " texels is larger than its largest, " + std::to_string(device.image_max_width) +
@@ -107,25 +114,26 @@ void read(DeviceContext& context, const cl::Buffer& buffer, std::vector<Real>& v
 }  // namespace
 
 Surface::Surface(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
-                 Storage storage)
+                 Storage storage, Texel texel)
     : rows_(rows),
       columns_(columns),
       pitch_(pitch_of(columns, precision, storage)),
       precision_(precision),
-      storage_(storage) {
-  require_fits(context.device(), rows, columns, precision, storage, 1, 0);
+      storage_(storage),
+      texel_(texel) {
+  require_fits(context.device(), rows, columns, precision, storage, 1, 0, texel);
   memory_ = storage == Storage::image
-                ? make_image(context, rows, columns, precision)
+                ? make_image(context, rows, columns, precision, texel)
                 : cl::Memory(context.allocate(rows * pitch_ * element_size(precision)));
 }
 
 void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
-                  Storage storage, std::size_t count, std::uint64_t other_bytes) {
-  if (const std::string why = missing_feature(device, precision, storage); !why.empty()) {
+                  Storage storage, std::size_t count, std::uint64_t other_bytes, Texel texel) {
+  if (const std::string why = missing_feature(device, precision, storage, texel); !why.empty()) {
     throw Unsupported(device.name + " " + why + ".");
   }
   const std::string why =
-      missing_room(device, rows, columns, precision, storage, count, other_bytes);
+      missing_room(device, rows, columns, precision, storage, count, other_bytes, texel);
   if (!why.empty()) {
     throw Unsupported("A " + std::to_string(rows) + " x " + std::to_string(columns) + " system (" +
                       name(precision) + ", " + name(storage) + ") does not fit on " + device.name +
@@ -135,13 +143,13 @@ void require_fits(const Device& device, std::size_t rows, std::size_t columns, P
 
 std::size_t largest_order(const Device& device, Precision precision, Storage storage,
                           std::size_t count) {
-  if (!missing_feature(device, precision, storage).empty()) return 0;
+  if (!missing_feature(device, precision, storage, Texel::r).empty()) return 0;
   std::size_t fits = 0;
   std::size_t too_large = std::size_t{1} << 24;
   while (too_large - fits > 1) {
     const std::size_t n = (fits + too_large) / 2;
     const std::uint64_t bytes = static_cast<std::uint64_t>(n) * n * element_size(precision);
-    const bool ok = missing_room(device, n, n, precision, storage, count, bytes).empty();
+    const bool ok = missing_room(device, n, n, precision, storage, count, bytes, Texel::r).empty();
     (ok ? fits : too_large) = n;
   }
   return fits;
@@ -170,18 +178,20 @@ Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t ro
 
 void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
                     Surface& surface, std::size_t first) {
-  context.run("import", {"transfer.cl", "import_columns", surface.precision(), surface.storage()},
-              {columns, surface.rows()}, buffer, surface, static_cast<cl_int>(surface.rows()),
-              static_cast<cl_int>(columns), static_cast<cl_int>(first));
+  const std::size_t pack = elements_per_texel(surface.precision(), surface.texel());
+  context.run("import", surface.kernel("transfer.cl", "import_columns"),
+              {(columns + pack - 1) / pack, surface.rows()}, buffer, surface,
+              static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
+              static_cast<cl_int>(first));
 }
 
 cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,
                           std::size_t columns) {
   cl::Buffer buffer =
       context.allocate(surface.rows() * columns * element_size(surface.precision()));
-  context.run("export", {"transfer.cl", "export_columns", surface.precision(), surface.storage()},
-              {surface.rows(), columns}, surface, buffer, static_cast<cl_int>(surface.rows()),
-              static_cast<cl_int>(columns), static_cast<cl_int>(first));
+  context.run("export", surface.kernel("transfer.cl", "export_columns"), {surface.rows(), columns},
+              surface, buffer, static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
+              static_cast<cl_int>(first));
   return buffer;
 }
 

@@ -11,25 +11,33 @@
 namespace lugpu {
 
 /// A rows x columns matrix in device memory; the texel (x, y) holds the element of row y and column
-/// x (LU-GPU, section 3.5.1). As an image: CL_R texels, one CL_FLOAT or two CL_UNSIGNED_INT32 an
-/// element. As a buffer: row-major with pitch() elements from row to row.
+/// x (LU-GPU, section 3.5.1), or with packed texels the elements of several columns (section 6.3).
+/// As an image: CL_FLOAT texels for floats; CL_UNSIGNED_INT32 texels for doubles, two CL_R texels
+/// for one or one CL_RGBA texel for two. As a buffer: row-major with pitch() elements from row to
+/// row.
 class Surface {
  public:
   /// Uninitialized. Throws Unsupported if the device cannot hold it (see require_fits).
   Surface(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
-          Storage storage);
+          Storage storage, Texel texel = Texel::r);
 
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
   std::size_t pitch() const { return pitch_; }
   Precision precision() const { return precision_; }
   Storage storage() const { return storage_; }
+  Texel texel() const { return texel_; }
   const cl::Memory& memory() const { return memory_; }
+  /// A kernel that works on surfaces like this one.
+  KernelId kernel(const char* file, const char* function, const std::string& options = "") const {
+    return {file, function, precision_, storage_, texel_, options};
+  }
 
  private:
   std::size_t rows_, columns_, pitch_;
   Precision precision_;
   Storage storage_;
+  Texel texel_;
   cl::Memory memory_;
 };
 
@@ -43,10 +51,11 @@ struct PingPong {
 /// surfaces of this kind together with `other_bytes` of buffers, none of which is larger than a
 /// surface.
 void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
-                  Storage storage, std::size_t count, std::uint64_t other_bytes);
+                  Storage storage, std::size_t count, std::uint64_t other_bytes,
+                  Texel texel = Texel::r);
 
-/// The largest n for which `count` n x n surfaces and as many bytes of buffers as one of them fit;
-/// 0 where the device has no such storage or precision.
+/// The largest n for which `count` n x n surfaces of one element a texel and as many bytes of
+/// buffers as one of them fit; 0 where the device has no such storage or precision.
 std::size_t largest_order(const Device& device, Precision precision, Storage storage,
                           std::size_t count);
 
@@ -58,7 +67,8 @@ cl::Buffer upload(DeviceContext& context, const Matrix& matrix, Precision precis
 Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t rows,
                 std::size_t columns, Precision precision);
 
-/// surface(:, first : first + columns) = the column-major buffer of surface.rows() x columns.
+/// surface(:, first : first + columns) = the column-major buffer of surface.rows() x columns; first
+/// is a multiple of elements_per_texel. Elements of the last texel beyond the columns become zero.
 void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
                     Surface& surface, std::size_t first);
 

@@ -10,8 +10,9 @@
 
 namespace lugpu {
 
-/// A log of the commands enqueued since the last clear(): their number, and for those that come with
-/// an event the device's own times, in seconds, which may be asked once the queue has finished.
+/// A log of the commands enqueued since the last clear(): their number, and for those that come
+/// with an event the device's own times, in seconds, which may be asked once the queue has
+/// finished.
 class Timeline {
  public:
   /// phase: a string literal, e.g. "update". An event without a command is not timed.

@@ -8,12 +8,19 @@
 namespace lugpu {
 namespace {
 
-// Two surfaces, A as uploaded, and B, the reduced B, X.
+// Two surfaces, [A | B] as uploaded and its parts before that, the reduced B, X.
 const Problem& require_room(const Device& device, const Problem& problem) {
-  const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
+  require_possible(problem);
+  const std::uint64_t elements = 2 * problem.n * problem.n + 4 * problem.n * problem.nrhs;
   require_fits(device, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage, 2,
-               elements * element_size(problem.precision) + Pivoting::workspace(problem));
+               elements * element_size(problem.precision) + Pivoting::workspace(problem),
+               problem.texel);
   return problem;
+}
+
+Surface make_surface(DeviceContext& context, const Problem& problem) {
+  return Surface(context, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage,
+                 problem.texel);
 }
 
 bool fits(const Device& device, const Problem& problem) {
@@ -37,30 +44,39 @@ Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
 GaussJordan::GaussJordan(DeviceContext& context, const Problem& problem)
     : context_(context),
       problem_(require_room(context.device(), problem)),
-      ab_{Surface(context, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage),
-          Surface(context, problem.n, problem.n + problem.nrhs, problem.precision,
-                  problem.storage)},
+      ab_{make_surface(context, problem_), make_surface(context, problem_)},
       pivoting_(context, problem),
-      x_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {}
-
-KernelId GaussJordan::kernel(const char* file, const char* function) const {
-  return {file, function, problem_.precision, problem_.storage};
+      x_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {
+  if (problem.schedule == Schedule::fused) {
+    fused_.emplace(context, problem, problem.n + problem.nrhs, Elimination::gauss_jordan);
+  }
 }
 
 void GaussJordan::upload(const Matrix& a, const Matrix& b) {
-  host_a_ = lugpu::upload(context_, a, problem_.precision);
-  host_b_ = lugpu::upload(context_, b, problem_.precision);
+  join(lugpu::upload(context_, a, problem_.precision),
+       lugpu::upload(context_, b, problem_.precision));
   reset();
 }
 
+// host_ab_ = [a | b]; a may be followed by more than A.
+void GaussJordan::join(const cl::Buffer& a, const cl::Buffer& b) {
+  const std::size_t a_bytes = problem_.n * problem_.n * element_size(problem_.precision);
+  const std::size_t b_bytes = problem_.n * problem_.nrhs * element_size(problem_.precision);
+  host_ab_ = context_.allocate(a_bytes + b_bytes);
+  if (a_bytes > 0) context_.queue().enqueueCopyBuffer(a, host_ab_, 0, 0, a_bytes);
+  if (b_bytes > 0) context_.queue().enqueueCopyBuffer(b, host_ab_, 0, a_bytes, b_bytes);
+}
+
 void GaussJordan::reset() {
-  import_columns(context_, host_a_, problem_.n, ab_.src, 0);
-  import_columns(context_, host_b_, problem_.nrhs, ab_.src, problem_.n);
+  import_columns(context_, host_ab_, ab_.src.columns(), ab_.src, 0);
   context_.queue().finish();
 }
 
 void GaussJordan::factor() {
-  pivoting_.restart();
+  if (fused_) {
+    fused_->factor(ab_, pivoting_);
+    return;
+  }
   for (std::size_t k = 0; k < problem_.n; ++k) {
     // The columns before k are the identity's and the same in both rows.
     pivoting_.step(ab_, k, k, ab_.src.columns());
@@ -78,14 +94,14 @@ void GaussJordan::step(std::size_t k) {
   const cl_int row = static_cast<cl_int>(k);
   const cl_int end = static_cast<cl_int>(columns);
   // (1) dst(k, k:end) = src(k, k:end) / src(k, k)
-  context_.run("panel", kernel("normalize.cl", "normalize_row"), {columns - k}, ab_.src, ab_.dst,
-               pivoting_.values(), row, end);
+  context_.run("panel", ab_.src.kernel("normalize.cl", "normalize_row"), {columns - k}, ab_.src,
+               ab_.dst, pivoting_.values(), row, end);
   // (2) src(k, k:end) = dst(k, k:end)
-  context_.run("panel", kernel("copy.cl", "copy_row"), {columns - k}, ab_.dst, ab_.src, row, row,
-               end);
+  context_.run("panel", ab_.src.kernel("copy.cl", "copy_row"), {columns - k}, ab_.dst, ab_.src, row,
+               row, end);
   // (3) dst(i, k-1:end) = src(i, k-1:end) - src(i, k) src(k, k-1:end) for every row i != k
-  context_.run("update", kernel("rowop.cl", "eliminate_column"), {columns - first, n}, ab_.src,
-               ab_.dst, row, static_cast<cl_int>(first), static_cast<cl_int>(n), end);
+  context_.run("update", ab_.src.kernel("rowop.cl", "eliminate_column"), {columns - first, n},
+               ab_.src, ab_.dst, row, static_cast<cl_int>(first), static_cast<cl_int>(n), end);
   ab_.swap();
 }
 
@@ -116,9 +132,8 @@ std::optional<Matrix> GaussJordan::inverse() {
   for (std::size_t first = 0; first < n; first += width) {
     part.nrhs = std::min(width, n - first);
     GaussJordan columns(context_, part);
-    columns.host_a_ = host_a_;
-    columns.host_b_ =
-        lugpu::upload(context_, identity_columns(n, first, part.nrhs), part.precision);
+    columns.join(host_ab_,
+                 lugpu::upload(context_, identity_columns(n, first, part.nrhs), part.precision));
     columns.reset();
     columns.factor();
     columns.solve();

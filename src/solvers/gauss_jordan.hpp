@@ -2,7 +2,10 @@
 // and full pivoting, and the inverse.
 #pragma once
 
+#include <optional>
+
 #include "opencl/surface.hpp"
+#include "solvers/fused.hpp"
 #include "solvers/pivoting.hpp"
 #include "solvers/solver.hpp"
 
@@ -26,13 +29,14 @@ class GaussJordan : public Solver {
 
  private:
   void step(std::size_t k);
-  KernelId kernel(const char* file, const char* function) const;
+  void join(const cl::Buffer& a, const cl::Buffer& b);
 
   DeviceContext& context_;
   Problem problem_;
   PingPong ab_;
   Pivoting pivoting_;
-  cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
+  std::optional<Fused> fused_;  // with the fused schedule
+  cl::Buffer host_ab_;          // [A | B] as uploaded, column-major
   cl::Buffer x_;                // n x nrhs, column-major
 };
 

@@ -9,10 +9,16 @@ namespace {
 
 // Two surfaces, A as uploaded, and B, Y, X.
 const Problem& require_room(const Device& device, const Problem& problem) {
+  require_possible(problem);
   const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
   require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 2,
-               elements * element_size(problem.precision) + Pivoting::workspace(problem));
+               elements * element_size(problem.precision) + Pivoting::workspace(problem),
+               problem.texel);
   return problem;
+}
+
+Surface make_surface(DeviceContext& context, const Problem& problem) {
+  return Surface(context, problem.n, problem.n, problem.precision, problem.storage, problem.texel);
 }
 
 std::vector<int> identity(std::size_t n) {
@@ -26,16 +32,14 @@ std::vector<int> identity(std::size_t n) {
 Lu::Lu(DeviceContext& context, const Problem& problem)
     : context_(context),
       problem_(require_room(context.device(), problem)),
-      a_{Surface(context, problem.n, problem.n, problem.precision, problem.storage),
-         Surface(context, problem.n, problem.n, problem.precision, problem.storage)},
+      a_{make_surface(context, problem_), make_surface(context, problem_)},
       pivoting_(context, problem) {
   const std::size_t bytes = problem.n * problem.nrhs * element_size(problem.precision);
+  if (problem.schedule == Schedule::fused) {
+    fused_.emplace(context, problem, problem.n, Elimination::lu);
+  }
   y_ = context.allocate(bytes);
   x_ = context.allocate(bytes);
-}
-
-KernelId Lu::kernel(const char* file, const char* function) const {
-  return {file, function, problem_.precision, problem_.storage};
 }
 
 void Lu::upload(const Matrix& a, const Matrix& b) {
@@ -50,7 +54,10 @@ void Lu::reset() {
 }
 
 void Lu::factor() {
-  pivoting_.restart();
+  if (fused_) {
+    fused_->factor(a_, pivoting_);
+    return;
+  }
   for (std::size_t k = 0; k < problem_.n; ++k) {
     pivoting_.step(a_, k, 0, problem_.n);
     step(k);
@@ -66,17 +73,17 @@ void Lu::step(std::size_t k) {
   const cl_int column = static_cast<cl_int>(k);
   const cl_int end = static_cast<cl_int>(n);
   // (1) dst(k, k:n) = src(k, k:n)
-  context_.run("panel", kernel("copy.cl", "copy_row"), {n - k}, a_.src, a_.dst, column, column,
-               end);
+  context_.run("panel", a_.src.kernel("copy.cl", "copy_row"), {n - k}, a_.src, a_.dst, column,
+               column, end);
   // (2) dst(k+1:n, k) = src(k+1:n, k) / src(k, k)
-  context_.run("panel", kernel("normalize.cl", "normalize_column"), {n - k}, a_.src, a_.dst,
+  context_.run("panel", a_.src.kernel("normalize.cl", "normalize_column"), {n - k}, a_.src, a_.dst,
                pivoting_.values(), column, end);
   // (3) src(k+1:n, k) = dst(k+1:n, k)
-  context_.run("panel", kernel("copy.cl", "copy_column"), {n - k}, a_.dst, a_.src, column, column,
-               end);
+  context_.run("panel", a_.src.kernel("copy.cl", "copy_column"), {n - k}, a_.dst, a_.src, column,
+               column, end);
   // (4) dst(k+1:n, k+1:n) = src(k+1:n, k+1:n) - src(k+1:n, k) src(k, k+1:n)
-  context_.run("update", kernel("rowop.cl", "update_trailing"), {n - k - 1, n - k - 1}, a_.src,
-               a_.dst, column, end);
+  context_.run("update", a_.src.kernel("rowop.cl", "update_trailing"), {n - k - 1, n - k - 1},
+               a_.src, a_.dst, column, end);
   a_.swap();
 }
 

@@ -1,7 +1,10 @@
 // LU decomposition as LU-GPU does it: Algorithm 3 of the paper, with no, partial and full pivoting.
 #pragma once
 
+#include <optional>
+
 #include "opencl/surface.hpp"
+#include "solvers/fused.hpp"
 #include "solvers/pivoting.hpp"
 #include "solvers/solver.hpp"
 
@@ -21,17 +24,17 @@ class Lu : public Solver {
   Matrix download() override;
   std::optional<Matrix> lu() override;
 
-  /// Both hold L and U after factor() (Lemma 4.1).
+  /// Both hold L and U after factor() by the paper's schedule (Lemma 4.1); src does by either.
   const PingPong& surfaces() const { return a_; }
 
  private:
   void step(std::size_t k);
-  KernelId kernel(const char* file, const char* function) const;
 
   DeviceContext& context_;
   Problem problem_;
   PingPong a_;
   Pivoting pivoting_;
+  std::optional<Fused> fused_;  // with the fused schedule
   cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
   cl::Buffer y_, x_;            // n x nrhs, column-major
 };

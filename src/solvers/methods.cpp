@@ -59,4 +59,11 @@ Storage automatic_storage(const Device&) {
   return Storage::buffer;
 }
 
+// A CPU's compiler makes vectors of scalar loops over buffers; elsewhere an access is worth
+// packing.
+Texel automatic_texel(const Device& device, Storage storage, Schedule schedule) {
+  if (schedule == Schedule::paper) return Texel::r;
+  return device.type == "cpu" && storage == Storage::buffer ? Texel::r : Texel::rgba;
+}
+
 }  // namespace lugpu

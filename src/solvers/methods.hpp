@@ -32,9 +32,10 @@ std::span<const Method> methods();
 /// Throws InputError that lists the methods if there is no such method.
 const Method& find_method(const std::string& name);
 
-/// The fastest method there is; and the fastest storage on a device: buffers on every device
-/// measured (on a CPU, images cost a function call an access).
+/// What is fastest: the method; the storage on a device (buffers on every device measured: on a
+/// CPU, images cost a function call an access); the texels of a storage on a device.
 const Method& automatic_method();
 Storage automatic_storage(const Device& device);
+Texel automatic_texel(const Device& device, Storage storage, Schedule schedule);
 
 }  // namespace lugpu

@@ -28,15 +28,6 @@ std::uint64_t Pivoting::workspace(const Problem& problem) {
   return problem.n * (element + sizeof(cl_int2) + candidates);
 }
 
-void Pivoting::restart() {
-  ipiv_.clear();
-  jpiv_.clear();
-}
-
-KernelId Pivoting::kernel(const char* file, const char* function) const {
-  return {file, function, problem_.precision, problem_.storage};
-}
-
 void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::size_t end) {
   if (problem_.pivot == Pivot::none) return;
   search(surfaces.src, k);
@@ -44,8 +35,6 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
   context_.read_back("pivot_search", places_, k * sizeof(place), sizeof(place), &place);
   const int row = place.s[0];
   const int column = place.s[1];
-  ipiv_.push_back(row + 1);
-  if (problem_.pivot == Pivot::full) jpiv_.push_back(column + 1);
 
   const int step = static_cast<int>(k);
   if (row != step) interchange_rows(surfaces, step, row, first, end);
@@ -56,41 +45,48 @@ void Pivoting::search(const Surface& source, std::size_t k) {
   const cl_int step = static_cast<cl_int>(k);
   const cl_int n = static_cast<cl_int>(problem_.n);
   if (problem_.pivot == Pivot::partial) {
-    context_.run("pivot_search", kernel("pivot_search.cl", "search_column"), {kSearchGroup}, source,
-                 places_, step, n);
+    context_.run("pivot_search", source.kernel("pivot_search.cl", "search_column"), {kSearchGroup},
+                 source, places_, step, n);
     return;
   }
-  context_.run("pivot_search", kernel("pivot_search.cl", "search_each_column"),
+  context_.run("pivot_search", source.kernel("pivot_search.cl", "search_each_column"),
                {problem_.n - k, kSlices}, source, magnitudes_, rows_, step, n);
-  context_.run("pivot_search", kernel("pivot_search.cl", "search_candidates"), {kSearchGroup},
-               magnitudes_, rows_, places_, step, n, static_cast<cl_int>(kSlices));
+  context_.run("pivot_search", source.kernel("pivot_search.cl", "search_candidates"),
+               {kSearchGroup}, magnitudes_, rows_, places_, step, n, static_cast<cl_int>(kSlices));
 }
 
 void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t first,
                                 std::size_t end) {
   const cl_int from = static_cast<cl_int>(first);
   const cl_int to = static_cast<cl_int>(end);
-  context_.run("interchange", kernel("interchange.cl", "exchange_rows"), {end - first},
+  context_.run("interchange", surfaces.src.kernel("interchange.cl", "exchange_rows"), {end - first},
                surfaces.src, surfaces.dst, a, b, from, to);
-  context_.run("interchange", kernel("interchange.cl", "copy_rows"), {end - first}, surfaces.dst,
-               surfaces.src, a, b, from, to);
+  context_.run("interchange", surfaces.src.kernel("interchange.cl", "copy_rows"), {end - first},
+               surfaces.dst, surfaces.src, a, b, from, to);
 }
 
 void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
   const cl_int n = static_cast<cl_int>(problem_.n);
-  context_.run("interchange", kernel("interchange.cl", "exchange_columns"), {problem_.n},
-               surfaces.src, surfaces.dst, a, b, n);
-  context_.run("interchange", kernel("interchange.cl", "copy_columns"), {problem_.n}, surfaces.dst,
-               surfaces.src, a, b, n);
+  context_.run("interchange", surfaces.src.kernel("interchange.cl", "exchange_columns"),
+               {problem_.n}, surfaces.src, surfaces.dst, a, b, n);
+  context_.run("interchange", surfaces.src.kernel("interchange.cl", "copy_columns"), {problem_.n},
+               surfaces.dst, surfaces.src, a, b, n);
 }
 
 Outcome Pivoting::outcome() {
   Outcome outcome;
-  outcome.ipiv = ipiv_;
-  outcome.jpiv = jpiv_;
   outcome.pivots = download(context_, values_, problem_.n, 1, problem_.precision).values();
   for (std::size_t k = 0; k < problem_.n && outcome.info == 0; ++k) {
     if (outcome.pivots[k] == 0) outcome.info = static_cast<int>(k) + 1;
+  }
+  if (problem_.pivot == Pivot::none || problem_.n == 0) return outcome;
+
+  std::vector<cl_int2> places(problem_.n);
+  context_.queue().enqueueReadBuffer(places_, CL_TRUE, 0, places.size() * sizeof(cl_int2),
+                                     places.data());
+  for (const cl_int2& place : places) {
+    outcome.ipiv.push_back(place.s[0] + 1);
+    if (problem_.pivot == Pivot::full) outcome.jpiv.push_back(place.s[1] + 1);
   }
   return outcome;
 }

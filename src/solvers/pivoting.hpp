@@ -14,34 +14,32 @@ class Pivoting {
   /// Bytes of device memory that this takes beside the surfaces.
   static std::uint64_t workspace(const Problem& problem);
 
-  /// Forgets the steps of the factorization before.
-  void restart();
-
   /// Steps k = 0, 1, ..., n-1 in turn. Finds the pivot of step k in src(k:n, k:n) (full) or in
   /// src(k:n, k) (partial), reads its place back, and interchanges row k with the pivot's over the
   /// columns first : end, and column k with the pivot's over all rows. Both surfaces then hold the
   /// interchanged rows and columns. Does nothing without pivoting.
   void step(PingPong& surfaces, std::size_t k, std::size_t first, std::size_t end);
 
-  /// n elements: the value of each pivot, which the normalizing kernel writes.
-  const cl::Buffer& values() const { return values_; }
+  /// Finds the pivot of step k in `source` and leaves its place on the device.
+  void search(const Surface& source, std::size_t k);
 
-  /// Reads the pivots' values back.
+  /// n elements: the value of each pivot, which the kernels of the elimination write.
+  const cl::Buffer& values() const { return values_; }
+  /// n pairs (row, column), 0-based: the place of each pivot.
+  const cl::Buffer& places() const { return places_; }
+
+  /// Reads the pivots and their places back.
   Outcome outcome();
 
  private:
-  void search(const Surface& source, std::size_t k);
   void interchange_rows(PingPong& surfaces, int a, int b, std::size_t first, std::size_t end);
   void interchange_columns(PingPong& surfaces, int a, int b);
-  KernelId kernel(const char* file, const char* function) const;
-
   DeviceContext& context_;
   Problem problem_;
   cl::Buffer values_;      // n elements
   cl::Buffer places_;      // n pairs (row, column), 0-based
   cl::Buffer magnitudes_;  // slices x n elements: candidates of the full search
   cl::Buffer rows_;        // slices x n ints: the rows of the candidates
-  std::vector<int> ipiv_, jpiv_;
 };
 
 }  // namespace lugpu

@@ -20,13 +20,23 @@ constexpr const char* name(Pivot pivot) {
   return pivot == Pivot::none ? "none" : pivot == Pivot::partial ? "partial" : "full";
 }
 
+/// How an elimination step is cut into launches: one for each pass of the LU-GPU paper, with the
+/// pivot read back; or one for all of them, with the pivots kept on the device.
+enum class Schedule { paper, fused };
+
+constexpr const char* name(Schedule schedule) {
+  return schedule == Schedule::paper ? "paper" : "fused";
+}
+
 /// A X = B: A is n x n, B and X are n x nrhs.
 struct Problem {
   std::size_t n = 0;
   std::size_t nrhs = 0;
   Pivot pivot = Pivot::partial;
   Precision precision = Precision::double_precision;
-  Storage storage = Storage::buffer;  ///< of no meaning on the host
+  Storage storage = Storage::buffer;  ///< this and the rest: of no meaning on the host
+  Texel texel = Texel::r;
+  Schedule schedule = Schedule::paper;
 };
 
 /// How a factorization ended.
@@ -64,6 +74,10 @@ class Solver {
   /// lu().
   virtual std::optional<Matrix> inverse() { return std::nullopt; }
 };
+
+/// Throws Unsupported for packed texels with the paper's schedule, whose passes write single
+/// elements.
+void require_possible(const Problem& problem);
 
 /// Row interchanges as a permutation: for ipiv (1-based, applied from first to last) the vector p,
 /// 0-based, with (P B)(i, :) = B(p[i], :).

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kBlock = 32;  // BLOCK of substitute.cl
 
 KernelId kernel(const Surface& lu, const char* function) {
-  return {"substitute.cl", function, lu.precision(), lu.storage()};
+  return lu.kernel("substitute.cl", function);
 }
 
 // x(top:bottom, :) -= lu(top:bottom, first:last) x(first:last, :)

@@ -1,0 +1,379 @@
+// One launch a step: the interchanges, the multipliers, the elimination and the search for the next
+// pivot in one pass over the matrix, so that each element is read and written once.
+//
+// With (p, q) the pivot's place, row p of the source is taken for row k and the other way round, and so
+// are columns q and k: nothing is moved beforehand. What a step leaves of row k and of column k is
+// final but for the interchanges to come and for the division by the pivot; finish.cl does both at the
+// end. The step after it copies row k and column k to the other surface (Lemma 4.1, a step late).
+//
+// Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
+// time. LANES is COLUMNS, or 1 where a work-item is a CPU thread that walks along the rows, in a loop
+// that the compiler vectorizes.
+
+// Which of the updated elements may become the next pivot.
+enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_ALL };
+
+// Step k, for LU (LU-GPU, Algorithm 3) or Gauss-Jordan (Algorithm 1).
+typedef struct {
+  int k, p, q;  // the step and its pivot's place
+  int n, end;   // order of A, and the columns of [A | B]
+  bool jordan;
+  real pivot;
+} step_of;
+
+// Where rows and columns that take part in the interchanges are in the source.
+inline int source_row(const step_of s, int i) { return i == s.k ? s.p : i == s.p ? s.k : i; }
+inline int source_column(const step_of s, int j) { return j == s.k ? s.q : j == s.q ? s.k : j; }
+
+// What row i is reduced by: source(k, :) times the multiplier l(i) = source(i, k) / pivot for LU; the
+// divided row k times source(i, k) for Gauss-Jordan.
+inline real multiplier(SOURCE(source), const step_of s, int i) {
+  if (s.jordan) return i == s.k ? 0 : LOAD(source, source_row(s, i), s.q);
+  if (i <= s.k || s.pivot == 0) return 0;
+  return LOAD(source, source_row(s, i), s.q) / s.pivot;
+}
+
+// Row k at column j >= k: as it is for LU, divided by the pivot for Gauss-Jordan.
+inline real pivot_row(SOURCE(source), const step_of s, int j) {
+  const real element = LOAD(source, s.p, source_column(s, j));
+  return s.jordan && s.pivot != 0 ? element / s.pivot : element;
+}
+
+// target(i, j), wherever it is; l = multiplier(i).
+inline real updated(SOURCE(source), const step_of s, int i, int j, real l) {
+  if (s.jordan && i == s.k) return pivot_row(PASS(source), s, max(j, s.k));
+  if (j < s.k || (i < s.k && !s.jordan)) return LOAD(source, i, j);
+  const real element = LOAD(source, source_row(s, i), source_column(s, j));
+  return i == s.k || j == s.k ? element : fma(-l, pivot_row(PASS(source), s, j), element);
+}
+
+inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l) {
+  real elements[PACK];
+  for (int c = 0; c < PACK; ++c) {
+    const int j = t * PACK + c;
+    elements[c] = j < s.end ? updated(PASS(source), s, i, j, l) : 0;
+  }
+  return pack_of(elements);
+}
+
+// Magnitudes as integers of the same order; 0 for NaN, so that a NaN is never chosen.
+inline pack_bits magnitudes_of(pack value) {
+  const pack_bits magnitude = AS_PACK_BITS(fabs(value));
+  return magnitude > INFINITY_BITS ? (pack_bits)0 : magnitude;
+}
+
+// The largest magnitude in texel t of a row below k that may become the next pivot.
+inline bits candidate_of(const step_of s, int t, pack value) {
+  bits best = 0;
+  for (int c = 0; c < PACK; ++c) {
+    const int j = t * PACK + c;
+    const bits magnitude = AS_BITS(fabs(element_of(value, c)));
+    if (j > s.k && j < s.n && magnitude <= INFINITY_BITS) best = max(best, magnitude);
+  }
+  return best;
+}
+
+// The part of a work-group: texels first : last of its rows. Texels that hold columns up to k, column q,
+// or both A and B are `special` and are updated element by element.
+typedef struct {
+  int first, last;
+  int edge, swapped, seam;
+} texels_of;
+
+inline bool is_special(const texels_of g, int t) {
+  return t <= g.edge || t == g.swapped || t == g.seam;
+}
+
+// The first special texel after t, or the end.
+inline int next_special(const texels_of g, int t) {
+  int stop = g.last;
+  if (g.swapped > t) stop = min(stop, g.swapped);
+  if (g.seam > t) stop = min(stop, g.seam);
+  return stop;
+}
+
+inline texels_of own_texels(const step_of s) {
+  texels_of g;
+  // LU copies column k-1 too; Gauss-Jordan needs no column up to k any more.
+  g.first = (s.jordan ? s.k + 1 : max(s.k - 1, 0)) / PACK + get_group_id(0) * COLUMNS;
+  g.last = min(g.first + COLUMNS, (s.end + PACK - 1) / PACK);
+  g.edge = s.k / PACK;
+  g.swapped = s.q == s.k ? -1 : s.q / PACK;
+  g.seam = s.end > s.n && s.n % PACK != 0 ? s.n / PACK : -1;
+  return g;
+}
+
+// Rows top : bottom of the plain texels. Returns the largest magnitude below row k, and its row.
+inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
+                         int bottom, const enum search search, const __local real* l,
+                         const __local pack* u, bits* best, int* best_row) {
+  const int searched = s.n / PACK;
+#if LANES == 1
+  for (int i = top; i < bottom; ++i) {
+    const int from = source_row(s, i);
+    const real factor = l[i - top];
+    pack_bits largest = 0;
+    int t = g.first;
+    while (t < g.last) {
+      if (is_special(g, t)) {
+        ++t;
+        continue;
+      }
+      const bool searches = search == SEARCH_ALL && i > s.k && t < searched;
+      const int stop = searches ? min(next_special(g, t), searched) : next_special(g, t);
+      if (s.jordan && i == s.k) {
+        for (; t < stop; ++t) STORE_PACK(target, i, t, u[t - g.first]);
+      } else if (searches) {
+        for (; t < stop; ++t) {
+          const pack value = fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t));
+          STORE_PACK(target, i, t, value);
+          largest = max(largest, magnitudes_of(value));
+        }
+      } else {
+        for (; t < stop; ++t) {
+          STORE_PACK(target, i, t,
+                     fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t)));
+        }
+      }
+    }
+    if (LARGEST_BITS(largest) > *best) {
+      *best = LARGEST_BITS(largest);
+      *best_row = i;
+    }
+  }
+#else
+  const int t = g.first + get_local_id(0);
+  if (t >= g.last || is_special(g, t)) return;
+  const pack mine = u[get_local_id(0)];
+#pragma unroll 8
+  for (int i = top; i < bottom; ++i) {
+    const int from = source_row(s, i);
+    const pack value = s.jordan && i == s.k
+                           ? mine
+                           : fma((pack)(-l[i - top]), mine, LOAD_PACK(source, from, t));
+    STORE_PACK(target, i, t, value);
+    if (search == SEARCH_ALL && i > s.k && t < searched) {
+      const pack_bits magnitudes = magnitudes_of(value);
+      if (LARGEST_BITS(magnitudes) > *best) {
+        *best = LARGEST_BITS(magnitudes);
+        *best_row = i;
+      }
+    }
+  }
+#endif
+}
+
+// Rows top : bottom of special texel t.
+inline void update_special(SOURCE(source), TARGET(target), const step_of s, int t, int top,
+                           int bottom, const enum search search, const __local real* l, bits* best,
+                           int* best_row) {
+  for (int i = top + (int)get_local_id(0); i < bottom; i += LANES) {
+    const pack value = updated_texel(PASS(source), s, i, t, l[i - top]);
+    STORE_PACK(target, i, t, value);
+    if (search == SEARCH_ALL && i > s.k) {
+      const bits candidate = candidate_of(s, t, value);
+      if (candidate > *best) {
+        *best = candidate;
+        *best_row = i;
+      }
+    }
+  }
+}
+
+// Element 0 becomes the largest, of equals the one of the smaller row.
+inline void reduce_candidates(__local bits* best, __local int* best_row) {
+  const int me = get_local_id(0);
+  for (int stride = LANES / 2; stride > 0; stride /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int other = me + stride;
+    if (me < stride && (best[other] > best[me] ||
+                        (best[other] == best[me] && best_row[other] < best_row[me]))) {
+      best[me] = best[other];
+      best_row[me] = best_row[other];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+// The first column of the work-group where row i has the magnitude `wanted`; every work-item gets it.
+inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, bits wanted,
+                     __local int* column) {
+  if (get_local_id(0) == 0) *column = s.n;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const real l = multiplier(PASS(source), s, i);
+  const int stop = min(g.last * PACK, s.n);
+  for (int j = max(g.first * PACK, s.k + 1) + (int)get_local_id(0); j < stop; j += LANES) {
+    if (AS_BITS(fabs(updated(PASS(source), s, i, j, l))) == wanted) atomic_min(column, j);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return *column;
+}
+
+// The local memory of a work-group.
+typedef struct {
+  real l[ROWS];       // multipliers of ROWS rows
+  pack u[COLUMNS];    // row k
+  bits best[LANES];   // largest magnitudes and their rows
+  int best_row[LANES];
+  int column;
+} scratch_of;
+
+inline void eliminate(SOURCE(source), TARGET(target), __global const int2* places,
+                      __global real* pivots, __global bits* magnitudes,
+                      __global int2* candidates, int k, int n, int end, int rows,
+                      const bool jordan, const enum search search, __local scratch_of* local_) {
+  const int me = get_local_id(0);
+  const int2 place = search == SEARCH_NONE ? (int2)(k, k) : places[k];
+  const step_of s = {k, place.x, place.y, n, end, jordan, LOAD(source, place.x, place.y)};
+  if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = s.pivot;
+
+  const texels_of g = own_texels(s);
+  const int first_row = (jordan ? 0 : max(k - 1, 0)) + get_group_id(1) * rows;
+  const int last_row = min(first_row + rows, n);
+  const bool has_next_column =
+      search == SEARCH_COLUMN && (k + 1) / PACK >= g.first && (k + 1) / PACK < g.last && k + 1 < n;
+
+  for (int t = g.first + me; t < g.last; t += LANES) {
+    real elements[PACK];
+    for (int c = 0; c < PACK; ++c) {
+      const int j = t * PACK + c;
+      elements[c] = j >= k && j < end ? pivot_row(PASS(source), s, j) : 0;
+    }
+    local_->u[t - g.first] = pack_of(elements);
+  }
+  bits best = 0;
+  int best_row = k + 1;
+  for (int top = first_row; top < last_row; top += ROWS) {
+    const int bottom = min(top + ROWS, last_row);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = top + me; i < bottom; i += LANES) {
+      const real l = multiplier(PASS(source), s, i);
+      local_->l[i - top] = l;
+      if (has_next_column && i > k) {
+        const bits magnitude = AS_BITS(fabs(updated(PASS(source), s, i, k + 1, l)));
+        if (magnitude <= INFINITY_BITS && magnitude > best) {
+          best = magnitude;
+          best_row = i;
+        }
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    update_plain(PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, &best,
+                 &best_row);
+    for (int t = g.first; t < g.last && t <= g.edge; ++t) {
+      update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l, &best,
+                     &best_row);
+    }
+    if (g.swapped >= g.first && g.swapped < g.last && g.swapped > g.edge) {
+      update_special(PASS(source), PASS(target), s, g.swapped, top, bottom, search, local_->l, &best,
+                     &best_row);
+    }
+    if (g.seam >= g.first && g.seam < g.last && g.seam > g.edge && g.seam != g.swapped) {
+      update_special(PASS(source), PASS(target), s, g.seam, top, bottom, search, local_->l, &best,
+                     &best_row);
+    }
+  }
+  if (k + 1 >= n || !(search == SEARCH_ALL || has_next_column)) return;
+
+  local_->best[me] = best;
+  local_->best_row[me] = best_row;
+  reduce_candidates(local_->best, local_->best_row);
+  const int row = local_->best_row[0];
+  int column = k + 1;
+  if (search == SEARCH_ALL && local_->best[0] > 0) {
+    column = column_of(PASS(source), s, g, row, local_->best[0], &local_->column);
+  }
+  if (me == 0) {
+    const int group = get_group_id(1) + (search == SEARCH_ALL ? get_group_id(0) * get_num_groups(1) : 0);
+    magnitudes[group] = local_->best[0];
+    candidates[group] = (int2)(row, column);
+  }
+}
+
+// The step with its pivoting, for LU: source and target are n x n.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void lu_step_none(SOURCE(source), TARGET(target), __global const int2* places,
+                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
+                  int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            false, SEARCH_NONE, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void lu_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
+                     __global real* pivots, __global bits* magnitudes, __global int2* candidates,
+                     int k, int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            false, SEARCH_COLUMN, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void lu_step_full(SOURCE(source), TARGET(target), __global const int2* places,
+                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
+                  int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            false, SEARCH_ALL, &scratch);
+}
+
+// The same for Gauss-Jordan: source and target are n x end, [A | B].
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void gauss_jordan_step_none(SOURCE(source), TARGET(target), __global const int2* places,
+                            __global real* pivots, __global bits* magnitudes,
+                            __global int2* candidates, int k, int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
+            SEARCH_NONE, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void gauss_jordan_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
+                               __global real* pivots, __global bits* magnitudes,
+                               __global int2* candidates, int k, int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
+            SEARCH_COLUMN, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2* places,
+                            __global real* pivots, __global bits* magnitudes,
+                            __global int2* candidates, int k, int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
+            SEARCH_ALL, &scratch);
+}
+
+#define CHOOSERS 256
+
+// places(k) = the candidate of the largest magnitude, of equals the first; (k, k) if all are zero. One
+// work-group.
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
+void choose_pivot(__global const bits* magnitudes, __global const int2* candidates,
+                  __global int2* places, int k, int count) {
+  __local bits best[CHOOSERS];
+  __local int where[CHOOSERS];
+  const int me = get_local_id(0);
+  bits my_best = 0;
+  int my_place = count;
+  for (int c = me; c < count; c += CHOOSERS) {
+    if (magnitudes[c] > my_best) {
+      my_best = magnitudes[c];
+      my_place = c;
+    }
+  }
+  best[me] = my_best;
+  where[me] = my_place;
+  for (int stride = CHOOSERS / 2; stride > 0; stride /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int other = me + stride;
+    if (me < stride &&
+        (best[other] > best[me] || (best[other] == best[me] && where[other] < where[me]))) {
+      best[me] = best[other];
+      where[me] = where[other];
+    }
+  }
+  if (me == 0) places[k] = where[0] < count ? candidates[where[0]] : (int2)(k, k);
+}

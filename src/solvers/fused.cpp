@@ -1,0 +1,99 @@
+#include "solvers/fused.hpp"
+
+#include <algorithm>
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kChoosers = 256;  // CHOOSERS of fused.cl
+
+std::size_t ceiling(std::size_t count, std::size_t divisor) {
+  return (count + divisor - 1) / divisor;
+}
+
+// A work-group's tile by class of device: the work-items, the texels of a row, the rows at a time,
+// and how many work-groups for each compute unit keep the device busy.
+struct Tile {
+  std::size_t lanes, columns, rows, groups_per_unit;
+};
+
+Tile tile_for(const Device& device, std::size_t pack) {
+  if (device.type == "cpu") return {1, 1024 / pack, 16, 8};
+  return {128, 128, 32, 16};
+}
+
+}  // namespace
+
+Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
+             Elimination elimination)
+    : context_(context),
+      problem_(problem),
+      end_(end),
+      step_kernel_(std::string(elimination == Elimination::lu ? "lu" : "gauss_jordan") + "_step_" +
+                   name(problem.pivot)),
+      is_lu_(elimination == Elimination::lu) {
+  const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
+  const Tile tile = tile_for(context.device(), pack);
+  lanes_ = tile.lanes;
+  columns_ = tile.columns;
+  rows_ = tile.rows;
+  tile_ = " -DLANES=" + std::to_string(lanes_) + " -DCOLUMNS=" + std::to_string(columns_) +
+          " -DROWS=" + std::to_string(rows_);
+  most_groups_ = context.device().compute_units * tile.groups_per_unit;
+  const std::size_t candidates = most_groups_ + ceiling(end, pack * columns_) + 1;
+  magnitudes_ = context.allocate(candidates * element_size(problem.precision));
+  candidates_ = context.allocate(candidates * sizeof(cl_int2));
+}
+
+void Fused::factor(PingPong& surfaces, Pivoting& pivoting) {
+  if (problem_.n == 0) return;
+  if (problem_.pivot != Pivot::none) pivoting.search(surfaces.src, 0);
+  for (std::size_t k = 0; k < problem_.n; ++k) {
+    step(surfaces, pivoting, k);
+    context_.checkpoint();
+  }
+  if (is_lu_) finish(surfaces, pivoting);
+  context_.queue().finish();
+}
+
+void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
+  const std::size_t n = problem_.n;
+  const std::size_t pack = elements_per_texel(problem_.precision, problem_.texel);
+  // LU copies row and column k-1 too; Gauss-Jordan takes all rows, and the columns after k.
+  const std::size_t before = k == 0 ? 0 : k - 1;
+  const std::size_t first_row = is_lu_ ? before : 0;
+  const std::size_t first_texel = (is_lu_ ? before : k + 1) / pack;
+  const std::size_t group_columns = ceiling(ceiling(end_, pack) - first_texel, columns_);
+  // Whole tiles of rows, so many that there are about most_groups_ work-groups.
+  const std::size_t tiles = ceiling((n - first_row) * group_columns, rows_ * most_groups_);
+  const std::size_t rows = rows_ * tiles;
+  const std::size_t group_rows = ceiling(n - first_row, rows);
+
+  context_.run("update", surfaces.src.kernel("fused.cl", step_kernel_.c_str(), tile_),
+               {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(),
+               pivoting.values(), magnitudes_, candidates_, static_cast<cl_int>(k),
+               static_cast<cl_int>(n), static_cast<cl_int>(end_), static_cast<cl_int>(rows));
+  surfaces.swap();
+  if (problem_.pivot == Pivot::none || k + 1 == n) return;
+  const std::size_t groups =
+      problem_.pivot == Pivot::full ? group_columns * group_rows : group_rows;
+  context_.run("pivot_search", surfaces.src.kernel("fused.cl", "choose_pivot", tile_), {kChoosers},
+               magnitudes_, candidates_, pivoting.places(), static_cast<cl_int>(k + 1),
+               static_cast<cl_int>(groups));
+}
+
+void Fused::finish(PingPong& surfaces, Pivoting& pivoting) {
+  const std::size_t n = problem_.n;
+  const cl_int order = static_cast<cl_int>(n);
+  const cl_int pivoted = problem_.pivot != Pivot::none;
+  context_.run("interchange", surfaces.src.kernel("finish.cl", "finish_lower"), {n}, surfaces.src,
+               surfaces.dst, pivoting.places(), pivoting.values(), order, pivoted);
+  surfaces.swap();
+  if (problem_.pivot != Pivot::full) return;
+  const std::size_t pack = elements_per_texel(problem_.precision, problem_.texel);
+  context_.run("interchange", surfaces.src.kernel("finish.cl", "finish_upper"), {ceiling(n, pack)},
+               surfaces.src, surfaces.dst, pivoting.places(), order);
+  surfaces.swap();
+}
+
+}  // namespace lugpu

@@ -1,0 +1,1196 @@
+#!/usr/bin/python3
+"""The command line of lugpu as people and scripts meet it: exit status, text, JSON and files.
+
+Run it as: /usr/bin/python3 tests/cli_test.py PATH_TO_LUGPU [arguments of unittest]
+"""
+
+import itertools
+import json
+import os
+import pty
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import scipy.io
+
+ROOT = Path(__file__).resolve().parent.parent
+VALIDATOR = jsonschema.Draft7Validator(
+    json.loads((ROOT / "docs/lugpu.schema.json").read_text(encoding="utf-8")))
+PROGRAM = ""  # set from the command line
+SECONDS = 60  # that a process may take
+COLUMNS = 80
+
+METHODS = ["lu", "gauss-jordan"]
+PIVOTS = ["none", "partial", "full"]
+PRECISIONS = ["single", "double"]
+STORAGES = ["image", "buffer"]
+FORMATS = [".mtx", ".npy", ".csv"]
+KINDS = ["random", "dominant", "wilkinson", "tiny-pivot", "hilbert", "kahan", "singular", "graded"]
+WITHOUT_SEED = {"wilkinson", "hilbert", "kahan", "diagonal"}
+
+SWEEP = ["bench", "-n", "8:64:8", "--method", "lu", "--baseline", "getrf", "--runs", "2",
+         "--min-time", "0.05", "--json", "sweep.json"]
+SWEEP_ROWS = 8 * (1 + 3)
+
+
+def small(**options):
+    """A sweep of one case, which takes a moment; `options` are set or added by their long names."""
+    given = {"sizes": 8, "method": "lu", "pivot": "none", "baseline": "none", "runs": 1,
+             "min_time": 0} | options
+    return ["bench", *itertools.chain.from_iterable(
+        ("--" + name.replace("_", "-"), str(value)) for name, value in given.items())]
+
+
+def random_matrix(m, n, seed=1):
+    """m x n normal numbers."""
+    return np.random.default_rng(seed).standard_normal((m, n))
+
+
+def dominant_matrix(n):
+    """A matrix that needs no pivoting."""
+    return random_matrix(n, n) + 4 * n * np.eye(n)
+
+
+def write_matrix(path, a):
+    """Writes a matrix with other code than lugpu's, in the format of the extension."""
+    if path.suffix == ".mtx":
+        scipy.io.mmwrite(path, a, precision=17)
+    elif path.suffix == ".npy":
+        np.save(path, a)
+    else:
+        np.savetxt(path, a, fmt="%.17g", delimiter=",")
+
+
+def read_matrix(path):
+    """Reads a matrix with other code than lugpu's."""
+    if path.suffix == ".mtx":
+        return scipy.io.mmread(path)
+    if path.suffix == ".npy":
+        return np.load(path)
+    return np.loadtxt(path, delimiter=",", ndmin=2)
+
+
+def refuse_constant(name):
+    """JSON has no NaN and no Infinity, whatever Python says."""
+    raise ValueError(f"{name} is not JSON")
+
+
+def parse_report(text):
+    """The results of a JSON text, which must keep to the schema."""
+    report = json.loads(text, parse_constant=refuse_constant)
+    VALIDATOR.validate(report)
+    return report["results"]
+
+
+def case_of(row):
+    """What tells a result from the others."""
+    return tuple(row[key] for key in ("routine", "pivot", "precision", "storage", "n"))
+
+
+def table_rows(text):
+    """The rows of bench's table that show a time: case -> its numbers as text."""
+    rows = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) == 10 and re.fullmatch("[0-9.]+", fields[5]):
+            n, routine, pivot, precision, storage, *numbers = fields
+            names = ("ms", "deviation", "gflops", "speed_up", "check")
+            rows[routine, pivot, precision, storage, int(n)] = dict(zip(names, numbers))
+    return rows
+
+
+def rounding(text):
+    """Half a unit of the last digit of a number as printed, and a little for the last bit."""
+    return 0.5001 * 10.0 ** -len(text.partition(".")[2])
+
+
+class CommandLine(unittest.TestCase):
+    """A test that runs the program in a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def environment(self, env):
+        own = {name: value for name, value in os.environ.items()
+               if name not in ("LUGPU_DEVICE", "NO_COLOR")}
+        return own | (env or {})
+
+    def run_lugpu(self, *arguments, env=None, stdout=subprocess.PIPE):
+        return subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=self.environment(env),
+                              stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
+                              encoding="utf-8", errors="surrogateescape", timeout=SECONDS,
+                              check=False)
+
+    def start_lugpu(self, *arguments):
+        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.folder,
+                                   env=self.environment(None), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        timer = threading.Timer(SECONDS, process.kill)
+        timer.start()
+        self.addCleanup(timer.cancel)
+        return process
+
+    def lugpu(self, *arguments, status=0, env=None):
+        """Runs lugpu, which must end with this status."""
+        done = self.run_lugpu(*arguments, env=env)
+        self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
+        return done
+
+    def results(self, *arguments, status=0, env=None):
+        """The results that a run with --json - prints."""
+        return parse_report(self.lugpu(*arguments, "--json", "-", status=status, env=env).stdout)
+
+    def refused(self, *arguments, status=2, words=(), env=None):
+        """Nothing but one line on stderr, which has these words; no file is written."""
+        before = sorted(self.folder.rglob("*"))
+        done = self.lugpu(*arguments, status=status, env=env)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Alugpu: [^\n]+\n\Z")
+        for word in words:
+            self.assertIn(word, done.stderr)
+        self.assertEqual(sorted(self.folder.rglob("*")), before)
+        return done.stderr
+
+    def write(self, name, content):
+        """A file with these bytes or this matrix."""
+        path = self.folder / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            write_matrix(path, np.asarray(content))
+        return name
+
+    def generate(self, kind, n, name="a.mtx", seed=1):
+        self.lugpu("generate", kind, str(n), "-o", name, "--seed", str(seed))
+        return name
+
+    def file_names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def assert_narrow(self, text):
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), COLUMNS, line)
+
+
+class HelpTest(CommandLine):
+    COMMANDS = ["devices", "solve", "bench", "generate"]
+
+    def help_of(self, *command):
+        done = self.lugpu(*command, "--help")
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def test_help_fits_80_columns(self):
+        """No line of a help text is longer than 80 columns."""
+        for command in ([], *([name] for name in self.COMMANDS)):
+            with self.subTest(command=command):
+                self.assert_narrow(self.help_of(*command))
+
+    def test_short_and_long_help_agree(self):
+        for command in self.COMMANDS:
+            self.assertEqual(self.lugpu(command, "-h").stdout, self.help_of(command))
+
+    def test_version(self):
+        """-V and --version print name and version, as CMake knows it."""
+        cmake = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+        version = re.search(r"project\(lugpu VERSION ([0-9.]+)", cmake).group(1)
+        for flag in ("-V", "--version"):
+            self.assertEqual(self.lugpu(flag).stdout, f"lugpu {version}\n")
+
+    def test_main_help_lists_commands_and_exit_status(self):
+        text = self.help_of()
+        for command in self.COMMANDS:
+            self.assertRegex(text, rf"(?m)^  {command} ")
+        for meaning in ("0 done", "1 failed", "2 bad", "3 singular", "4 failed", "5 no usable"):
+            self.assertIn(meaning, " ".join(text.split()))
+
+    def assert_lists(self, text, words):
+        for word in words:
+            self.assertRegex(text, rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+
+    def test_help_lists_options(self):
+        shared = ["-p", "--platform", "-d", "--device", "LUGPU_DEVICE", "--kernel-dir", "--method",
+                  "--pivot", "--precision", "--storage", "--json", "--color", "-q", "--quiet",
+                  "-v", "--verbose", "-h", "--help"]
+        own = {"solve": ["-o", "--output", "MATRIX", "RHS"],
+               "bench": ["-n", "--sizes", "--baseline", "--threads", "--warmup", "--runs",
+                         "--min-time", "--timeout", "--matrix", "--nrhs", "--seed", "--resume"]}
+        for command, options in own.items():
+            with self.subTest(command=command):
+                self.assert_lists(self.help_of(command), shared + options)
+
+    def test_help_lists_values(self):
+        values = ["auto", *METHODS, *PIVOTS, "complete", *PRECISIONS, *STORAGES, "always", "never"]
+        for command, more in (("solve", FORMATS), ("bench", ["getrf", "getc2", "none"])):
+            with self.subTest(command=command):
+                self.assert_lists(self.help_of(command), values + more)
+
+    def test_generate_help_lists_kinds_and_formats(self):
+        self.assert_lists(self.help_of("generate"), KINDS + FORMATS + ["-o", "--output", "--seed"])
+
+
+class DevicesTest(CommandLine):
+    LABELS = ["platform", "driver", "type", "memory", "doubles", "images", "largest n"]
+
+    def test_every_device_has_every_label(self):
+        """Each device is an index and a name, then a line for every label; 80 columns."""
+        text = self.lugpu("devices").stdout
+        devices = re.split(r"(?m)^(?=\d+  \S)", text)[1:]
+        self.assertGreater(len(devices), 0, text)
+        for index, device in enumerate(devices):
+            self.assertTrue(device.startswith(f"{index}  "), device)
+            for label in self.LABELS:
+                self.assertRegex(device, rf"(?m)^   {label} +\S")
+        self.assert_narrow(text)
+
+    def test_no_device(self):
+        """Without an OpenCL driver: status 5 and a sentence that says what to install."""
+        (self.folder / "no-drivers").mkdir()
+        self.write("a.csv", [[2.0]])
+        env = {"OCL_ICD_VENDORS": str(self.folder / "no-drivers")}
+        for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small()):
+            with self.subTest(command=command):
+                self.refused(*command, status=5, env=env, words=["No OpenCL device", "install"])
+
+
+class DeviceChoiceTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", [[2.0]])
+        self.first = self.lugpu("devices").stdout.splitlines()[0].partition("  ")[2]
+
+    def test_by_index_and_by_part_of_the_name(self):
+        for name in ("0", self.first, self.first[1:-1].upper()):
+            for chosen in ({"env": {"LUGPU_DEVICE": name}}, {}):
+                flags = [] if chosen else ["-d", name]
+                with self.subTest(name=name, flags=flags):
+                    row, = self.results("solve", "a.csv", *flags, **chosen)
+                    self.assertEqual(row["device"], self.first)
+
+    def test_flag_goes_before_environment(self):
+        self.lugpu("solve", "a.csv", "-d", "0", env={"LUGPU_DEVICE": "none-such"})
+
+    def test_unknown_device(self):
+        """Status 5; the message repeats what was asked for and names what there is."""
+        for name in ("99", "none-such"):
+            for command in (["solve", "a.csv", "-o", "x.csv"], small()):
+                with self.subTest(name=name, command=command):
+                    words = [f'"{name}"', self.first]
+                    self.refused(*command, "-d", name, status=5, words=words)
+                    self.refused(*command, status=5, words=words, env={"LUGPU_DEVICE": name})
+
+    def test_unknown_platform(self):
+        self.refused("solve", "a.csv", "-p", "none-such", status=5, words=["none-such"])
+
+    def test_two_devices_of_one_name_both_run(self):
+        """A machine with two equal devices: each that -d names has its row."""
+        env = {"POCL_DEVICES": "pthread pthread"}
+        listed = self.lugpu("devices", env=env).stdout
+        if len(re.findall(r"(?m)^\d+  ", listed)) != 2:
+            self.skipTest("only PoCL can pretend to be two equal devices")
+        self.assertEqual(len(self.results(*small(), "-d", "0,1", env=env)), 2)
+
+
+class SolveTest(CommandLine):
+    def residual(self, *arguments):
+        row, = self.results("solve", *arguments)
+        return row["checks"]["hpl_residual"]
+
+    def test_every_format_in_and_out(self):
+        """X is what numpy finds, for a matrix B and all formats of A, B and X."""
+        a, b = random_matrix(12, 12), random_matrix(12, 3, seed=2)
+        for given, wanted in itertools.product(FORMATS, FORMATS):
+            with self.subTest(given=given, wanted=wanted):
+                files = [self.write("a" + given, a), self.write("b" + given, b)]
+                self.lugpu("solve", *files, "-o", "x" + wanted)
+                x = read_matrix(self.folder / ("x" + wanted))
+                np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-10)
+
+    def test_every_method_pivoting_precision_and_storage(self):
+        a, b = dominant_matrix(40), random_matrix(40, 2, seed=2)
+        self.write("a.npy", a)
+        self.write("b.npy", b)
+        cases = itertools.product(METHODS, PIVOTS, PRECISIONS, STORAGES)
+        for case in cases:
+            method, pivot, precision, storage = case
+            with self.subTest(case=case):
+                row, = self.results("solve", "a.npy", "b.npy", "-o", "x.npy", "--method", method,
+                                    "--pivot", pivot, "--precision", precision,
+                                    "--storage", storage)
+                self.assertEqual(case_of(row), (*case, 40))
+                x = np.load(self.folder / "x.npy")
+                tolerance = 1e-12 if precision == "double" else 1e-5
+                np.testing.assert_allclose(x, np.linalg.solve(a, b), atol=tolerance)
+
+    def test_complete_is_full(self):
+        self.write("a.csv", random_matrix(5, 5))
+        row, = self.results("solve", "a.csv", "--pivot", "complete")
+        self.assertEqual(row["pivot"], "full")
+
+    def test_default_right_hand_side(self):
+        """B = A ones: X is ones, and the report says how near."""
+        self.write("a.csv", random_matrix(20, 20))
+        text = self.lugpu("solve", "a.csv", "-o", "x.csv").stdout
+        error = float(re.search(r"largest \|x - 1\| is (\S+)", text).group(1))
+        x = read_matrix(self.folder / "x.csv")
+        self.assertEqual(x.shape, (20, 1))
+        self.assertAlmostEqual(error, abs(x - 1).max(), delta=0.01 * error)
+        self.assertLess(error, 1e-11)
+
+    def test_options_may_stand_anywhere(self):
+        a, b = random_matrix(4, 4), random_matrix(4, 1)
+        self.write("a.csv", a)
+        self.write("b.csv", b)
+        for order in (["-d", "0", "a.csv", "b.csv"], ["a.csv", "-d", "0", "b.csv"],
+                      ["a.csv", "b.csv", "-d", "0"], ["--", "a.csv", "b.csv"]):
+            with self.subTest(order=order):
+                self.lugpu("solve", "-o", "x.csv", *order)
+                x = read_matrix(self.folder / "x.csv")
+                np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-10)
+
+    def test_odd_but_legal_names(self):
+        """Blanks, letters of other alphabets, a leading dash, absolute and relative paths."""
+        (self.folder / "größe 数").mkdir()
+        for name in ("two words.csv", "größe 数/матрица.mtx", "./-a.npy", "a.b.CSV"):
+            with self.subTest(name=name):
+                target = "x of " + Path(name).name
+                self.write(name, random_matrix(5, 5))
+                self.assertLess(self.residual(name, "-o", target), 16)
+                self.assertLess(self.residual(str(self.folder / name)), 16)
+                self.assertTrue((self.folder / target).is_file())
+
+    def test_name_that_is_no_utf8(self):
+        """JSON is UTF-8 even where a file name is not."""
+        name = os.fsdecode(b"a\xe9.csv")
+        self.write(name, random_matrix(5, 5))
+        self.assertLess(self.residual(name), 16)
+
+    def test_crlf(self):
+        a = random_matrix(5, 5)
+        for name in ("a.csv", "a.mtx"):
+            path = self.folder / self.write(name, a)
+            path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+            self.lugpu("solve", name, "-o", "x.npy")
+            np.testing.assert_allclose(np.load(self.folder / "x.npy"), np.ones((5, 1)), rtol=1e-9)
+
+    def test_x_appears_at_once_and_alone(self):
+        """X is renamed into place: a new file, and nothing is left beside it."""
+        self.write("a.csv", random_matrix(5, 5))
+        old = self.folder / self.write("x.csv", b"old")
+        with old.open("rb") as still_open:
+            self.lugpu("solve", "a.csv", "-o", "x.csv")
+            self.assertEqual(still_open.read(), b"old")
+        self.assertEqual(read_matrix(old).shape, (5, 1))
+        self.assertEqual(self.file_names(), ["a.csv", "x.csv"])
+
+    def test_output_through_a_link(self):
+        """The file behind a symbolic link is written; the link stays."""
+        self.write("a.csv", random_matrix(5, 5))
+        for flag, name in (("-o", "x.csv"), ("--json", "r.json")):
+            with self.subTest(flag=flag):
+                link, behind = self.folder / ("link-" + name), self.folder / name
+                behind.write_bytes(b"old")
+                link.symlink_to(name)
+                self.lugpu("solve", "a.csv", flag, link.name)
+                self.assertTrue(link.is_symlink())
+                self.assertNotEqual(behind.read_bytes(), b"old")
+
+
+class SolveReportTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", random_matrix(30, 30))
+
+    def test_report_for_people(self):
+        """80 columns, no colour in a pipe, the residual that the JSON has."""
+        done = self.lugpu("solve", "a.csv", "-o", "x.csv", "--json", "r.json")
+        self.assertEqual(done.stderr, "")
+        self.assert_narrow(done.stdout)
+        self.assertNotIn("\033", done.stdout)
+        row, = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        text = " ".join(done.stdout.split())
+        self.assertIn(f"hpl_residual {row['checks']['hpl_residual']:.3g} ", text)
+        self.assertIn("a.csv, 30 x 30", text)
+        self.assertIn("30 x 1, written to x.csv", text)
+
+    def test_colour_where_asked_for(self):
+        self.assertIn("\033[", self.lugpu("solve", "a.csv", "--color", "always").stdout)
+        self.assertNotIn("\033[", self.lugpu("solve", "a.csv", "--color", "never").stdout)
+
+    def test_quiet(self):
+        """-q prints nothing, and still writes X."""
+        done = self.lugpu("solve", "a.csv", "-o", "x.csv", "-q")
+        self.assertEqual(done.stdout + done.stderr, "")
+        self.assertTrue((self.folder / "x.csv").is_file())
+
+    def test_verbose_names_the_kernels(self):
+        done = self.lugpu("solve", "a.csv", "-v")
+        self.assertIn("residual", done.stdout)
+        for name in ("transfer.cl", "rowop.cl", "substitute.cl"):
+            self.assertIn(f"built {name} ", done.stderr)
+
+    def test_json_file(self):
+        self.lugpu("solve", "a.csv", "--json", "r.json")
+        row, = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual((row["status"], row["n"], row["nrhs"], row["matrix"]),
+                         ("ok", 30, 1, "a.csv"))
+        self.assertEqual(self.file_names(), ["a.csv", "r.json"])
+
+    def test_json_on_stdout_is_all_there_is(self):
+        row, = self.results("solve", "a.csv")
+        self.assertLess(row["checks"]["hpl_residual"], 16)
+        quiet, = self.results("solve", "a.csv", "-q")
+        self.assertEqual(case_of(quiet), case_of(row))
+
+    def test_json_of_a_failure(self):
+        """A system that is not solved has a result too, without a speed."""
+        for kind, pivot, status in (("singular", "partial", 3), ("zero-first-column", "none", 4)):
+            with self.subTest(kind=kind):
+                self.generate(kind, 5)
+                row, = self.results("solve", "a.mtx", "--pivot", pivot, status=status)
+                self.assertEqual((row["status"], row["gflops"]), ("failed", None))
+                self.assertEqual(row["checks"]["info"], 5 if kind == "singular" else 1)
+
+
+class BreakdownTest(CommandLine):
+    def not_solved(self, *arguments, status, words):
+        """One line says why; neither X nor anything else is written."""
+        before = self.file_names()
+        done = self.lugpu("solve", *arguments, "-o", "x.mtx", status=status)
+        self.assertEqual(self.file_names(), before)
+        last = done.stderr.splitlines()[-1]
+        for word in ("lugpu: ", *words):
+            self.assertIn(word, last)
+
+    def test_singular(self):
+        """An exact zero pivot in spite of pivoting: status 3, and the pivot is named."""
+        self.generate("singular", 40)
+        for method, pivot in itertools.product(METHODS, ["partial", "full"]):
+            with self.subTest(method=method, pivot=pivot):
+                self.not_solved("a.mtx", "--method", method, "--pivot", pivot, status=3,
+                                words=["singular", "pivot 40 "])
+
+    def test_old_x_survives_a_failure(self):
+        self.generate("singular", 5)
+        self.write("x.mtx", b"old")
+        self.lugpu("solve", "a.mtx", "-o", "x.mtx", status=3)
+        self.assertEqual((self.folder / "x.mtx").read_bytes(), b"old")
+
+    def test_zero_first_pivot(self):
+        """Without pivoting status 4 and the advice to pivot, which then helps."""
+        self.write("a.csv", [[0, 1], [1, 0]])
+        for method in METHODS:
+            with self.subTest(method=method):
+                self.not_solved("a.csv", "--method", method, "--pivot", "none", status=4,
+                                words=["pivot 1 ", "--pivot partial"])
+                self.lugpu("solve", "a.csv", "--method", method, "--pivot", "partial")
+
+    def test_tiny_pivot(self):
+        """A pivot that ruins the answer without being zero: status 4 as well."""
+        self.generate("tiny-pivot", 40)
+        for method in METHODS:
+            with self.subTest(method=method):
+                flags = ["--method", method, "--precision", "single"]
+                self.not_solved("a.mtx", *flags, "--pivot", "none", status=4,
+                                words=["is not under", "--pivot partial"])
+                self.lugpu("solve", "a.mtx", *flags, "--pivot", "partial")
+
+    def test_singular_but_for_rounding(self):
+        """Either rounding leaves an exact zero, status 3, or a warning names the pivot."""
+        self.write("a.csv", [[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+        for precision, pivot in itertools.product(PRECISIONS, ["partial", "full"]):
+            with self.subTest(precision=precision, pivot=pivot):
+                done = self.run_lugpu("solve", "a.csv", "--precision", precision, "--pivot", pivot)
+                self.assertIn(done.returncode, (0, 3))
+                self.assertIn("pivot 3 is", done.stderr)
+                if done.returncode == 0:
+                    self.assertIn("lugpu: warning: ", done.stderr)
+
+    def test_regular_matrix_gives_no_warning(self):
+        self.write("a.csv", dominant_matrix(10))
+        self.assertEqual(self.lugpu("solve", "a.csv").stderr, "")
+
+    def test_quiet_keeps_the_reason(self):
+        self.generate("singular", 5)
+        done = self.lugpu("solve", "a.mtx", "-q", status=3)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("pivot 5 ", done.stderr)
+
+
+class BadMatrixTest(CommandLine):
+    BANNER = b"%%MatrixMarket matrix array real general\n"
+    NPY = b"\x93NUMPY\x01\x00"
+
+    def test_malformed_text(self):
+        """The line that is wrong is named."""
+        for name, content, line in [
+                ("word.mtx", self.BANNER + b"2 2\n1\n2\nx\n4\n", 5),
+                ("index.mtx", self.BANNER.replace(b"array", b"coordinate") + b"2 2 1\n3 1 1\n", 3),
+                ("more.mtx", self.BANNER + b"1 1\n1\n2\n", 4),
+                ("no_banner.mtx", b"2 2\n1\n2\n3\n4\n", 1),
+                ("no_size.mtx", self.BANNER + b"two two\n", 2),
+                ("ragged.csv", b"1,2\n3\n", 2),
+                ("word.csv", b"1,2\n3,4x\n", 2),
+                ("hole.csv", b"1,2\n3,\n", 2),
+                ("nan.csv", b"1,2\n3,nan\n", 2),
+                ("nan.mtx", self.BANNER + b"1 1\nnan\n", 3),
+                ("infinite.csv", b"1,2\n1e999,4\n", 2)]:
+            with self.subTest(name=name):
+                self.write(name, content)
+                self.refused("solve", name, "-o", "x.mtx", words=[f"{name}:{line}: "])
+
+    def test_truncated(self):
+        whole = (self.folder / self.write("whole.npy", random_matrix(4, 4))).read_bytes()
+        for name, content in [("data.npy", whole[:-8]), ("header.npy", whole[:40]),
+                              ("magic.npy", whole[:7]),
+                              ("array.mtx", self.BANNER + b"2 2\n1.5\n2.5\n3.5\n"),
+                              ("size.mtx", self.BANNER)]:
+            with self.subTest(name=name):
+                self.write(name, content)
+                self.refused("solve", name, "-o", "x.mtx", words=[name])
+
+    def test_complex_or_otherwise_no_real_matrix(self):
+        i = 1j * np.eye(2)
+        for name, content in [("complex.mtx", i), ("complex.npy", i),
+                              ("cube.npy", np.ones((2, 2, 2))),
+                              ("text.npy", np.array([["a", "b"], ["c", "d"]])),
+                              ("nan.npy", [[1.0, np.nan], [0.0, 1.0]])]:
+            with self.subTest(name=name):
+                self.write(name, content)
+                self.refused("solve", name, "-o", "x.mtx", words=[name])
+
+    def test_wrong_shape(self):
+        for name, content, shape in [("wide.csv", [[1.0, 2.0]], "1 x 2"),
+                                     ("high.mtx", [[1.0], [2.0]], "2 x 1"),
+                                     ("none.mtx", self.BANNER + b"0 0\n", "0 x 0"),
+                                     ("none.npy", np.zeros((0, 0)), "0 x 0")]:
+            with self.subTest(name=name):
+                self.write(name, content)
+                self.refused("solve", name, "-o", "x.mtx", words=[name, shape])
+
+    def test_no_file(self):
+        (self.folder / "folder.mtx").mkdir()
+        os.mkfifo(self.folder / "pipe.mtx")
+        for name in ("missing.mtx", "folder.mtx", "pipe.mtx", "folder.mtx/a.mtx"):
+            with self.subTest(name=name):
+                self.refused("solve", name, "-o", "x.mtx", words=[name])
+
+    def test_empty_file(self):
+        for extension in FORMATS:
+            name = self.write("empty" + extension, b"")
+            with self.subTest(name=name):
+                self.refused("solve", name, "-o", "x.mtx", words=[name, "empty"])
+
+    def test_unknown_extension(self):
+        self.write("a.csv", [[1.0]])
+        self.write("a.txt", b"1\n")
+        for arguments in (["a.txt"], ["a.csv", "a.txt"], ["a.csv", "-o", "x.txt"],
+                          ["a.csv", "-o", "x"]):
+            with self.subTest(arguments=arguments):
+                self.refused("solve", *arguments, words=FORMATS)
+
+    def test_right_hand_side(self):
+        """B needs as many rows as A; whatever is wrong with its file is said of that file."""
+        self.write("a.csv", np.eye(3))
+        for name, content, words in [("short.csv", [[1.0], [2.0]], ["2 x 1", "3"]),
+                                     ("row.csv", [[1.0, 2.0, 3.0]], ["1 x 3", "3"]),
+                                     ("nan.csv", b"1\nnan\n3\n", ["nan.csv:2: "]),
+                                     ("empty.csv", b"", ["empty"])]:
+            with self.subTest(name=name):
+                self.write(name, content)
+                self.refused("solve", "a.csv", name, "-o", "x.csv", words=[name, *words])
+
+    def test_value_too_large_for_single_precision(self):
+        """A short message that says where and what helps."""
+        self.write("a.csv", [[1e300, 0.0], [0.0, 1.0]])
+        message = self.refused("solve", "a.csv", "--precision", "single", "-o", "x.csv",
+                               words=["a.csv", "single", "--precision double"])
+        self.assertLess(len(message), 200)
+        self.lugpu("solve", "a.csv", "--precision", "double")
+
+    def test_boundless_sizes_cost_nothing(self):
+        """A header that claims 2^40 rows is refused at once, before memory is taken."""
+        coordinate = self.BANNER.replace(b"array", b"coordinate")
+        npy = (b"{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }" % (2**40, 2**40))
+        for name, content in [
+                ("array.mtx", self.BANNER + b"%d %d\n1\n" % (2**40, 2**40)),
+                ("million.mtx", self.BANNER + b"%d %d\n1\n" % (2**20, 2**20)),
+                ("entries.mtx", coordinate + b"%d %d 1\n1 1 1\n" % (2**40, 2**40)),
+                ("count.mtx", coordinate + b"9 9 %d\n1 1 1\n" % 2**40),
+                ("huge.npy", self.NPY + len(npy).to_bytes(2, "little") + npy)]:
+            with self.subTest(name=name):
+                self.write(name, content)
+                start = time.monotonic()
+                process = self.start_lugpu("solve", name)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 2)
+                self.assertLess(time.monotonic() - start, 5)
+                self.assertLess(usage.ru_maxrss, 500 * 1024)
+
+
+class BadUsageTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", [[2.0]])
+
+    def test_no_or_unknown_command(self):
+        self.refused(words=["subcommand", "--help"])
+        for word in ("sovle", "--frobnicate", "-x"):
+            with self.subTest(word=word):
+                self.refused(word, words=[word])
+
+    def test_unknown_flag(self):
+        for command in (["devices"], ["solve", "a.csv"], small(),
+                        ["generate", "random", "5", "-o", "x.csv"]):
+            with self.subTest(command=command):
+                self.refused(*command, "--frobnicate", words=["--frobnicate"])
+
+    def test_unknown_value(self):
+        """The value and the values that are known are named."""
+        for name, known in (("method", METHODS), ("pivot", PIVOTS), ("precision", PRECISIONS),
+                            ("storage", STORAGES), ("color", ["always", "never"])):
+            for value in ("rook", ""):
+                with self.subTest(name=name, value=value):
+                    words = ["--" + name, value, *known]
+                    self.refused("solve", "a.csv", "-o", "x.csv", "--" + name, value, words=words)
+                    self.refused(*small(**{name: value}), words=words)
+
+    def test_missing_value(self):
+        for flag in ("--method", "--pivot", "--json", "-o", "-d", "--kernel-dir"):
+            with self.subTest(flag=flag):
+                self.refused("solve", "a.csv", flag, words=[flag.lstrip("-")])
+        for flag in ("-n", "--baseline", "--matrix", "--threads", "--timeout", "--seed"):
+            with self.subTest(flag=flag):
+                self.refused("bench", flag, words=[flag.lstrip("-")])
+
+    def test_missing_matrix(self):
+        self.refused("solve", words=["matrix"])
+
+    def test_too_many_files(self):
+        self.refused("solve", "a.csv", "a.csv", "third.csv", words=["third.csv"])
+
+    def test_empty_names(self):
+        """An unset variable of a script must not quietly mean something else."""
+        for arguments in ([""], ["a.csv", ""], ["a.csv", "-o", ""], ["a.csv", "--json", ""]):
+            with self.subTest(arguments=arguments):
+                self.refused("solve", *arguments)
+
+    def test_sizes(self):
+        """The part of -n that is wrong is quoted."""
+        for sizes in ("0", "-5", "abc", "64:32", "64:128:0", "1:1000000:1", "1e3", "64::2", "",
+                      "99999999999999999999", "1.5", "8:", ":8", "8:16:*1", "8:16:*", "1:2:3:4",
+                      "0x10", "+8", " 8"):
+            with self.subTest(sizes=sizes):
+                self.refused("bench", "-n", sizes, "--json", "r.json",
+                             words=["--sizes", f'"{sizes}"'])
+        self.refused("bench", "-n", "8,,16", words=['""'])
+
+    def test_numbers(self):
+        """Numbers out of range, of another type and not at all."""
+        for name, values in {"threads": ["0", "-1", "abc", "1.5", ""],
+                             "runs": ["0", "-1", "abc", "99999999999999999999"],
+                             "warmup": ["-1", "abc"], "nrhs": ["0", "-1", "abc"],
+                             "min_time": ["-1", "abc", "nan", "inf"],
+                             "timeout": ["0", "-1", "nan", "inf", "abc", ""],
+                             "seed": ["abc", "1.5", "-1", "18446744073709551616"]}.items():
+            for value in values:
+                with self.subTest(name=name, value=value):
+                    arguments = small(**{name: value}, json="r.json")
+                    self.refused(*arguments, words=["--" + name.replace("_", "-")])
+
+    def test_unknown_baseline(self):
+        for value in ("gesv", "getrf,gesv", ""):
+            with self.subTest(value=value):
+                self.refused("bench", "-n", "8", "--baseline", value, words=["getrf", "getc2"])
+
+    def test_unknown_kind(self):
+        """The kinds that are known are listed."""
+        self.refused("bench", "-n", "8", "--matrix", "magic", words=['"magic"', *KINDS])
+        self.refused("generate", "magic", "5", "-o", "x.csv", words=['"magic"', *KINDS])
+
+    def test_generate(self):
+        for arguments in (["random"], ["random", "5"], ["random", "0", "-o", "x.csv"],
+                          ["random", "-5", "-o", "x.csv"], ["random", "abc", "-o", "x.csv"],
+                          ["random", "99999999999", "-o", "x.csv"],
+                          ["random", "5", "-o", "x.txt"], ["random", "5", "-o", ""],
+                          ["random", "5", "6", "-o", "x.csv"],
+                          ["random", "5", "-o", "x.csv", "--seed", "-1"]):
+            with self.subTest(arguments=arguments):
+                self.refused("generate", *arguments)
+
+    def test_leading_zeros_are_decimal(self):
+        self.lugpu("generate", "random", "010", "-o", "x.csv")
+        self.assertEqual(read_matrix(self.folder / "x.csv").shape, (10, 10))
+
+
+class OutputTest(CommandLine):
+    """Where results cannot go."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", [[2.0]])
+
+    def failed(self, *arguments):
+        """Status 1, one line on stderr, no file."""
+        before = self.file_names()
+        done = self.lugpu(*arguments, status=1)
+        self.assertRegex(done.stderr, r"\Alugpu: [^\n]+\n\Z")
+        self.assertEqual(self.file_names(), before)
+        return done
+
+    def test_folder_that_does_not_exist(self):
+        for command in (["solve", "a.csv", "-o", "none/x.csv"],
+                        ["solve", "a.csv", "--json", "none/r.json"],
+                        [*small(), "--json", "none/r.json"],
+                        ["generate", "random", "5", "-o", "none/x.csv"]):
+            with self.subTest(command=command):
+                self.assertIn(command[-1], self.failed(*command).stderr)
+
+    def test_what_is_no_file_stays(self):
+        """A pipe or a device in the place of a file is not replaced by one."""
+        for flag, name in (("-o", "x.csv"), ("--json", "r.json")):
+            with self.subTest(flag=flag):
+                os.mkfifo(self.folder / name)
+                self.failed("solve", "a.csv", flag, name)
+                self.assertTrue((self.folder / name).is_fifo())
+
+    def test_full_disk_behind_stdout(self):
+        """Text that is lost is a failure, so that a script does not go on without it."""
+        for command in (["devices"], ["solve", "a.csv"], ["solve", "a.csv", "--json", "-"],
+                        [*small(), "--json", "-"]):
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                done = self.run_lugpu(*command, stdout=full)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, r"\Alugpu: [^\n]+\n\Z")
+
+
+class KernelDirTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", random_matrix(5, 5))
+        shutil.copytree(ROOT / "kernels", self.folder / "kernels")
+
+    def test_copy_of_the_kernels_works(self):
+        self.lugpu("solve", "a.csv", "--kernel-dir", "kernels")
+
+    def test_folder_that_does_not_exist(self):
+        for command in (["solve", "a.csv", "-o", "x.csv"], [*small(), "--json", "r.json"]):
+            with self.subTest(command=command):
+                self.refused(*command, "--kernel-dir", "none", words=["none", "--kernel-dir"])
+
+    def test_syntax_error(self):
+        """Status 1; the file and the line are named, also for a sweep."""
+        for name in ("rowop.cl", "surface.clh"):
+            source = self.folder / "kernels" / name
+            text = source.read_text(encoding="utf-8")
+            source.write_text(text + "\nvoid broken( {\n", encoding="utf-8")
+            place = f"{name}:{text.count(chr(10)) + 2}:"
+            with self.subTest(name=name):
+                done = self.lugpu("solve", "a.csv", "-o", "x.csv", "--kernel-dir", "kernels",
+                                  status=1)
+                self.assertIn(place, done.stderr)
+                self.assertNotIn("x.csv", self.file_names())
+                row, = self.results(*small(), "--kernel-dir", "kernels", status=1)
+                self.assertEqual(row["status"], "error")
+                self.assertIn(place, row["reason"])
+
+
+class DataTest(CommandLine):
+    """The files of other projects in tests/data, and what each group stands for."""
+
+    def files(self, group):
+        found = sorted((ROOT / "tests/data" / group).iterdir())
+        self.assertGreater(len(found), 0)
+        return found
+
+    def test_good(self):
+        for path in self.files("good"):
+            with self.subTest(file=path.name):
+                row, = self.results("solve", str(path))
+                self.assertLess(row["checks"]["hpl_residual"], 16)
+
+    def test_singular(self):
+        """Status 3, or 0 with a warning where rounding hides the zero pivot."""
+        for path in self.files("singular"):
+            with self.subTest(file=path.name):
+                done = self.run_lugpu("solve", str(path))
+                self.assertIn(done.returncode, (0, 3))
+                self.assertRegex(done.stderr, r"pivot \d+ is")
+
+    def test_bad(self):
+        for path in self.files("bad"):
+            with self.subTest(file=path.name):
+                self.refused("solve", str(path), "-o", "x.mtx", words=[str(path)])
+
+    def test_either(self):
+        """Read or refused, never a crash."""
+        for path in self.files("either"):
+            with self.subTest(file=path.name):
+                self.assertIn(self.run_lugpu("solve", str(path)).returncode, (0, 2, 3))
+
+
+class BenchTest(CommandLine):
+    EVERYTHING = ["bench", "-n", "8,16", "--method", ",".join(METHODS),
+                  "--pivot", ",".join(PIVOTS), "--precision", ",".join(PRECISIONS),
+                  "--storage", ",".join(STORAGES), "--baseline", "getrf,getc2",
+                  "--matrix", "dominant", "--runs", "2", "--min-time", "0"]
+
+    def report(self, name="r.json"):
+        return parse_report((self.folder / name).read_text(encoding="utf-8"))
+
+    def test_everything(self):
+        """Every combination has one row, which is ok; text and file say the same."""
+        done = self.lugpu(*self.EVERYTHING, "--json", "r.json")
+        rows = {case_of(row): row for row in self.report()}
+        lugpu = set(itertools.product(METHODS, PIVOTS, PRECISIONS, STORAGES, [8, 16]))
+        rivals = {(*rival, precision, "host", n) for precision in PRECISIONS for n in (8, 16)
+                  for rival in (("getrf", "partial"), ("getc2", "full"))}
+        self.assertEqual(set(rows), lugpu | rivals)
+        self.assertEqual(len(self.report()), len(lugpu | rivals))
+        self.assertEqual({row["status"] for row in rows.values()}, {"ok"})
+        self.assertEqual(set(table_rows(done.stdout)), set(rows))
+        self.assertNotIn("\033", done.stdout)
+
+    def test_statistics_follow_from_the_samples(self):
+        for row in self.results(*small(baseline="getrf", runs=4)):
+            times = row["times_s"]
+            self.assertGreaterEqual(len(times), 4)
+            self.assertAlmostEqual(row["median_s"], statistics.median(times), delta=1e-12)
+            self.assertEqual(row["min_s"], min(times))
+            deviation = statistics.stdev(times) / statistics.mean(times)
+            self.assertAlmostEqual(row["rel_stdev"], deviation, delta=1e-9)
+            self.assertAlmostEqual(row["gflops"] * row["median_s"], 2 / 3 * 8**3 * 1e-9,
+                                   delta=1e-15)
+
+    def test_table_shows_the_medians(self):
+        """Milliseconds, GFLOP/s and the speed-up over the rival that pivots as much."""
+        done = self.lugpu("bench", "-n", "100", "--method", "lu", "--runs", "2", "--min-time", "0",
+                          "--json", "r.json")
+        rows = {case_of(row): row for row in self.report()}
+        table = table_rows(done.stdout)
+        self.assertEqual(set(table), set(rows))
+        rivals = {row["pivot"]: row["median_s"] for row in rows.values()
+                  if row["storage"] == "host"}
+        for case, shown in table.items():
+            median = rows[case]["median_s"]
+            rival = rivals["full" if case[1] == "full" else "partial"]
+            for key, value in (("ms", 1e3 * median), ("gflops", rows[case]["gflops"]),
+                               ("speed_up", rival / median)):
+                self.assertAlmostEqual(float(shown[key]), value, delta=rounding(shown[key]))
+        self.assertGreater(float(table["getrf", "partial", "single", "host", 100]["ms"]), 0)
+
+    def test_table_fits_80_columns(self):
+        """Rows with times, failed and unsupported ones, the longest names, the largest n."""
+        for arguments in (small(method="gauss-jordan", pivot="partial", baseline="getrf"),
+                          small(matrix="singular"), small(sizes=2**20)):
+            with self.subTest(arguments=arguments):
+                self.assert_narrow(self.run_lugpu(*arguments).stdout)
+
+    def test_default_matrices(self):
+        """`dominant` without pivoting, which random matrices would need; `random` with it."""
+        rows = self.results("bench", "-n", "8", "--method", "lu", "--runs", "1", "--min-time", "0")
+        kinds = {(row["routine"], row["pivot"]): row["matrix"] for row in rows}
+        self.assertEqual(kinds.pop(("lu", "none")), "dominant")
+        self.assertEqual(set(kinds.values()), {"random"})
+        self.assertEqual(len(kinds), 4)
+
+    def test_sizes(self):
+        """Lists and ranges, inclusive, in the order given, each size once."""
+        for sizes, expected in (("16,8", [16, 8]), ("8:24:8", [8, 16, 24]),
+                                ("8:40:*2", [8, 16, 32]), ("8,8:16:8,8", [8, 16])):
+            with self.subTest(sizes=sizes):
+                rows = self.results(*small(sizes=sizes))
+                self.assertEqual([row["n"] for row in rows], expected)
+
+    def test_repeated_names_run_once(self):
+        rows = self.results(*small(method="lu,lu", pivot="full,complete"))
+        self.assertEqual([case_of(row)[:2] for row in rows], [("lu", "full")])
+
+    def test_parameters_reach_the_record(self):
+        rows = self.results(*small(baseline="getrf", nrhs=3, seed=7, threads=1))
+        for row in rows:
+            self.assertEqual((row["nrhs"], row["seed"]), (3, 7))
+        self.assertEqual([row["threads"] for row in rows], [1, None])
+
+    def test_quiet_and_json_on_stdout(self):
+        self.assertEqual(self.lugpu(*small(), "-q").stdout, "")
+        self.assertEqual(len(self.results(*small())), 1)
+        self.assertEqual(len(self.results(*small(), "-q")), 1)
+
+    def test_no_progress_outside_a_terminal(self):
+        self.assertNotRegex(self.lugpu(*small()).stderr, r"[\r\033]")
+
+    def test_breakdown_is_failed(self):
+        """Too small a pivot without pivoting: the reason, no speed, status 4."""
+        arguments = ["bench", "--matrix", "tiny-pivot", "--precision", "single", "-n", "64",
+                     "--baseline", "none", "--runs", "1", "--min-time", "0", "--json", "r.json"]
+        done = self.lugpu(*arguments, "--pivot", "none", status=4)
+        self.assertEqual(done.stdout.count("failed: "), len(METHODS))
+        self.assertEqual(table_rows(done.stdout), {})
+        for row in self.report():
+            self.assertEqual((row["status"], row["gflops"]), ("failed", None))
+            self.assertIn("--pivot partial", row["reason"])
+        self.lugpu(*arguments, "--pivot", "partial")
+        self.assertEqual({row["status"] for row in self.report()}, {"ok"})
+
+    def test_singular_is_failed(self):
+        """The pivot is named, for the rivals too."""
+        rows = self.results("bench", "--matrix", "singular", "-n", "8", "--runs", "1",
+                            "--min-time", "0", status=4)
+        for row in rows:
+            self.assertEqual((row["status"], row["checks"]["info"]), ("failed", 8), row)
+            self.assertIn("pivot 8 ", row["reason"])
+
+    def test_unknown_numbers_do_not_break_the_file(self):
+        """A matrix whose checks are not finite still gives JSON, without NaN."""
+        self.results("bench", "-n", "8,150", "--matrix", "wilkinson", "--method", "lu",
+                     "--precision", "single", "--runs", "1", "--min-time", "0", status=4)
+
+
+class UnsupportedTest(CommandLine):
+    def largest_image(self):
+        text = " ".join(self.lugpu("devices").stdout.split())
+        return int(re.search(r"single: buffer \S+ image (\d+)", text).group(1))
+
+    def test_image_too_large(self):
+        """Said with the reason, before the matrix is made; not a failure."""
+        n = self.largest_image() + 1
+        arguments = ["bench", "-n", str(n), "--storage", "image", "--baseline", "none",
+                     "--json", "r.json"]
+        process = self.start_lugpu(*arguments)
+        start = time.monotonic()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        self.assertLess(time.monotonic() - start, 20)
+        rows = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual(len(rows), len(METHODS) * len(PIVOTS))
+        for row in rows:
+            self.assertEqual((row["status"], row["gflops"]), ("unsupported", None))
+            self.assertIn(str(n), row["reason"])
+        self.assertLess(usage.ru_maxrss * 1024, 8 * n * n)
+
+    def test_matrix_too_large_for_any_memory(self):
+        """The largest n that -n takes; the table says so, and the rivals are told as well."""
+        done = self.lugpu("bench", "-n", str(2**20), "--method", "lu")
+        self.assertEqual(done.stdout.count("unsupported: "), 5)
+
+
+class TimeoutTest(CommandLine):
+    SLOW = ["bench", "-n", "512", "--method", "lu", "--pivot", "none", "--baseline", "getc2",
+            "--json", "r.json", "--runs", "1", "--min-time", "0"]
+
+    def statuses(self):
+        rows = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        return {(row["routine"], row["n"]): row["status"] for row in rows}
+
+    def test_skipped(self):
+        """What takes too long is skipped, with the reason, without a speed; status 0."""
+        rows = self.results(*self.SLOW[:-6], "--timeout", "0.001")
+        self.assertEqual(len(rows), 2)
+        for row in rows:
+            self.assertEqual((row["status"], row["gflops"]), ("skipped", None))
+            self.assertIn("--timeout 0.001", row["reason"])
+
+    def test_only_what_is_slow_is_skipped(self):
+        """A case has its own time, however long the one before it took."""
+        self.lugpu("bench", "-n", "1024,4", "--method", "lu", "--pivot", "none,partial",
+                   "--baseline", "none", "--timeout", "0.1", "--json", "r.json")
+        self.assertEqual(self.statuses()["lu", 4], "ok")
+
+    def test_resume_runs_skipped_cases_again(self):
+        self.lugpu(*self.SLOW, "--timeout", "0.001")
+        self.lugpu(*self.SLOW, "--resume")
+        self.assertEqual(self.statuses(), {("getc2", 512): "ok", ("lu", 512): "ok"})
+
+
+class ResumeTest(CommandLine):
+    def rows(self):
+        path = self.folder / "sweep.json"
+        return parse_report(path.read_text(encoding="utf-8")) if path.exists() else []
+
+    def interrupt(self, how, after):
+        """Stops a sweep once it has so many rows; the file is valid whenever one looks."""
+        process = self.start_lugpu(*SWEEP)
+        while len(self.rows()) < after:
+            self.assertIsNone(process.poll(), "the sweep ended too early")
+        process.send_signal(how)
+        self.assertIn(process.wait(SECONDS), (-how, 128 + how))
+        rows = self.rows()
+        self.assertGreaterEqual(len(rows), after)
+        self.assertLess(len(rows), SWEEP_ROWS)
+        return rows
+
+    def assert_complete(self, earlier):
+        rows = self.rows()
+        self.assertEqual(rows[:len(earlier)], earlier)
+        self.assertEqual(len(rows), SWEEP_ROWS)
+        self.assertEqual(len({case_of(row) for row in rows}), SWEEP_ROWS)
+        self.assertEqual({row["status"] for row in rows}, {"ok"})
+
+    def test_killed_sweep_is_resumed(self):
+        """Nothing that was measured is lost or measured again."""
+        earlier = self.interrupt(signal.SIGKILL, after=5)
+        self.lugpu(*SWEEP, "--resume")
+        self.assert_complete(earlier)
+
+    def test_interrupted_sweep_is_resumed(self):
+        earlier = self.interrupt(signal.SIGINT, after=3)
+        self.lugpu(*SWEEP, "--resume")
+        self.assert_complete(earlier)
+        self.assertEqual(self.file_names(), ["sweep.json"])
+
+    def test_complete_sweep_is_left_alone(self):
+        self.lugpu(*small(), "--json", "sweep.json")
+        before = self.rows()
+        self.lugpu(*small(), "--json", "sweep.json", "--resume")
+        self.assertEqual(self.rows(), before)
+
+    def test_without_resume_the_file_is_new(self):
+        self.lugpu(*small(), "--json", "sweep.json")
+        self.lugpu(*small(sizes=16), "--json", "sweep.json")
+        self.assertEqual([row["n"] for row in self.rows()], [16])
+
+    def test_resume_adds_what_is_new(self):
+        self.lugpu(*small(), "--json", "sweep.json")
+        before = self.rows()
+        self.lugpu(*small(sizes="8,16"), "--json", "sweep.json", "--resume")
+        self.assertEqual(self.rows()[:1], before)
+        self.assertEqual([row["n"] for row in self.rows()], [8, 16])
+
+    def test_resume_knows_the_rivals_of_the_file(self):
+        """A new row shows its speed-up over a baseline that ran before."""
+        start = ["bench", "-n", "64", "--method", "lu", "--baseline", "getrf",
+                 "--json", "sweep.json", "--runs", "2", "--min-time", "0"]
+        self.lugpu(*start, "--pivot", "none")
+        done = self.lugpu(*start, "--pivot", "none,partial", "--resume")
+        row, = [shown for case, shown in table_rows(done.stdout).items() if case[1] == "partial"]
+        self.assertNotEqual(row["speed_up"], "-")
+
+    def test_resume_needs_a_file(self):
+        for flags in ([], ["--json", "-"]):
+            with self.subTest(flags=flags):
+                self.refused(*small(), "--resume", *flags, words=["--resume", "--json FILE"])
+
+    def test_resume_refuses_what_lugpu_did_not_write(self):
+        """The file is named and stays as it is."""
+        (self.folder / "folder.json").mkdir()
+        self.refused(*small(), "--resume", "--json", "folder.json", words=["folder.json"])
+        for content in (b"", b"x", b"[]", b"{}", b'{"schema_version": 2, "results": []}',
+                        b'{"schema_version": "1", "results": []}',
+                        b'{"schema_version": 1, "results": {}}',
+                        b'{"schema_version": 1, "results": [1]}',
+                        b'{"schema_version": 1, "results": [{"status": null}]}'):
+            with self.subTest(content=content):
+                self.write("sweep.json", content)
+                self.refused(*small(), "--resume", "--json", "sweep.json", words=["sweep.json"])
+                self.assertEqual((self.folder / "sweep.json").read_bytes(), content)
+
+
+class ColourTest(CommandLine):
+    def on_terminal(self, *arguments, env=None):
+        """What the program prints where stdout is a terminal; less than its buffer holds."""
+        ours, theirs = pty.openpty()
+        try:
+            self.assertEqual(self.run_lugpu(*arguments, env=env, stdout=theirs).returncode, 0)
+            return os.read(ours, 65536).decode()
+        finally:
+            os.close(ours)
+            os.close(theirs)
+
+    def test_auto(self):
+        """Colour on a terminal, unless NO_COLOR is set to something."""
+        self.assertIn("\033[", self.on_terminal(*small()))
+        self.assertIn("\033[", self.on_terminal(*small(), env={"NO_COLOR": ""}))
+        self.assertNotIn("\033[", self.on_terminal(*small(), env={"NO_COLOR": "1"}))
+
+    def test_flag_decides(self):
+        self.assertNotIn("\033[", self.on_terminal(*small(), "--color", "never"))
+        done = self.lugpu(*small(), "--color", "always", env={"NO_COLOR": "1"})
+        self.assertIn("\033[", done.stdout)
+
+    def test_json_has_no_colour(self):
+        self.assertEqual(len(self.results(*small(), "--color", "always")), 1)
+
+
+class GenerateTest(CommandLine):
+    def kinds(self):
+        """The kinds that the help lists."""
+        listed = self.lugpu("generate", "--help").stdout.partition("Kinds:\n")[2]
+        return re.findall(r"(?m)^  (\S+)", listed)
+
+    def content(self, kind, name, seed=1):
+        self.generate(kind, 5, name, seed)
+        return (self.folder / name).read_bytes()
+
+    def test_every_kind_in_every_format(self):
+        """The same numbers, bit for bit, whichever format carries them."""
+        kinds = self.kinds()
+        self.assertGreaterEqual(set(kinds), set(KINDS))
+        for kind in kinds:
+            with self.subTest(kind=kind):
+                files = [self.folder / self.generate(kind, 5, "a" + end) for end in FORMATS]
+                a, *others = [read_matrix(path) for path in files]
+                self.assertEqual((a.shape, a.dtype), ((5, 5), np.float64))
+                for other in others:
+                    np.testing.assert_array_equal(a, other)
+
+    def test_round_trip(self):
+        """lugpu reads what it writes: X is the same for every format of A."""
+        for kind in ("random", "hilbert", "graded"):
+            with self.subTest(kind=kind):
+                solutions = []
+                for end in FORMATS:
+                    self.lugpu("solve", self.generate(kind, 5, "a" + end), "-o", "x.npy")
+                    solutions.append(np.load(self.folder / "x.npy"))
+                np.testing.assert_array_equal(solutions[0], solutions[1])
+                np.testing.assert_array_equal(solutions[0], solutions[2])
+
+    def test_seed(self):
+        """The same seed, the same bytes; another seed, others, where chance has a part."""
+        for kind in self.kinds():
+            with self.subTest(kind=kind):
+                first = self.content(kind, "a.mtx")
+                self.assertEqual(self.content(kind, "b.mtx"), first)
+                differs = self.content(kind, "c.mtx", seed=2) != first
+                self.assertEqual(differs, kind not in WITHOUT_SEED)
+
+    def test_kinds_are_what_they_say(self):
+        for kind, fits in {
+                "random": lambda a: abs(a).max() <= 0.5,
+                "dominant": lambda a: (2 * abs(a.diagonal()) > abs(a).sum(axis=1)).all(),
+                "tiny-pivot": lambda a: a[0, 0] == 1e-10,
+                "hilbert": lambda a: a[1, 2] == 1 / 4,
+                "singular": lambda a: (a[0] == a[-1]).all(),
+                "wilkinson": lambda a: a[4].tolist() == [-1, -1, -1, -1, 1]}.items():
+            with self.subTest(kind=kind):
+                a = read_matrix(self.folder / self.generate(kind, 5, "a.npy"))
+                self.assertTrue(fits(a), a)
+
+    def test_prints_nothing(self):
+        done = self.lugpu("generate", "random", "1", "-o", "a.csv")
+        self.assertEqual(done.stdout + done.stderr, "")
+        self.assertEqual(self.file_names(), ["a.csv"])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    # A shell starts background jobs with SIGINT ignored, and so would be the processes of the tests.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    unittest.main()

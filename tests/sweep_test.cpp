@@ -1,0 +1,489 @@
+#include "bench/sweep.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "error.hpp"
+#include "opencl_fixture.hpp"
+
+namespace lugpu {
+namespace {
+
+using nlohmann::json;
+using Sizes = std::vector<std::size_t>;
+
+TEST(ParseSizes, ListsAndRanges) {
+  EXPECT_EQ(parse_sizes("7"), (Sizes{7}));
+  EXPECT_EQ(parse_sizes("1048576"), (Sizes{1048576}));
+  EXPECT_EQ(parse_sizes("512,256"), (Sizes{512, 256}));
+  EXPECT_EQ(parse_sizes("256:1024:256"), (Sizes{256, 512, 768, 1024}));
+  EXPECT_EQ(parse_sizes("256:1000:256"), (Sizes{256, 512, 768}));
+  EXPECT_EQ(parse_sizes("3:10"), (Sizes{3, 6, 9}));
+  EXPECT_EQ(parse_sizes("5:5"), (Sizes{5}));
+  EXPECT_EQ(parse_sizes("256:8192:*2"), (Sizes{256, 512, 1024, 2048, 4096, 8192}));
+  EXPECT_EQ(parse_sizes("1:100:*3"), (Sizes{1, 3, 9, 27, 81}));
+  EXPECT_EQ(parse_sizes("64:128:32,8192"), (Sizes{64, 96, 128, 8192}));
+}
+
+TEST(ParseSizes, KeepTheirOrderWithoutRepetitions) {
+  EXPECT_EQ(parse_sizes("8,4,8,2"), (Sizes{8, 4, 2}));
+  EXPECT_EQ(parse_sizes("4,2:8:2"), (Sizes{4, 2, 6, 8}));
+}
+
+TEST(ParseSizes, ErrorsNameThePart) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"", "\"\""},
+      {"12,", "\"\""},
+      {"12,,13", "\"\""},
+      {"64,ten", "\"ten\""},
+      {"-5", "\"-5\""},
+      {"+5", "\"+5\""},
+      {"1e3", "\"1e3\""},
+      {"2.5", "\"2.5\""},
+      {" 5", "\" 5\""},
+      {"64k", "\"64k\""},
+      {"0", "\"0\""},
+      {"0:8:2", "\"0:8:2\""},
+      {"1048577", "\"1048577\""},
+      {"99999999999999999999999", "\"99999999999999999999999\""},
+      {"7,8:4", "\"8:4\""},
+      {"8:4:*2", "\"8:4:*2\""},
+      {"2:8:0", "\"2:8:0\""},
+      {"2:8:*1", "\"2:8:*1\""},
+      {"2:8:*0", "\"2:8:*0\""},
+      {"2:8:*", "\"2:8:*\""},
+      {"2:8:", "\"2:8:\""},
+      {":8", "\":8\""},
+      {"2:", "\"2:\""},
+      {"1:2:3:4", "\"1:2:3:4\""},
+      {"5,1:20000:1", "\"1:20000:1\""}};
+  for (const auto& [text, part] : bad) {
+    try {
+      parse_sizes(text);
+      ADD_FAILURE() << text << " was accepted";
+    } catch (const InputError& error) {
+      const std::string sentence = error.what();
+      EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
+      EXPECT_NE(sentence.find("FIRST:LAST:STEP"), std::string::npos) << sentence;
+    }
+  }
+}
+
+TEST(ParseSizes, TenThousandAreTheMost) {
+  EXPECT_EQ(parse_sizes("1:10000:1").size(), 10000u);
+  EXPECT_THROW(parse_sizes("1:10001:1"), InputError);
+  EXPECT_THROW(parse_sizes("1:10000:1,10001"), InputError);
+}
+
+SweepPlan small_plan() {
+  SweepPlan plan;
+  plan.sizes = {20};
+  plan.methods = {"lu"};
+  plan.pivots = {Pivot::partial};
+  plan.precisions = {Precision::single_precision};
+  plan.storages = {Storage::buffer};
+  plan.effort = {.warmup = 1, .runs = 2, .min_time_s = 0, .timeout_s = 60};
+  return plan;
+}
+
+/// What a case is, as one line.
+std::string line(const Case& what) {
+  std::ostringstream text;
+  text << what.problem.n << ' ' << name(what.problem.precision) << ' ' << what.implementation << ' '
+       << what.routine << ' ';
+  if (what.device) {
+    text << *what.device << ' ' << name(what.problem.storage);
+  } else {
+    text << "host";
+  }
+  text << ' ' << name(what.problem.pivot) << ' ' << what.matrix;
+  return text.str();
+}
+
+std::vector<std::string> lines(const std::vector<Case>& cases) {
+  std::vector<std::string> text;
+  for (const Case& what : cases) text.push_back(line(what));
+  return text;
+}
+
+/// Devices that are only named.
+std::vector<Device> two_devices() {
+  std::vector<Device> devices(2);
+  devices[0].name = "A";
+  devices[0].index = 3;
+  devices[1].name = "B";
+  devices[1].index = 5;
+  return devices;
+}
+
+TEST(CasesOf, SizeBySizeBaselinesFirst) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {8, 4};
+  plan.methods = {"gauss-jordan", "lu"};
+  plan.pivots = {Pivot::none, Pivot::full};
+  plan.precisions = {Precision::double_precision, Precision::single_precision};
+  plan.storages = {Storage::image, Storage::buffer};
+  plan.baselines = {"getc2", "getrf"};
+  const std::vector<Case> cases = cases_of(plan, two_devices());
+  ASSERT_EQ(cases.size(), 2u * 2 * (2 + 2 * 2 * 2 * 2));
+  const std::vector<std::string> all = lines(cases);
+  const std::vector<std::string> first(all.begin(), all.begin() + 11);
+  EXPECT_EQ(
+      first,
+      (std::vector<std::string>{
+          "8 double lapack getc2 host full random", "8 double openblas getrf host partial random",
+          "8 double lugpu gauss-jordan A image none dominant",
+          "8 double lugpu gauss-jordan A image full random",
+          "8 double lugpu gauss-jordan A buffer none dominant",
+          "8 double lugpu gauss-jordan A buffer full random",
+          "8 double lugpu lu A image none dominant", "8 double lugpu lu A image full random",
+          "8 double lugpu lu A buffer none dominant", "8 double lugpu lu A buffer full random",
+          "8 double lugpu gauss-jordan B image none dominant"}));
+  EXPECT_EQ(all[18], "8 single lapack getc2 host full random");
+  EXPECT_EQ(all[36], "4 double lapack getc2 host full random");
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
+}
+
+TEST(CasesOf, CarryThePlan) {
+  SweepPlan plan = small_plan();
+  plan.baselines = {"getrf", "getc2"};
+  plan.nrhs = 7;
+  plan.seed = 42;
+  plan.matrix = "graded";
+  const std::vector<Case> cases = cases_of(plan, two_devices());
+  ASSERT_EQ(cases.size(), 4u);
+  for (const Case& what : cases) {
+    EXPECT_EQ(what.problem.nrhs, 7u);
+    EXPECT_EQ(what.seed, 42u);
+    EXPECT_EQ(what.matrix, "graded");
+  }
+  EXPECT_EQ(cases[0].threads, blas_threads());
+  EXPECT_EQ(cases[0].device_index, -1);
+  EXPECT_FALSE(cases[0].device);
+  EXPECT_FALSE(cases[1].threads) << "getc2 has no threads";
+  EXPECT_FALSE(cases[2].threads);
+  EXPECT_EQ(cases[2].device_index, 3);
+  EXPECT_EQ(cases[3].device_index, 5);
+}
+
+TEST(CasesOf, UnknownNamesAreRefused) {
+  SweepPlan plan = small_plan();
+  plan.methods = {"cramer"};
+  EXPECT_THROW(cases_of(plan, two_devices()), InputError);
+  plan = small_plan();
+  plan.baselines = {"cramer"};
+  EXPECT_THROW(cases_of(plan, two_devices()), InputError);
+}
+
+/// The results of a plan on the default device with the changes that `limit` makes to it.
+class Sweep : public testing::Test {
+ protected:
+  explicit Sweep(const Device& device = shared_context().device()) {
+    contexts_.emplace_back(device);
+  }
+
+  std::vector<Case> cases(const SweepPlan& plan) { return cases_of(plan, {contexts_[0].device()}); }
+
+  std::vector<Result> run(const SweepPlan& plan) {
+    std::vector<Result> results;
+    run_sweep(
+        plan, cases(plan), contexts_, [](const Case&) { return true; },
+        [&](const Result& result) { results.push_back(result); });
+    return results;
+  }
+  /// Of a plan with one case.
+  Result run_one(const SweepPlan& plan) {
+    const std::vector<Result> results = run(plan);
+    EXPECT_EQ(results.size(), 1u);
+    return results.at(0);
+  }
+
+  DeviceContext& context() { return contexts_[0]; }
+
+ private:
+  std::vector<DeviceContext> contexts_;
+};
+
+void expect_mentions(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts) EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST_F(Sweep, EveryMethodPassesWithEveryField) {
+  SweepPlan plan = small_plan();
+  plan.nrhs = 2;
+  plan.methods = {"lu", "gauss-jordan"};
+  plan.pivots = {Pivot::none, Pivot::partial, Pivot::full};
+  plan.baselines = {"getrf", "getc2"};
+  const std::vector<Result> results = run(plan);
+  ASSERT_EQ(results.size(), 8u);
+  for (const Result& result : results) {
+    SCOPED_TRACE(line(result.what));
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.reason, "");
+    EXPECT_EQ(result.times_s.size(), 2u);
+    EXPECT_EQ(result.checks.info, 0);
+    EXPECT_LT(result.checks.factor_ratio.value(), kFactorRatioLimit);
+    EXPECT_LT(result.checks.solve_ratio.value(), kSolveRatioLimit);
+    EXPECT_LT(result.checks.hpl_residual.value(), kHplResidualLimit);
+    EXPECT_GT(result.checks.rcond.value(), 0);
+    EXPECT_EQ(result.checks.growth.has_value(), result.what.routine != "gauss-jordan");
+    double total = 0;
+    for (const char* phase : {"upload", "factor", "solve", "download"}) {
+      EXPECT_EQ(result.phases_s.count(phase), 1u) << phase;
+      total += result.phases_s.at(phase);
+    }
+    EXPECT_DOUBLE_EQ(result.phases_s.at("total"), total);
+  }
+}
+
+TEST_F(Sweep, DeviceRowsCountWhatRan) {
+  SweepPlan plan = small_plan();
+  plan.pivots = {Pivot::partial, Pivot::none};
+  plan.precisions = {Precision::single_precision};
+  const std::vector<Result> results = run(plan);
+  ASSERT_EQ(results.size(), 2u);
+  for (const Result& result : results) {
+    EXPECT_FALSE(result.device_times_s.empty());
+    for (const double seconds : result.device_times_s) EXPECT_GT(seconds, 0);
+    EXPECT_EQ(result.phases_s.count("build"), 1u);
+    EXPECT_GT(result.phases_s.at("update"), 0);
+    EXPECT_GT(result.counters.at("kernel_launches"), 20u);
+    EXPECT_EQ(result.counters.at("elements_updated"), 19u * 20 * 39 / 6);
+    EXPECT_EQ(result.counters.at("bytes_model"), find_method("lu").work(20).bytes);
+  }
+  EXPECT_GT(results[0].phases_s.at("pivot_search"), 0);
+  EXPECT_EQ(results[1].counters.at("readbacks"), 0u);
+  EXPECT_EQ(results[1].phases_s.count("pivot_search"), 0u);
+}
+
+TEST_F(Sweep, OnlyWantedCasesRunInOrder) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {4, 3, 2};
+  plan.pivots = {Pivot::none, Pivot::partial};
+  std::vector<std::string> done;
+  std::vector<DeviceContext> contexts;
+  contexts.emplace_back(context().device());
+  run_sweep(
+      plan, cases(plan), contexts, [](const Case& what) { return what.problem.n != 3; },
+      [&](const Result& result) { done.push_back(line(result.what)); });
+  std::vector<std::string> expected = lines(cases(plan));
+  std::erase_if(expected, [](const std::string& text) { return text.starts_with("3 "); });
+  EXPECT_EQ(done, expected);
+  EXPECT_EQ(done.size(), 4u);
+}
+
+// The systems of consecutive cases are shared only where they are the same.
+TEST_F(Sweep, EveryCaseHasItsOwnSystem) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {20, 21};
+  plan.pivots = {Pivot::none, Pivot::partial, Pivot::none};
+  for (const Result& result : run(plan)) {
+    EXPECT_EQ(result.status, Status::ok) << line(result.what) << ": " << result.reason;
+    // A dominant matrix does not grow, a random one does.
+    const bool dominant = result.what.matrix == "dominant";
+    EXPECT_EQ(result.checks.growth.value() < 1.05, dominant) << line(result.what);
+  }
+}
+
+/// On a device with little memory.
+class SmallSweep : public Sweep {
+ protected:
+  SmallSweep() : Sweep(small_device()) {}
+
+  static Device small_device() {
+    Device device = shared_context().device();
+    device.max_allocation = 64 * 64 * 4;
+    return device;
+  }
+};
+
+TEST_F(SmallSweep, WhatDoesNotFitIsUnsupported) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {100, 20};
+  const std::vector<Result> results = run(plan);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].status, Status::unsupported);
+  expect_mentions(results[0].reason, {"100 x 100", "largest allocation"});
+  EXPECT_TRUE(results[0].times_s.empty());
+  EXPECT_EQ(results[1].status, Status::ok) << results[1].reason;
+}
+
+TEST_F(Sweep, WithoutTimeACaseIsSkipped) {
+  SweepPlan plan = small_plan();
+  plan.effort.timeout_s = 1e-9;
+  const Result result = run_one(plan);
+  EXPECT_EQ(result.status, Status::skipped);
+  expect_mentions(result.reason, {"--timeout 1e-09"});
+  EXPECT_EQ(line(result.what), line(cases(plan)[0]));
+}
+
+// LAPACK cannot be stopped: what would take too long is not begun.
+TEST_F(Sweep, WithoutTimeABaselineIsNotBegun) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {400};
+  plan.methods = {};
+  plan.baselines = {"getrf", "getc2"};
+  plan.effort.timeout_s = 1e-9;
+  for (const Result& result : run(plan)) {
+    EXPECT_EQ(result.status, Status::skipped);
+    expect_mentions(result.reason, {"--timeout"});
+    EXPECT_TRUE(result.times_s.empty());
+  }
+}
+
+TEST_F(Sweep, ACaseThatTimedOutDoesNotStopTheNext) {
+  SweepPlan plan = small_plan();
+  plan.effort.timeout_s = 1e-9;
+  EXPECT_EQ(run_one(plan).status, Status::skipped);
+  const Result next = run_one(small_plan());
+  EXPECT_EQ(next.status, Status::ok) << next.reason;
+}
+
+// Events cost time, so they are taken in a run of their own, here the one that times out.
+TEST_F(Sweep, ACaseThatTimedOutLeavesNoProfilingOn) {
+  SweepPlan plan = small_plan();
+  plan.effort = {.warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 1e-9};
+  EXPECT_EQ(run_one(plan).status, Status::skipped);
+  context().timeline().clear();
+  Surface surface(context(), 3, 3, Precision::single_precision, Storage::buffer);
+  fill(context(), surface, Matrix(3, 3));
+  context().queue().finish();
+  EXPECT_EQ(context().timeline().kernel_launches(), 1u);
+  EXPECT_EQ(context().timeline().span(), 0) << "the launch was timed";
+}
+
+TEST_F(Sweep, ABreakdownWithoutPivotingFailsAndSaysWhatToDo) {
+  SweepPlan plan = small_plan();
+  plan.pivots = {Pivot::none};
+  plan.matrix = "tiny-pivot";
+  const Result result = run_one(plan);
+  EXPECT_EQ(result.status, Status::failed);
+  expect_mentions(result.reason, {"growth", "--pivot partial"});
+  EXPECT_GT(result.checks.growth.value(), 1e8);
+  plan.pivots = {Pivot::partial};
+  EXPECT_EQ(run_one(plan).status, Status::ok);
+}
+
+TEST_F(Sweep, AZeroPivotFailsAndIsNamed) {
+  SweepPlan plan = small_plan();
+  plan.matrix = "zero-first-column";
+  plan.pivots = {Pivot::none, Pivot::partial, Pivot::full};
+  const std::vector<Result> results = run(plan);
+  ASSERT_EQ(results.size(), 3u);
+  for (const Result& result : results) EXPECT_EQ(result.status, Status::failed);
+  EXPECT_EQ(results[0].checks.info, 1);
+  expect_mentions(results[0].reason, {"pivot 1", "zero", "--pivot partial"});
+  EXPECT_EQ(results[1].checks.info, 1);
+  expect_mentions(results[1].reason, {"singular", "pivot 1"});
+  EXPECT_EQ(results[2].checks.info, 20);
+  expect_mentions(results[2].reason, {"singular", "pivot 20"});
+}
+
+TEST_F(Sweep, WhatACaseThrowsIsItsError) {
+  SweepPlan plan = small_plan();
+  plan.matrix = "no-such-kind";
+  const Result result = run_one(plan);
+  EXPECT_EQ(result.status, Status::error);
+  expect_mentions(result.reason, {"no-such-kind"});
+  EXPECT_EQ(line(result.what), line(cases(plan)[0]));
+}
+
+TEST_F(Sweep, NearSingularityIsAWarning) {
+  SweepPlan plan = small_plan();
+  plan.matrix = "hilbert";
+  plan.pivots = {Pivot::full};
+  const Result result = run_one(plan);
+  ASSERT_FALSE(result.warnings.empty());
+  expect_mentions(result.warnings[0], {"pivot", "near zero"});
+}
+
+Result example_result() {
+  Result result;
+  result.what = {
+      "lugpu",    "lu",    {30, 2, Pivot::full, Precision::double_precision, Storage::image},
+      "Testcard", 0,       std::nullopt,
+      9,          "random"};
+  result.times_s = {3, 1, 2};
+  result.checks.solve_ratio = 0.5;
+  result.status = Status::ok;
+  return result;
+}
+
+TEST(ToJson, OfAnOkResult) {
+  const json row = to_json(example_result());
+  EXPECT_EQ(row["median_s"], 2.0);
+  EXPECT_EQ(row["min_s"], 1.0);
+  EXPECT_EQ(row["rel_stdev"], 0.5);
+  EXPECT_DOUBLE_EQ(row["gflops"].get<double>(), 2.0 / 3 * 27000 / 2 * 1e-9);
+  EXPECT_EQ(row["status"], "ok");
+  EXPECT_EQ(row["pivot"], "full");
+  EXPECT_EQ(row["precision"], "double");
+  EXPECT_EQ(row["storage"], "image");
+  EXPECT_EQ(row["device"], "Testcard");
+  EXPECT_EQ(row["n"], 30);
+  EXPECT_EQ(row["nrhs"], 2);
+  EXPECT_EQ(row["seed"], 9);
+  EXPECT_EQ(row["matrix"], "random");
+  EXPECT_TRUE(row["threads"].is_null());
+  EXPECT_EQ(row["checks"]["solve_ratio"], 0.5);
+  EXPECT_TRUE(row["checks"]["growth"].is_null());
+}
+
+TEST(ToJson, OnlyOkShowsASpeed) {
+  for (const Status status :
+       {Status::failed, Status::unsupported, Status::skipped, Status::error}) {
+    Result result = example_result();
+    result.status = status;
+    const json row = to_json(result);
+    EXPECT_EQ(row["status"], name(status));
+    for (const char* key : {"gflops", "median_s", "min_s", "rel_stdev"}) {
+      EXPECT_TRUE(row[key].is_null()) << key;
+    }
+    EXPECT_EQ(row["times_s"].size(), 3u) << "the samples are kept";
+  }
+}
+
+TEST(ToJson, NotFiniteIsNull) {
+  Result result = example_result();
+  result.checks.growth = std::numeric_limits<double>::infinity();
+  result.checks.hpl_residual = std::numeric_limits<double>::quiet_NaN();
+  const json row = to_json(result);
+  EXPECT_TRUE(row["checks"]["growth"].is_null());
+  EXPECT_TRUE(row["checks"]["hpl_residual"].is_null());
+}
+
+TEST(ToJson, OnTheHostThereIsNoDevice) {
+  Result result = example_result();
+  result.what.device.reset();
+  result.what.threads = 2;
+  const json row = to_json(result);
+  EXPECT_EQ(row["storage"], "host");
+  EXPECT_TRUE(row["device"].is_null());
+  EXPECT_TRUE(row["texel"].is_null());
+  EXPECT_EQ(row["threads"], 2);
+}
+
+TEST(SameCase, LooksAtWhatIsRunNotAtHowItWent) {
+  const json row = to_json(example_result());
+  Result slower = example_result();
+  slower.times_s = {30};
+  slower.status = Status::failed;
+  EXPECT_TRUE(same_case(row, to_json(slower)));
+  Result other = example_result();
+  other.what.problem.n = 31;
+  EXPECT_FALSE(same_case(row, to_json(other)));
+  other = example_result();
+  other.what.problem.pivot = Pivot::none;
+  EXPECT_FALSE(same_case(row, to_json(other)));
+  other = example_result();
+  other.what.seed = 10;
+  EXPECT_FALSE(same_case(row, to_json(other)));
+  json foreign = row;
+  foreign.erase("nb");
+  EXPECT_FALSE(same_case(row, foreign));
+}
+
+}  // namespace
+}  // namespace lugpu
