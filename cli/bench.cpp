@@ -170,6 +170,9 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   std::vector<Device> devices;
   for (const DeviceContext& context : contexts) devices.push_back(context.device());
   nlohmann::json report = report_head(arguments, devices);
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    report["devices"][i]["ceilings"] = to_json(measure_ceilings(contexts[i]));
+  }
   for (auto& row : earlier) {
     if (is_final(row)) report["results"].push_back(std::move(row));
   }

@@ -18,6 +18,11 @@ void add_device_options(CLI::App& command, Options& options, bool many) {
   } else {
     device->expected(1);
   }
+  command
+      .add_option("--units", options.units,
+                  "Use so many of the compute units, where the device can be partitioned")
+      ->check(CLI::Range(1, 1 << 20))
+      ->type_name("N");
   command.add_option("--kernel-dir", options.kernel_dir, "Read the kernels from .cl files here")
       ->type_name("DIR");
 }
@@ -80,8 +85,9 @@ Schedule to_schedule(const std::string& name) {
 std::vector<DeviceContext> open_devices(const Options& options) {
   std::vector<DeviceContext> contexts;
   for (const std::string& device : options.devices) {
-    contexts.emplace_back(choose_device(options.platform, device), options.kernel_dir,
-                          options.verbose);
+    const Device whole = choose_device(options.platform, device);
+    contexts.emplace_back(options.units == 0 ? whole : with_compute_units(whole, options.units),
+                          options.kernel_dir, options.verbose);
   }
   return contexts;
 }

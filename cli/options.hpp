@@ -15,6 +15,7 @@ struct Options {
   std::string platform;
   std::vector<std::string> devices = {""};
   std::string kernel_dir;
+  unsigned units = 0;  ///< compute units of the device to use; 0 for all
   std::string json;  ///< a file, "-" for stdout, or empty
   std::string colour = "auto";
   bool quiet = false;

@@ -4,8 +4,14 @@
 //   target(i, j) = source(i, j) - source(i, k) source(k, j),  k < i < n, k < j < n
 __kernel __attribute__((reqd_work_group_size(64, 4, 1)))
 void update_trailing(SOURCE(source), TARGET(target), int k, int n) {
+#ifdef LUGPU_LAUNCH_INDEX
+  // The index pair comes with the launch, whose offset is (k + 1, k + 1) (section 4.5).
+  const int j = get_global_id(0);
+  const int i = get_global_id(1);
+#else
   const int j = k + 1 + get_global_id(0);
   const int i = k + 1 + get_global_id(1);
+#endif
   if (i >= n || j >= n) return;
   STORE(target, i, j, fma(-LOAD(source, i, k), LOAD(source, k, j), LOAD(source, i, j)));
 }

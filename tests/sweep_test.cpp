@@ -111,9 +111,9 @@ std::vector<std::string> lines(const std::vector<Case>& cases) {
 /// Devices that are only named.
 std::vector<Device> two_devices() {
   std::vector<Device> devices(2);
-  devices[0].name = "A";
+  devices[0].name = "Ada";
   devices[0].index = 3;
-  devices[1].name = "B";
+  devices[1].name = "Bob";
   devices[1].index = 5;
   return devices;
 }
@@ -134,13 +134,13 @@ TEST(CasesOf, SizeBySizeBaselinesFirst) {
       first,
       (std::vector<std::string>{
           "8 double lapack getc2 host full random", "8 double openblas getrf host partial random",
-          "8 double lugpu gauss-jordan A image none dominant",
-          "8 double lugpu gauss-jordan A image full random",
-          "8 double lugpu gauss-jordan A buffer none dominant",
-          "8 double lugpu gauss-jordan A buffer full random",
-          "8 double lugpu lu A image none dominant", "8 double lugpu lu A image full random",
-          "8 double lugpu lu A buffer none dominant", "8 double lugpu lu A buffer full random",
-          "8 double lugpu gauss-jordan B image none dominant"}));
+          "8 double lugpu gauss-jordan Ada image none dominant",
+          "8 double lugpu gauss-jordan Ada image full random",
+          "8 double lugpu gauss-jordan Ada buffer none dominant",
+          "8 double lugpu gauss-jordan Ada buffer full random",
+          "8 double lugpu lu Ada image none dominant", "8 double lugpu lu Ada image full random",
+          "8 double lugpu lu Ada buffer none dominant", "8 double lugpu lu Ada buffer full random",
+          "8 double lugpu gauss-jordan Bob image none dominant"}));
   EXPECT_EQ(all[18], "8 single lapack getc2 host full random");
   EXPECT_EQ(all[36], "4 double lapack getc2 host full random");
   EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
@@ -177,7 +177,7 @@ TEST(CasesOf, UnknownNamesAreRefused) {
   EXPECT_THROW(cases_of(plan, two_devices()), InputError);
 }
 
-/// The results of a plan on the default device with the changes that `limit` makes to it.
+/// Runs plans on one device.
 class Sweep : public testing::Test {
  protected:
   explicit Sweep(const Device& device = shared_context().device()) {
@@ -220,7 +220,7 @@ TEST_F(Sweep, EveryMethodPassesWithEveryField) {
   ASSERT_EQ(results.size(), 8u);
   for (const Result& result : results) {
     SCOPED_TRACE(line(result.what));
-    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_STREQ(name(result.status), "ok") << result.reason;
     EXPECT_EQ(result.reason, "");
     EXPECT_EQ(result.times_s.size(), 2u);
     EXPECT_EQ(result.checks.info, 0);
@@ -280,7 +280,7 @@ TEST_F(Sweep, EveryCaseHasItsOwnSystem) {
   plan.sizes = {20, 21};
   plan.pivots = {Pivot::none, Pivot::partial, Pivot::none};
   for (const Result& result : run(plan)) {
-    EXPECT_EQ(result.status, Status::ok) << line(result.what) << ": " << result.reason;
+    EXPECT_STREQ(name(result.status), "ok") << line(result.what) << ": " << result.reason;
     // A dominant matrix does not grow, a random one does.
     const bool dominant = result.what.matrix == "dominant";
     EXPECT_EQ(result.checks.growth.value() < 1.05, dominant) << line(result.what);
@@ -304,17 +304,17 @@ TEST_F(SmallSweep, WhatDoesNotFitIsUnsupported) {
   plan.sizes = {100, 20};
   const std::vector<Result> results = run(plan);
   ASSERT_EQ(results.size(), 2u);
-  EXPECT_EQ(results[0].status, Status::unsupported);
+  EXPECT_STREQ(name(results[0].status), "unsupported");
   expect_mentions(results[0].reason, {"100 x 100", "largest allocation"});
   EXPECT_TRUE(results[0].times_s.empty());
-  EXPECT_EQ(results[1].status, Status::ok) << results[1].reason;
+  EXPECT_STREQ(name(results[1].status), "ok") << results[1].reason;
 }
 
 TEST_F(Sweep, WithoutTimeACaseIsSkipped) {
   SweepPlan plan = small_plan();
   plan.effort.timeout_s = 1e-9;
   const Result result = run_one(plan);
-  EXPECT_EQ(result.status, Status::skipped);
+  EXPECT_STREQ(name(result.status), "skipped");
   expect_mentions(result.reason, {"--timeout 1e-09"});
   EXPECT_EQ(line(result.what), line(cases(plan)[0]));
 }
@@ -327,7 +327,7 @@ TEST_F(Sweep, WithoutTimeABaselineIsNotBegun) {
   plan.baselines = {"getrf", "getc2"};
   plan.effort.timeout_s = 1e-9;
   for (const Result& result : run(plan)) {
-    EXPECT_EQ(result.status, Status::skipped);
+    EXPECT_STREQ(name(result.status), "skipped");
     expect_mentions(result.reason, {"--timeout"});
     EXPECT_TRUE(result.times_s.empty());
   }
@@ -336,16 +336,16 @@ TEST_F(Sweep, WithoutTimeABaselineIsNotBegun) {
 TEST_F(Sweep, ACaseThatTimedOutDoesNotStopTheNext) {
   SweepPlan plan = small_plan();
   plan.effort.timeout_s = 1e-9;
-  EXPECT_EQ(run_one(plan).status, Status::skipped);
+  EXPECT_STREQ(name(run_one(plan).status), "skipped");
   const Result next = run_one(small_plan());
-  EXPECT_EQ(next.status, Status::ok) << next.reason;
+  EXPECT_STREQ(name(next.status), "ok") << next.reason;
 }
 
 // Events cost time, so they are taken in a run of their own, here the one that times out.
 TEST_F(Sweep, ACaseThatTimedOutLeavesNoProfilingOn) {
   SweepPlan plan = small_plan();
   plan.effort = {.warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 1e-9};
-  EXPECT_EQ(run_one(plan).status, Status::skipped);
+  EXPECT_STREQ(name(run_one(plan).status), "skipped");
   context().timeline().clear();
   Surface surface(context(), 3, 3, Precision::single_precision, Storage::buffer);
   fill(context(), surface, Matrix(3, 3));
@@ -359,11 +359,11 @@ TEST_F(Sweep, ABreakdownWithoutPivotingFailsAndSaysWhatToDo) {
   plan.pivots = {Pivot::none};
   plan.matrix = "tiny-pivot";
   const Result result = run_one(plan);
-  EXPECT_EQ(result.status, Status::failed);
+  EXPECT_STREQ(name(result.status), "failed");
   expect_mentions(result.reason, {"growth", "--pivot partial"});
   EXPECT_GT(result.checks.growth.value(), 1e8);
   plan.pivots = {Pivot::partial};
-  EXPECT_EQ(run_one(plan).status, Status::ok);
+  EXPECT_STREQ(name(run_one(plan).status), "ok");
 }
 
 TEST_F(Sweep, AZeroPivotFailsAndIsNamed) {
@@ -372,7 +372,7 @@ TEST_F(Sweep, AZeroPivotFailsAndIsNamed) {
   plan.pivots = {Pivot::none, Pivot::partial, Pivot::full};
   const std::vector<Result> results = run(plan);
   ASSERT_EQ(results.size(), 3u);
-  for (const Result& result : results) EXPECT_EQ(result.status, Status::failed);
+  for (const Result& result : results) EXPECT_STREQ(name(result.status), "failed");
   EXPECT_EQ(results[0].checks.info, 1);
   expect_mentions(results[0].reason, {"pivot 1", "zero", "--pivot partial"});
   EXPECT_EQ(results[1].checks.info, 1);
@@ -385,7 +385,7 @@ TEST_F(Sweep, WhatACaseThrowsIsItsError) {
   SweepPlan plan = small_plan();
   plan.matrix = "no-such-kind";
   const Result result = run_one(plan);
-  EXPECT_EQ(result.status, Status::error);
+  EXPECT_STREQ(name(result.status), "error");
   expect_mentions(result.reason, {"no-such-kind"});
   EXPECT_EQ(line(result.what), line(cases(plan)[0]));
 }

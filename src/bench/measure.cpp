@@ -94,6 +94,7 @@ void profile(DeviceContext& context, Solver& solver, Result& result) {
   result.phases_s.merge(timeline.by_phase());
   result.counters["kernel_launches"] = timeline.kernel_launches();
   result.counters["readbacks"] = timeline.readbacks();
+  result.counters["bytes_counted"] = timeline.bytes();
 }
 
 void check_factors(Solver& solver, const Matrix& a, double eps, const Outcome& outcome,

@@ -116,6 +116,12 @@ json to_json(const Device& device) {
           {"image_formats", formats}};
 }
 
+json to_json(const Ceilings& ceilings) {
+  json rates = {{"single", ceilings.single_multiply_adds_per_s}};
+  if (ceilings.double_multiply_adds_per_s) rates["double"] = *ceilings.double_multiply_adds_per_s;
+  return {{"copy_bytes_per_s", ceilings.copy_bytes_per_s}, {"multiply_adds_per_s", rates}};
+}
+
 json report_head(const std::vector<std::string>& arguments, const std::vector<Device>& devices) {
   json list = json::array();
   for (const Device& device : devices) list.push_back(to_json(device));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/probe.hpp"
 #include "opencl/device.hpp"
 
 namespace lugpu {
@@ -17,6 +18,9 @@ nlohmann::json report_head(const std::vector<std::string>& arguments,
 
 /// One device as in report_head.
 nlohmann::json to_json(const Device& device);
+
+/// The `ceilings` of a device.
+nlohmann::json to_json(const Ceilings& ceilings);
 
 /// Writes the object to a file, which is complete at any time (written beside it, then renamed).
 /// Throws Error (failure) if that cannot be done.

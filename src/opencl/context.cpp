@@ -108,7 +108,10 @@ void DeviceContext::set_argument(cl::Kernel& kernel, cl_uint& index, const Surfa
 void DeviceContext::enqueue(const char* phase, Kernel& kernel, Items items) {
   const cl::NDRange global(round_up(items.x, kernel.group_x), round_up(items.y, kernel.group_y));
   cl::Event event;
-  queue().enqueueNDRangeKernel(kernel.handle, cl::NullRange, global,
+  const cl::NDRange offset = items.offset_x + items.offset_y == 0
+                                 ? cl::NullRange
+                                 : cl::NDRange(items.offset_x, items.offset_y);
+  queue().enqueueNDRangeKernel(kernel.handle, offset, global,
                                cl::NDRange(kernel.group_x, kernel.group_y), nullptr,
                                profiling_ ? &event : nullptr);
   timeline_.add_kernel(phase, std::move(event));

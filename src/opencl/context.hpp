@@ -32,10 +32,13 @@ struct KernelId {
   std::string options = "";  ///< more build options, e.g. " -DLANES=64"
 };
 
-/// How many work-items a launch needs. It is rounded up to whole work-groups; kernels guard edges.
+/// How many work-items a launch needs, and the global offset of its first. Their number is rounded
+/// up to whole work-groups; kernels guard edges.
 struct Items {
   std::size_t x;
   std::size_t y = 1;
+  std::size_t offset_x = 0;
+  std::size_t offset_y = 0;
 };
 
 class DeviceContext {

@@ -144,4 +144,25 @@ Device choose_device(const std::string& platform, const std::string& device) {
   return gpu != candidates.end() ? *gpu : candidates.front();
 }
 
+Device with_compute_units(const Device& device, unsigned units) {
+  if (units == 0 || units > device.compute_units) {
+    throw Unsupported("--units " + std::to_string(units) + ": " + device.name + " has " +
+                      std::to_string(device.compute_units) + " compute units.");
+  }
+  if (units == device.compute_units) return device;
+  Device part = device;
+  const cl_device_partition_property counts[] = {CL_DEVICE_PARTITION_BY_COUNTS,
+                                                 static_cast<cl_device_partition_property>(units),
+                                                 CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
+  cl_device_id handle = nullptr;
+  cl_uint parts = 0;
+  if (clCreateSubDevices(device.handle(), counts, 1, &handle, &parts) != CL_SUCCESS) {
+    throw Unsupported("--units " + std::to_string(units) + ": " + device.name +
+                      " cannot be partitioned.");
+  }
+  part.handle = cl::Device(handle);
+  part.compute_units = units;
+  return part;
+}
+
 }  // namespace lugpu

@@ -41,4 +41,8 @@ std::vector<Device> list_devices();
 /// Throws Error (no_device) that says what there is instead.
 Device choose_device(const std::string& platform, const std::string& device);
 
+/// The same device with only `units` of its compute units. Throws Unsupported if it cannot be
+/// partitioned, or has not so many.
+Device with_compute_units(const Device& device, unsigned units);
+
 }  // namespace lugpu

@@ -19,10 +19,13 @@ class Timeline {
   void add_kernel(const char* phase, cl::Event event);
   /// A transfer back to the host that the host waited for.
   void add_readback(const char* phase, cl::Event event);
+  /// Memory that kernels load and store, by their own count.
+  void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
   void clear();
 
   std::uint64_t kernel_launches() const { return kernel_launches_; }
   std::uint64_t readbacks() const { return readbacks_; }
+  std::uint64_t bytes() const { return bytes_; }
   /// From the start of the first command to the end of the last; 0 where nothing was timed.
   double span() const;
   /// The sum of the commands' durations for each phase.
@@ -36,6 +39,7 @@ class Timeline {
   std::vector<Entry> entries_;
   std::uint64_t kernel_launches_ = 0;
   std::uint64_t readbacks_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace lugpu

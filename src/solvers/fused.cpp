@@ -73,6 +73,11 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
                {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(),
                pivoting.values(), magnitudes_, candidates_, static_cast<cl_int>(k),
                static_cast<cl_int>(n), static_cast<cl_int>(end_), static_cast<cl_int>(rows));
+  // Every element once each way; row k for each group of rows, column k for each group of columns.
+  const std::uint64_t m = n - first_row;
+  const std::uint64_t width = end_ - pack * first_texel;
+  context_.timeline().add_bytes((2 * m * width + group_rows * width + group_columns * m) *
+                                element_size(problem_.precision));
   surfaces.swap();
   if (problem_.pivot == Pivot::none || k + 1 == n) return;
   const std::size_t groups =
@@ -88,11 +93,15 @@ void Fused::finish(PingPong& surfaces, Pivoting& pivoting) {
   const cl_int pivoted = problem_.pivot != Pivot::none;
   context_.run("interchange", surfaces.src.kernel("finish.cl", "finish_lower"), {n}, surfaces.src,
                surfaces.dst, pivoting.places(), pivoting.values(), order, pivoted);
+  const std::uint64_t pass =
+      2 * static_cast<std::uint64_t>(n) * n * element_size(problem_.precision);
+  context_.timeline().add_bytes(pass);
   surfaces.swap();
   if (problem_.pivot != Pivot::full) return;
   const std::size_t pack = elements_per_texel(problem_.precision, problem_.texel);
   context_.run("interchange", surfaces.src.kernel("finish.cl", "finish_upper"), {ceiling(n, pack)},
                surfaces.src, surfaces.dst, pivoting.places(), order);
+  context_.timeline().add_bytes(pass);
   surfaces.swap();
 }
 

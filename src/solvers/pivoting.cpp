@@ -36,6 +36,9 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
   const int row = place.s[0];
   const int column = place.s[1];
 
+  const std::uint64_t m = problem_.n - k;
+  const std::uint64_t searched = problem_.pivot == Pivot::full ? m * m : m;
+  context_.timeline().add_bytes(searched * element_size(problem_.precision));
   const int step = static_cast<int>(k);
   if (row != step) interchange_rows(surfaces, step, row, first, end);
   if (column != step) interchange_columns(surfaces, step, column);
@@ -63,6 +66,7 @@ void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t fi
                surfaces.src, surfaces.dst, a, b, from, to);
   context_.run("interchange", surfaces.src.kernel("interchange.cl", "copy_rows"), {end - first},
                surfaces.dst, surfaces.src, a, b, from, to);
+  context_.timeline().add_bytes(8 * (end - first) * element_size(problem_.precision));
 }
 
 void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
@@ -71,6 +75,7 @@ void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
                {problem_.n}, surfaces.src, surfaces.dst, a, b, n);
   context_.run("interchange", surfaces.src.kernel("interchange.cl", "copy_columns"), {problem_.n},
                surfaces.dst, surfaces.src, a, b, n);
+  context_.timeline().add_bytes(8 * problem_.n * element_size(problem_.precision));
 }
 
 Outcome Pivoting::outcome() {

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "bench/report.hpp"
+#include "bench/sweep.hpp"
+#include "commands.hpp"
+#include "options.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+struct Arguments {
+  Options options;
+  std::string sizes = "128:512:*2";
+  std::vector<std::string> precisions = {"single"};
+  std::vector<std::string> storages = {"image", "buffer"};
+  int runs = 5;
+};
+
+// A variant of the update and how records name it.
+struct Variant {
+  const char* probe;
+  const char* name;
+  UpdateVariant update;
+};
+constexpr Variant kVariants[] = {{"index", "kernel", UpdateVariant::kernel_index},
+                                 {"index", "launch", UpdateVariant::launch_index},
+                                 {"cache", "matrix", UpdateVariant::kernel_index},
+                                 {"cache", "fixed", UpdateVariant::fixed_places}};
+
+nlohmann::json rate(const char* probe, const char* precision, double value, const char* unit) {
+  return {{"name", probe}, {"precision", precision}, {"value", value}, {"unit", unit}};
+}
+
+nlohmann::json probe_ceilings(DeviceContext& context, const Options& options) {
+  const Ceilings ceilings = measure_ceilings(context);
+  nlohmann::json rows = {
+      rate("copy", "single", ceilings.copy_bytes_per_s, "bytes/s"),
+      rate("multiply-add", "single", ceilings.single_multiply_adds_per_s, "1/s")};
+  if (ceilings.double_multiply_adds_per_s) {
+    rows.push_back(rate("multiply-add", "double", *ceilings.double_multiply_adds_per_s, "1/s"));
+  }
+  if (options.prints()) {
+    for (const nlohmann::json& row : rows) {
+      std::cout << format("%-12s %-6s %10.4g %s\n", row["name"].get<std::string>().c_str(),
+                          row["precision"].get<std::string>().c_str(), row["value"].get<double>(),
+                          row["unit"].get<std::string>().c_str());
+    }
+    std::cout << "\n     n probe        prec.  storage    ms, median\n";
+  }
+  return rows;
+}
+
+nlohmann::json probe_update(DeviceContext& context, std::size_t n, Precision precision,
+                            Storage storage, const Variant& variant, const Arguments& given) {
+  const double seconds = time_updates(context, n, precision, storage, variant.update, given.runs);
+  if (given.options.prints()) {
+    std::cout << format("%6zu %-5s %-6s %-6s %-6s %14.3f\n", n, variant.probe, variant.name,
+                        name(precision), name(storage), seconds * 1e3)
+              << std::flush;
+  }
+  return {{"name", variant.probe},        {"variant", variant.name},  {"n", n},
+          {"precision", name(precision)}, {"storage", name(storage)}, {"median_s", seconds}};
+}
+
+Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
+  const std::vector<std::size_t> sizes = parse_sizes(given.sizes);
+  DeviceContext context = std::move(open_devices(given.options).front());
+  nlohmann::json report = report_head(arguments, {context.device()});
+  report["probes"] = probe_ceilings(context, given.options);
+  for (const std::size_t n : sizes) {
+    for (const std::string& precision : given.precisions) {
+      for (const std::string& storage : given.storages) {
+        for (const Variant& variant : kVariants) {
+          report["probes"].push_back(probe_update(context, n, to_precision(precision),
+                                                  to_storage(storage, context.device()), variant,
+                                                  given));
+        }
+      }
+    }
+    if (!given.options.json.empty() && !given.options.json_to_stdout()) {
+      write_report(report, given.options.json);
+    }
+  }
+  if (given.options.json_to_stdout()) std::cout << report.dump(1) << '\n';
+  return Exit::ok;
+}
+
+}  // namespace
+
+Command add_probe(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "probe", "Measure the device itself: copy, multiply-add, variants of one pass");
+  const auto given = std::make_shared<Arguments>();
+  command->add_option("-n,--sizes", given->sizes, "Orders (default: 128:512:*2)")
+      ->type_name("SIZES");
+  command->add_option("--precision", given->precisions, "Precisions (default: single)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(precision_names()))
+      ->type_name("LIST");
+  command->add_option("--storage", given->storages, "Surfaces (default: image,buffer)")
+      ->delimiter(',')
+      ->check(CLI::IsMember(storage_names()))
+      ->type_name("LIST");
+  command->add_option("--runs", given->runs, "Timed runs (default: 5)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  add_device_options(*command, given->options, false);
+  add_output_options(*command, given->options);
+  return [given](const std::vector<std::string>& arguments) { return probe(*given, arguments); };
+}
+
+}  // namespace lugpu::cli

@@ -1,0 +1,108 @@
+#include "bench/probe.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "bench/statistics.hpp"
+#include "matrix/generate.hpp"
+#include "opencl/surface.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr int kRuns = 5;
+
+// Device seconds of one run of what `enqueue` enqueues, the best of a few.
+template <typename Enqueue>
+double best_time(DeviceContext& context, Enqueue&& enqueue) {
+  enqueue();
+  context.set_profiling(true);
+  double best = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    context.timeline().clear();
+    enqueue();
+    context.queue().finish();
+    const double seconds = context.timeline().span();
+    if (run == 0 || seconds < best) best = seconds;
+  }
+  context.set_profiling(false);
+  context.timeline().clear();
+  return best;
+}
+
+double copy_rate(DeviceContext& context) {
+  constexpr std::uint64_t kGpuBytes = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kCpuBytes = std::uint64_t{1} << 27;
+  const Device& device = context.device();
+  const std::uint64_t wanted = device.type == "cpu" ? kCpuBytes : kGpuBytes;
+  const std::uint64_t bytes =
+      std::min({wanted, device.max_allocation, device.global_memory / 4}) / 16 * 16;
+  const cl::Buffer source = context.allocate(bytes);
+  const cl::Buffer target = context.allocate(bytes);
+  context.queue().enqueueFillBuffer(source, cl_float{1.5f}, 0, bytes);
+  const KernelId kernel = {"ceilings.cl", "copy_bytes", Precision::single_precision,
+                           Storage::buffer};
+  const double seconds = best_time(context, [&] {
+    context.run("copy", kernel, {bytes / 16}, source, target, static_cast<cl_ulong>(bytes / 16));
+  });
+  return 2 * static_cast<double>(bytes) / seconds;
+}
+
+double multiply_add_rate(DeviceContext& context, Precision precision) {
+  constexpr std::size_t kChains = 64;  // of multiply_add in ceilings.cl
+  constexpr cl_int kCount = 1024;
+  const std::size_t items = context.device().compute_units * std::size_t{2048};
+  const cl::Buffer result = context.allocate(items * element_size(precision));
+  const KernelId kernel = {"ceilings.cl", "multiply_add", precision, Storage::buffer};
+  const double seconds =
+      best_time(context, [&] { context.run("multiply-add", kernel, {items}, result, kCount); });
+  return static_cast<double>(items) * kChains * kCount / seconds;
+}
+
+}  // namespace
+
+Ceilings measure_ceilings(DeviceContext& context) {
+  Ceilings ceilings;
+  ceilings.copy_bytes_per_s = copy_rate(context);
+  ceilings.single_multiply_adds_per_s = multiply_add_rate(context, Precision::single_precision);
+  if (context.device().double_precision) {
+    ceilings.double_multiply_adds_per_s = multiply_add_rate(context, Precision::double_precision);
+  }
+  return ceilings;
+}
+
+double time_updates(DeviceContext& context, std::size_t n, Precision precision, Storage storage,
+                    UpdateVariant variant, int runs) {
+  PingPong surfaces{Surface(context, n, n, precision, storage),
+                    Surface(context, n, n, precision, storage)};
+  // Small elements stay small without the division by the pivot.
+  Matrix a = random_matrix(n, n, 1);
+  for (double& value : a.values()) value *= 1e-3;
+  const cl::Buffer host = upload(context, a, precision);
+  const bool by_launch = variant == UpdateVariant::launch_index;
+  const std::string options = by_launch                                ? " -DLUGPU_LAUNCH_INDEX"
+                              : variant == UpdateVariant::fixed_places ? " -DLUGPU_FIXED_PLACES"
+                                                                       : "";
+  std::vector<double> times;
+  for (int run = 0; run <= runs; ++run) {
+    import_columns(context, host, n, surfaces.src, 0);
+    import_columns(context, host, n, surfaces.dst, 0);
+    context.queue().finish();
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t k = 0; k + 1 < n; ++k) {
+      const std::size_t offset = by_launch ? k + 1 : 0;
+      context.run("update", surfaces.src.kernel("rowop.cl", "update_trailing", options),
+                  {n - k - 1, n - k - 1, offset, offset}, surfaces.src, surfaces.dst,
+                  static_cast<cl_int>(k), static_cast<cl_int>(n));
+      surfaces.swap();
+    }
+    context.queue().finish();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (run > 0) times.push_back(seconds.count());  // the first run warms up
+  }
+  context.timeline().clear();
+  return median(times);
+}
+
+}  // namespace lugpu

@@ -1,0 +1,36 @@
+// What is measured of a device beside its solvers: ceilings, and the variants of single passes that
+// the LU-GPU paper compares.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "opencl/context.hpp"
+
+namespace lugpu {
+
+/// What a device reaches at best, by its own clock.
+struct Ceilings {
+  double copy_bytes_per_s = 0;  ///< device memory, bytes read plus bytes written
+  double single_multiply_adds_per_s = 0;
+  std::optional<double> double_multiply_adds_per_s;  ///< absent without double precision
+};
+
+/// Copies a buffer several times larger than caches (or as large as the device allows), and runs
+/// independent chains of multiply-adds; the best of a few runs of each.
+Ceilings measure_ceilings(DeviceContext& context);
+
+/// Variants of the update of Algorithm 3.
+enum class UpdateVariant {
+  kernel_index,  ///< index pairs computed in the kernel
+  launch_index,  ///< index pairs given by the launch (LU-GPU, section 4.5, Fig. 4)
+  fixed_places,  ///< all loads from the same four elements (section 5.4, Fig. 12)
+};
+
+/// Wall-clock seconds of the n - 1 updates of an LU decomposition without its other passes, the
+/// median of `runs`. Throws Unsupported as surfaces do.
+double time_updates(DeviceContext& context, std::size_t n, Precision precision, Storage storage,
+                    UpdateVariant variant, int runs);
+
+}  // namespace lugpu
