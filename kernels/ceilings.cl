@@ -9,23 +9,24 @@ void copy_bytes(__global const float4* restrict source, __global float4* restric
 }
 
 #ifdef LUGPU_DOUBLE
-typedef double16 chains;
+typedef double4 chains;
 #else
-typedef float16 chains;
+typedef float8 chains;
 #endif
+#define VECTORS 8
 
-// 64 independent chains of `count` multiply-adds a work-item, in registers.
+// 8 vectors of independent chains of `count` multiply-adds a work-item, in registers: 64 chains of
+// floats, 32 of doubles.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void multiply_add(__global real* result, int count) {
-  const real start = (real)get_global_id(0) * 1e-6f;
-  chains a = (chains)(start), b = a + (chains)(1.0f), c = a + (chains)(2.0f), d = a + (chains)(3.0f);
+  chains x[VECTORS];
   const chains factor = (chains)(0.999f);
+  for (int v = 0; v < VECTORS; ++v) x[v] = (chains)((real)get_global_id(0) + (real)v);
   for (int i = 0; i < count; ++i) {
-    a = fma(a, factor, factor);
-    b = fma(b, factor, factor);
-    c = fma(c, factor, factor);
-    d = fma(d, factor, factor);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) x[v] = fma(x[v], factor, factor);
   }
-  const chains sum = a + b + c + d;
-  result[get_global_id(0)] = sum.s0 + sum.s5 + sum.sa + sum.sf;
+  chains sum = x[0];
+  for (int v = 1; v < VECTORS; ++v) sum += x[v];
+  result[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3;
 }

@@ -50,14 +50,14 @@ double copy_rate(DeviceContext& context) {
 }
 
 double multiply_add_rate(DeviceContext& context, Precision precision) {
-  constexpr std::size_t kChains = 64;  // of multiply_add in ceilings.cl
+  const std::size_t chains = 256 / element_size(precision);  // of multiply_add in ceilings.cl
   constexpr cl_int kCount = 1024;
   const std::size_t items = context.device().compute_units * std::size_t{2048};
   const cl::Buffer result = context.allocate(items * element_size(precision));
   const KernelId kernel = {"ceilings.cl", "multiply_add", precision, Storage::buffer};
   const double seconds =
       best_time(context, [&] { context.run("multiply-add", kernel, {items}, result, kCount); });
-  return static_cast<double>(items) * kChains * kCount / seconds;
+  return static_cast<double>(items * chains) * kCount / seconds;
 }
 
 }  // namespace
