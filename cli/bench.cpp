@@ -15,6 +15,7 @@ namespace lugpu::cli {
 namespace {
 
 constexpr int kMostThreads = 1024;
+constexpr std::uint64_t kLargestSeed = std::uint64_t{1} << 53;  // exact as a JSON number
 constexpr std::size_t kMostRightHandSides = 1 << 20;
 
 struct Arguments {
@@ -145,8 +146,18 @@ class Sink {
   Exit finish() {
     show_progress("");
     if (options_.prints()) std::cout << '\n' << table_.footer();
-    if (options_.json_to_stdout()) std::cout << report_.dump(1) << '\n';
+    if (options_.json_to_stdout()) std::cout << to_text(report_);
     return error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok;
+  }
+
+  /// Takes over the results of an earlier run.
+  void resume(const nlohmann::json& rows) {
+    for (const nlohmann::json& row : rows) {
+      if (!is_final(row)) continue;
+      report_["results"].push_back(row);
+      failed_ = failed_ || row["status"] == "failed";
+      table_.remember(row);
+    }
   }
 
   const BenchTable& table() const { return table_; }
@@ -162,7 +173,7 @@ class Sink {
 Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   parse_sizes(given.sizes);
-  nlohmann::json earlier = earlier_results(given);
+  const nlohmann::json earlier = earlier_results(given);
   std::vector<DeviceContext> contexts = open_devices(given.options);
   if (given.threads > 0) set_blas_threads(given.threads);
   const SweepPlan plan = make_plan(given, contexts.front().device());
@@ -173,10 +184,8 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     report["devices"][i]["ceilings"] = to_json(measure_ceilings(contexts[i]));
   }
-  for (auto& row : earlier) {
-    if (is_final(row)) report["results"].push_back(std::move(row));
-  }
   Sink sink(given.options, std::move(report));
+  sink.resume(earlier);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) {
     print_setting(given, contexts);
@@ -227,7 +236,9 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
   command.add_option("--nrhs", given.nrhs, "Right-hand sides (default: 1)")
       ->check(CLI::Range(std::size_t{1}, kMostRightHandSides))
       ->type_name("N");
-  command.add_option("--seed", given.seed, "Seed of the matrices (default: 1)")->type_name("SEED");
+  command.add_option("--seed", given.seed, "Seed of the matrices (default: 1)")
+      ->check(CLI::Range(std::uint64_t{0}, kLargestSeed))
+      ->type_name("SEED");
 }
 
 void add_effort_options(CLI::App& command, Arguments& given) {
@@ -243,11 +254,13 @@ void add_effort_options(CLI::App& command, Arguments& given) {
   command
       .add_option("--min-time", given.effort.min_time_s,
                   "Seconds of timed runs of a case, at least (default: 0.2)")
+      ->check(finite())
       ->check(CLI::Range(0.0, 3600.0))
       ->type_name("S");
   command
       .add_option("--timeout", given.effort.timeout_s,
                   "Seconds for a case; what takes longer is skipped (default: 20)")
+      ->check(finite())
       ->check(CLI::Range(0.001, 1e6))
       ->type_name("S");
   command.add_flag("--resume", given.resume, "Go on from the results in --json FILE");

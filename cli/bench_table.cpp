@@ -36,6 +36,15 @@ std::string BenchTable::speed_up(const Result& result) {
   return found == baseline_medians_.end() ? "-" : plain_number(found->second / time);
 }
 
+void BenchTable::remember(const nlohmann::json& row) {
+  if (row["status"] != "ok" || !row.value("device", nlohmann::json()).is_null()) return;
+  const Precision precision = row.value("precision", "") == name(Precision::double_precision)
+                                  ? Precision::double_precision
+                                  : Precision::single_precision;
+  const bool full = row.value("pivot", "") == name(Pivot::full);
+  baseline_medians_[{row.value("n", std::size_t{0}), precision, full}] = row.value("median_s", 0.0);
+}
+
 std::string BenchTable::row(const Result& result) {
   const Problem& problem = result.what.problem;
   const bool on_device = result.what.device.has_value();

@@ -16,6 +16,8 @@ class BenchTable {
   /// same n and precision that was given before: getrf, or getc2 for full pivoting.
   std::string row(const Result& result);
   std::string footer() const;
+  /// Takes a baseline from an earlier run, if this row of its JSON is one.
+  void remember(const nlohmann::json& row);
 
  private:
   std::string speed_up(const Result& result);

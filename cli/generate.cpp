@@ -29,6 +29,16 @@ std::string list_of_kinds() {
   return text;
 }
 
+// Without this, CLI11 takes 010 for eight.
+CLI::Validator decimal() {
+  return CLI::Validator(
+      [](std::string& value) {
+        value.erase(0, std::min(value.find_first_not_of('0'), value.size() - 1));
+        return std::string();
+      },
+      "");
+}
+
 }  // namespace
 
 Command add_generate(CLI::App& app) {
@@ -39,12 +49,14 @@ Command add_generate(CLI::App& app) {
       ->type_name("KIND");
   command->add_option("n", given->n, "Order")
       ->required()
+      ->check(decimal())
       ->check(CLI::Range(std::size_t{1}, kLargestOrder))
       ->type_name("N");
   command->add_option("-o,--output", given->output, "File to write: " + format_extensions())
       ->required()
       ->type_name("FILE");
   command->add_option("--seed", given->seed, "Seed of the random numbers (default: 1)")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53))
       ->type_name("SEED");
   command->footer(list_of_kinds());
   return [given](const std::vector<std::string>&) {

@@ -32,6 +32,11 @@ class Help : public CLI::Formatter {
 // CLI11 reports --help and --version as errors of status 0.
 int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (!unknown.empty() && app.get_subcommands().empty()) {
+    return fail(Exit::usage,
+                "There is no command or option \"" + unknown.front() + "\" (see `lugpu --help`).");
+  }
   return fail(Exit::usage, std::string(error.what()) + " (see `lugpu --help`).");
 }
 
@@ -39,7 +44,10 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
         const std::vector<std::string>& arguments) {
   try {
     for (const auto& [app, command] : commands) {
-      if (app->parsed()) return static_cast<int>(command(arguments));
+      if (!app->parsed()) continue;
+      const Exit status = command(arguments);
+      if (!std::cout.flush()) return fail(Exit::failure, "Cannot write to the standard output.");
+      return static_cast<int>(status);
     }
   } catch (const lugpu::Error& error) {
     return fail(error.status(), error.what());

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <cmath>
+
 #include "solvers/methods.hpp"
 
 namespace lugpu::cli {
@@ -7,28 +9,26 @@ namespace lugpu::cli {
 void add_device_options(CLI::App& command, Options& options, bool many) {
   command.add_option("-p,--platform", options.platform, "Part of an OpenCL platform's name")
       ->type_name("NAME");
-  auto* device =
-      command.add_option("-d,--device", options.devices,
-                         std::string("Device: its index in `lugpu devices` or part of its name") +
-                             (many ? "; several separated by commas" : "") +
-                             " (default: the first GPU, or else the first device)");
-  device->type_name("DEVICE")->envname("LUGPU_DEVICE");
-  if (many) {
-    device->delimiter(',');
-  } else {
-    device->expected(1);
-  }
+  command
+      .add_option("-d,--device", options.device,
+                  std::string("Device: its index in `lugpu devices` or part of its name") +
+                      (many ? "; several separated by commas" : "") +
+                      " (default: the first GPU, or else the first device)")
+      ->type_name("DEVICE")
+      ->envname("LUGPU_DEVICE");
   command
       .add_option("--units", options.units,
                   "Use so many of the compute units, where the device can be partitioned")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");
   command.add_option("--kernel-dir", options.kernel_dir, "Read the kernels from .cl files here")
+      ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
 }
 
 void add_output_options(CLI::App& command, Options& options) {
   command.add_option("--json", options.json, "Write the results as JSON; - for stdout")
+      ->check(not_empty())
       ->type_name("FILE|-");
   command.add_option("--color", options.colour, "Colour the text (default: auto)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -82,9 +82,24 @@ Schedule to_schedule(const std::string& name) {
   return name == "paper" ? Schedule::paper : Schedule::fused;
 }
 
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](std::string& value) { return std::string(value.empty() ? "empty name" : ""); }, "");
+}
+
+CLI::Validator finite() {
+  return CLI::Validator(
+      [](std::string& value) {
+        double number = 0;
+        const bool ok = CLI::detail::lexical_cast(value, number) && std::isfinite(number);
+        return ok ? std::string() : value + " is not a number";
+      },
+      "");
+}
+
 std::vector<DeviceContext> open_devices(const Options& options) {
   std::vector<DeviceContext> contexts;
-  for (const std::string& device : options.devices) {
+  for (const std::string& device : CLI::detail::split(options.device, ',')) {
     const Device whole = choose_device(options.platform, device);
     contexts.emplace_back(options.units == 0 ? whole : with_compute_units(whole, options.units),
                           options.kernel_dir, options.verbose);

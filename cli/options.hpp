@@ -13,10 +13,10 @@ namespace lugpu::cli {
 
 struct Options {
   std::string platform;
-  std::vector<std::string> devices = {""};
+  std::string device;  ///< index or part of a name; for bench several, separated by commas
   std::string kernel_dir;
   unsigned units = 0;  ///< compute units of the device to use; 0 for all
-  std::string json;  ///< a file, "-" for stdout, or empty
+  std::string json;    ///< a file, "-" for stdout, or empty
   std::string colour = "auto";
   bool quiet = false;
   bool verbose = false;
@@ -48,6 +48,12 @@ Precision to_precision(const std::string& name);
 Storage to_storage(const std::string& name, const Device& device);
 std::optional<Texel> to_texel(const std::string& name);  ///< absent for "auto"
 Schedule to_schedule(const std::string& name);
+
+/// Refuses an empty value: most often an unset variable of a script.
+CLI::Validator not_empty();
+
+/// Refuses what is no number.
+CLI::Validator finite();
 
 /// A context for every device that the options name.
 std::vector<DeviceContext> open_devices(const Options& options);

@@ -84,7 +84,7 @@ Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
       write_report(report, given.options.json);
     }
   }
-  if (given.options.json_to_stdout()) std::cout << report.dump(1) << '\n';
+  if (given.options.json_to_stdout()) std::cout << to_text(report);
   return Exit::ok;
 }
 

@@ -131,7 +131,7 @@ void write_json(const Arguments& given, const Device& device, const Result& resu
   nlohmann::json report = report_head(arguments, {device});
   report["results"].push_back(to_json(result));
   if (given.options.json_to_stdout()) {
-    std::cout << report.dump(1) << '\n';
+    std::cout << to_text(report);
   } else {
     write_report(report, given.options.json);
   }
@@ -168,9 +168,13 @@ Command add_solve(CLI::App& app) {
   const auto given = std::make_shared<Arguments>();
   command->add_option("matrix", given->matrix, "A: " + format_extensions())
       ->required()
+      ->check(not_empty())
       ->type_name("MATRIX");
-  command->add_option("rhs", given->rhs, "B (default: A times a vector of ones)")->type_name("RHS");
+  command->add_option("rhs", given->rhs, "B (default: A times a vector of ones)")
+      ->check(not_empty())
+      ->type_name("RHS");
   command->add_option("-o,--output", given->output, "File for X: " + format_extensions())
+      ->check(not_empty())
       ->type_name("FILE");
   command->add_option("--method", given->method, "Method (default: auto, the fastest)")
       ->check(CLI::IsMember(method_names()))

@@ -107,7 +107,8 @@ inline texels_of own_texels(const step_of s) {
 inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
                          int bottom, const enum search search, const __local real* l,
                          const __local pack* u, bits* best, int* best_row) {
-  const int searched = s.n / PACK;
+  // Texels of A alone; what fills up the last one of an A without B is zero.
+  const int searched = s.end > s.n ? s.n / PACK : (s.n + PACK - 1) / PACK;
 #if LANES == 1
   for (int i = top; i < bottom; ++i) {
     const int from = source_row(s, i);

@@ -150,6 +150,14 @@ class CommandLine(unittest.TestCase):
         self.addCleanup(timer.cancel)
         return process
 
+    def cost_of(self, *arguments):
+        """Exit status, seconds and the most bytes of memory of a run."""
+        start = time.monotonic()
+        process = self.start_lugpu(*arguments)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode, time.monotonic() - start, usage.ru_maxrss * 1024
+
     def lugpu(self, *arguments, status=0, env=None):
         """Runs lugpu, which must end with this status."""
         done = self.run_lugpu(*arguments, env=env)
@@ -193,7 +201,7 @@ class CommandLine(unittest.TestCase):
 
 
 class HelpTest(CommandLine):
-    COMMANDS = ["devices", "solve", "bench", "generate"]
+    COMMANDS = ["devices", "solve", "bench", "probe", "generate"]
 
     def help_of(self, *command):
         done = self.lugpu(*command, "--help")
@@ -229,12 +237,15 @@ class HelpTest(CommandLine):
             self.assertRegex(text, rf"(?<![\w-]){re.escape(word)}(?![\w-])")
 
     def test_help_lists_options(self):
-        shared = ["-p", "--platform", "-d", "--device", "LUGPU_DEVICE", "--kernel-dir", "--method",
-                  "--pivot", "--precision", "--storage", "--texel", "--schedule", "--json",
-                  "--color", "-q", "--quiet", "-v", "--verbose", "-h", "--help"]
-        own = {"solve": ["-o", "--output", "MATRIX", "RHS"],
+        shared = ["-p", "--platform", "-d", "--device", "LUGPU_DEVICE", "--units", "--kernel-dir",
+                  "--precision", "--storage", "--json", "--color", "-q", "--quiet", "-v",
+                  "--verbose", "-h", "--help"]
+        solver = ["--method", "--pivot", "--texel", "--schedule"]
+        own = {"solve": ["-o", "--output", "MATRIX", "RHS", *solver],
                "bench": ["-n", "--sizes", "--baseline", "--threads", "--warmup", "--runs",
-                         "--min-time", "--timeout", "--matrix", "--nrhs", "--seed", "--resume"]}
+                         "--min-time", "--timeout", "--matrix", "--nrhs", "--seed", "--resume",
+                         *solver],
+               "probe": ["-n", "--sizes", "--runs"]}
         for command, options in own.items():
             with self.subTest(command=command):
                 self.assert_lists(self.help_of(command), shared + options)
@@ -269,7 +280,7 @@ class DevicesTest(CommandLine):
         (self.folder / "no-drivers").mkdir()
         self.write("a.csv", [[2.0]])
         env = {"OCL_ICD_VENDORS": str(self.folder / "no-drivers")}
-        for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small()):
+        for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small(), ["probe"]):
             with self.subTest(command=command):
                 self.refused(*command, status=5, env=env, words=["No OpenCL device", "install"])
 
@@ -310,6 +321,27 @@ class DeviceChoiceTest(CommandLine):
         if len(re.findall(r"(?m)^\d+  ", listed)) != 2:
             self.skipTest("only PoCL can pretend to be two equal devices")
         self.assertEqual(len(self.results(*small(), "-d", "0,1", env=env)), 2)
+
+
+class UnitsTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", [[2.0]])
+        self.units = int(re.search(r"(\d+) compute units", self.lugpu("devices").stdout).group(1))
+
+    def compute_units(self, *flags):
+        text = self.lugpu("solve", "a.csv", "--json", "-", *flags).stdout
+        return json.loads(text)["devices"][0]["compute_units"]
+
+    def test_fewer_units(self):
+        """The record says how many were used; one where the device can be partitioned."""
+        self.assertEqual(self.compute_units(), self.units)
+        if self.run_lugpu("solve", "a.csv", "--units", "1").returncode == 0:
+            self.assertEqual(self.compute_units("--units", "1"), 1)
+
+    def test_more_units_than_there_are(self):
+        self.refused("solve", "a.csv", "-o", "x.csv", "--units", str(self.units + 1),
+                     words=["--units", str(self.units)])
 
 
 class SolveTest(CommandLine):
@@ -651,13 +683,10 @@ class BadMatrixTest(CommandLine):
                 ("huge.npy", self.NPY + len(npy).to_bytes(2, "little") + npy)]:
             with self.subTest(name=name):
                 self.write(name, content)
-                start = time.monotonic()
-                process = self.start_lugpu("solve", name)
-                _, status, usage = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-                self.assertEqual(process.returncode, 2)
-                self.assertLess(time.monotonic() - start, 5)
-                self.assertLess(usage.ru_maxrss, 500 * 1024)
+                status, seconds, memory = self.cost_of("solve", name)
+                self.assertEqual(status, 2)
+                self.assertLess(seconds, 5)
+                self.assertLess(memory, 2**29)
 
 
 class BadUsageTest(CommandLine):
@@ -672,7 +701,7 @@ class BadUsageTest(CommandLine):
                 self.refused(word, words=[word])
 
     def test_unknown_flag(self):
-        for command in (["devices"], ["solve", "a.csv"], small(),
+        for command in (["devices"], ["solve", "a.csv"], small(), ["probe"],
                         ["generate", "random", "5", "-o", "x.csv"]):
             with self.subTest(command=command):
                 self.refused(*command, "--frobnicate", words=["--frobnicate"])
@@ -723,6 +752,7 @@ class BadUsageTest(CommandLine):
         for name, values in {"threads": ["0", "-1", "abc", "1.5", ""],
                              "runs": ["0", "-1", "abc", "99999999999999999999"],
                              "warmup": ["-1", "abc"], "nrhs": ["0", "-1", "abc"],
+                             "units": ["0", "-1", "abc"],
                              "min_time": ["-1", "abc", "nan", "inf"],
                              "timeout": ["0", "-1", "nan", "inf", "abc", ""],
                              "seed": ["abc", "1.5", "-1", "18446744073709551616"]}.items():
@@ -811,21 +841,29 @@ class KernelDirTest(CommandLine):
             with self.subTest(command=command):
                 self.refused(*command, "--kernel-dir", "none", words=["none", "--kernel-dir"])
 
+    def break_kernel(self, name):
+        """Puts a syntax error at the end of a kernel file; returns its place."""
+        source = self.folder / "kernels" / name
+        text = source.read_text(encoding="utf-8") + "\n"
+        source.write_text(text + "void broken( {\n", encoding="utf-8")
+        return f"{name}:{len(text.splitlines()) + 1}:"
+
     def test_syntax_error(self):
-        """Status 1; the file and the line are named, also for a sweep."""
+        """Status 1; the file and the line are named; no X."""
         for name in ("transfer.cl", "surface.clh"):
-            source = self.folder / "kernels" / name
-            text = source.read_text(encoding="utf-8")
-            source.write_text(text + "\nvoid broken( {\n", encoding="utf-8")
-            place = f"{name}:{text.count(chr(10)) + 2}:"
             with self.subTest(name=name):
+                place = self.break_kernel(name)
                 done = self.lugpu("solve", "a.csv", "-o", "x.csv", "--kernel-dir", "kernels",
                                   status=1)
                 self.assertIn(place, done.stderr)
-                self.assertNotIn("x.csv", self.file_names())
-                row, = self.results(*small(), "--kernel-dir", "kernels", status=1)
-                self.assertEqual(row["status"], "error")
-                self.assertIn(place, row["reason"])
+                self.assertFalse((self.folder / "x.csv").exists())
+
+    def test_syntax_error_in_a_sweep(self):
+        """Cases whose kernels do not build are rows of status error, with the reason."""
+        place = self.break_kernel("transfer.cl")
+        row, = self.results(*small(), "--kernel-dir", "kernels", status=1)
+        self.assertEqual((row["status"], row["gflops"]), ("error", None))
+        self.assertIn(place, row["reason"])
 
 
 class DataTest(CommandLine):
@@ -993,20 +1031,16 @@ class UnsupportedTest(CommandLine):
     def test_image_too_large(self):
         """Said with the reason, before the matrix is made; not a failure."""
         n = self.largest_image() + 1
-        arguments = ["bench", "-n", str(n), "--storage", "image", "--baseline", "none",
-                     "--json", "r.json"]
-        process = self.start_lugpu(*arguments)
-        start = time.monotonic()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        self.assertEqual(process.returncode, 0)
-        self.assertLess(time.monotonic() - start, 20)
+        status, seconds, memory = self.cost_of("bench", "-n", str(n), "--storage", "image",
+                                               "--baseline", "none", "--json", "r.json")
+        self.assertEqual(status, 0)
+        self.assertLess(seconds, 20)
         rows = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
         self.assertEqual(len(rows), len(METHODS) * len(PIVOTS))
         for row in rows:
             self.assertEqual((row["status"], row["gflops"]), ("unsupported", None))
             self.assertIn(str(n), row["reason"])
-        self.assertLess(usage.ru_maxrss * 1024, 8 * n * n)
+        self.assertLess(memory, 8 * n * n)
 
     def test_matrix_too_large_for_any_memory(self):
         """The largest n that -n takes; the table says so, and the rivals are told as well."""
@@ -1032,8 +1066,8 @@ class TimeoutTest(CommandLine):
 
     def test_only_what_is_slow_is_skipped(self):
         """A case has its own time, however long the one before it took."""
-        self.lugpu("bench", "-n", "1024,4", "--method", "lu", "--pivot", "none,partial",
-                   "--baseline", "none", "--timeout", "0.1", "--json", "r.json")
+        self.lugpu("bench", "-n", "2048,4", "--method", "lu", "--pivot", "none,partial",
+                   "--baseline", "none", "--timeout", "0.5", "--json", "r.json")
         self.assertEqual(self.statuses()["lu", 4], "ok")
 
     def test_resume_runs_skipped_cases_again(self):
@@ -1125,6 +1159,35 @@ class ResumeTest(CommandLine):
                 self.assertEqual((self.folder / "sweep.json").read_bytes(), content)
 
 
+class ProbeTest(CommandLine):
+    PROBE = ["probe", "-n", "16", "--runs", "1"]
+
+    def probes(self, text):
+        report = json.loads(text, parse_constant=refuse_constant)
+        VALIDATOR.validate(report)
+        self.assertEqual(report["results"], [])
+        return report["probes"]
+
+    def test_text_and_json(self):
+        """One line and one entry for every measurement."""
+        done = self.lugpu(*self.PROBE, "--json", "p.json")
+        self.assert_narrow(done.stdout)
+        probes = self.probes((self.folder / "p.json").read_text(encoding="utf-8"))
+        self.assertEqual({probe["n"] for probe in probes if "n" in probe}, {16})
+        for probe in probes:
+            self.assertRegex(done.stdout, rf"(?m)^ *(16 )?{re.escape(probe['name'])} ")
+
+    def test_json_on_stdout_and_quiet(self):
+        self.assertGreater(len(self.probes(self.lugpu(*self.PROBE, "--json", "-").stdout)), 0)
+        self.assertEqual(self.lugpu(*self.PROBE, "-q").stdout, "")
+
+    def test_bad_usage(self):
+        for flags in (["-n", "0"], ["-n", "abc"], ["--runs", "0"], ["--precision", "half"],
+                      ["--storage", "tape"], ["--frobnicate"]):
+            with self.subTest(flags=flags):
+                self.refused("probe", *flags, "--json", "p.json", words=[flags[-1]])
+
+
 class ColourTest(CommandLine):
     def on_terminal(self, *arguments, env=None):
         """What the program prints where stdout is a terminal; less than its buffer holds."""
@@ -1158,7 +1221,7 @@ class GenerateTest(CommandLine):
         return re.findall(r"(?m)^  (\S+)", listed)
 
     def content(self, kind, name, seed=1):
-        self.generate(kind, 5, name, seed)
+        self.generate(kind, 64, name, seed)
         return (self.folder / name).read_bytes()
 
     def test_every_kind_in_every_format(self):

@@ -71,7 +71,7 @@ TEST(Generate, EveryKindIsNamedOnceAndDescribed) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_FALSE(std::string(kind.description).empty()) << kind.name;
   }
-  EXPECT_EQ(names.size(), 19u);
+  EXPECT_EQ(names.size(), 20u);
 }
 
 TEST(Generate, EveryKindIsFiniteAndSquareInBothPrecisions) {
@@ -89,9 +89,9 @@ TEST(Generate, EveryKindIsFiniteAndSquareInBothPrecisions) {
 TEST(Generate, SeedDecides) {
   const std::set<std::string> without_chance = {"wilkinson", "hilbert", "kahan", "diagonal"};
   for (const MatrixKind& kind : matrix_kinds()) {
-    const Matrix a = generate(kind.name, 20, 1);
-    EXPECT_EQ(a.values(), generate(kind.name, 20, 1).values()) << kind.name;
-    const bool same = a.values() == generate(kind.name, 20, 2).values();
+    const Matrix a = generate(kind.name, 40, 1);  // two inclusions of bubbles
+    EXPECT_EQ(a.values(), generate(kind.name, 40, 1).values()) << kind.name;
+    const bool same = a.values() == generate(kind.name, 40, 2).values();
     EXPECT_EQ(same, without_chance.contains(kind.name)) << kind.name;
   }
 }
@@ -184,6 +184,74 @@ TEST(Dominant, MovesFullPivotingWithoutTies) {
     moved += jpiv[k] != static_cast<int>(k) + 1;
   }
   EXPECT_GT(moved, 90);
+}
+
+TEST(Bubbles, OneInclusionIsKnownExactly) {
+  for (const std::size_t n : {1, 2, 3, 31, 32}) {
+    const Matrix a = generate("bubbles", n, 1);
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t i = 0; i < n; ++i)
+        EXPECT_DOUBLE_EQ(a(i, j), (i == j ? 0.5 : 0.0) + 0.5 / static_cast<double>(n));
+  }
+}
+
+/// Least excess of |a_kk| over the other elements of row and column k, times the sample points of
+/// k's circle, rounded to single precision.
+double dominance(const Matrix& a) {
+  const std::size_t n = a.rows();
+  std::vector<double> row(n, 0.0), column(n, 0.0);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const double magnitude = std::abs(static_cast<float>(a(i, j)));
+      row[i] += i == j ? -magnitude : magnitude;
+      column[j] += i == j ? -magnitude : magnitude;
+    }
+  }
+  double least = 1.0;
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto count = static_cast<double>(std::min<std::size_t>(32, n - k / 32 * 32));
+    least = std::min(least, -std::max(row[k], column[k]) * count);
+  }
+  return least;
+}
+
+// The bound leaves 1 - 3/4 of 1/k at least; 1/k is what one circle alone has.
+TEST(Bubbles, DominatesRowsAndColumnsInSingleToo) {
+  for (const std::size_t n : {1, 2, 3, 10, 33, 50, 64, 65, 132, 512, 1025, 2048, 4097})
+    EXPECT_GT(dominance(generate("bubbles", n, n)), 0.25) << n;
+}
+
+// A density of 1 makes the potential 1 inside a circle, 1/2 on it and 0 outside: (I/2 + D) 1 = 1.
+// The weights integrate the far circles to rounding, because R is so small.
+TEST(Bubbles, ConstantPotentialIsReproduced) {
+  for (const std::size_t n : {33, 300, 2048}) {
+    const Matrix a = generate("bubbles", n, 5);
+    std::vector<double> sums(n, 0.0);
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t i = 0; i < n; ++i) sums[i] += a(i, j);
+    for (const double sum : sums) EXPECT_NEAR(sum, 1.0, n % 32 == 1 ? 1e-2 : 1e-12) << n;
+  }
+}
+
+TEST(Bubbles, IsDenseAndWellConditioned) {
+  const Matrix a = generate("bubbles", 512, 3);
+  for (const double value : a.values()) EXPECT_NE(value, 0.0);
+  const std::vector<double> s = singular_values(a);
+  EXPECT_LT(s.front() / s.back(), 3.0);
+}
+
+// Jitter keeps the inclusions apart: |y - x| > 2/3, so that |a(x,y)| < (R/k) (3/2) off the blocks.
+TEST(Bubbles, InclusionsAreWellSeparated) {
+  constexpr double kRadius = 1.0 / (256.0 * 8.0);  // 2048 = 8 x 8 x 32
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Matrix a = generate("bubbles", 2048, seed);
+    double largest = 0.0;
+    for (std::size_t j = 0; j < 2048; ++j)
+      for (std::size_t i = 0; i < 2048; ++i)
+        if (i / 32 != j / 32) largest = std::max(largest, std::abs(a(i, j)));
+    EXPECT_LT(largest, kRadius / 32.0 * 1.5) << seed;
+    EXPECT_GT(largest, kRadius / 32.0 * 1.01) << seed;  // some are nearer than without jitter
+  }
 }
 
 TEST(Wilkinson, GrowsByTwoToTheNMinusOne) {

@@ -39,7 +39,7 @@ class Kernels : public SurfaceKindTest {
  protected:
   template <typename... Arguments>
   void run(const char* file, const char* function, Items items, const Arguments&... arguments) {
-    context.run("test", {file, function, precision, storage}, items, arguments...);
+    context.run("test", {file, function, precision, storage, texel}, items, arguments...);
   }
 
   Matrix random(std::size_t rows, std::size_t columns) {
@@ -86,7 +86,7 @@ class Kernels : public SurfaceKindTest {
   std::uint64_t seed_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(surface_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(kinds_with(Texel::r)),
                          testing::PrintToStringParamName());
 
 // copy.cl
@@ -282,6 +282,22 @@ TEST_P(Kernels, UpdateTrailing) {
   }
 }
 
+// The variant whose index pair comes from the offset of the launch.
+TEST_P(Kernels, UpdateTrailingByLaunchIndex) {
+  for (const std::size_t n : kOrders) {
+    const Surface src = surface(random(n + 2, n + 2));
+    for (const std::size_t k : steps_of(n)) {
+      const Surface by_kernel = surface(poison(n + 2, n + 2));
+      const Surface by_launch = surface(poison(n + 2, n + 2));
+      run("rowop.cl", "update_trailing", {n - k - 1, n - k - 1}, src, by_kernel, as_int(k),
+          as_int(n));
+      context.run("test", src.kernel("rowop.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
+                  {n - k - 1, n - k - 1, k + 1, k + 1}, src, by_launch, as_int(k), as_int(n));
+      EXPECT_TRUE(equal(contents(by_launch), contents(by_kernel))) << n << ", step " << k;
+    }
+  }
+}
+
 TEST_P(Kernels, EliminateColumn) {
   std::vector<std::pair<std::size_t, std::size_t>> shapes;  // n and the end of [A | B]
   for (const std::size_t n : kOrders) shapes.emplace_back(n, n + n % 3);
@@ -382,7 +398,7 @@ class PivotSearch : public Kernels {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, PivotSearch, testing::ValuesIn(surface_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, PivotSearch, testing::ValuesIn(kinds_with(Texel::r)),
                          testing::PrintToStringParamName());
 
 // Small, around a column of work-items of the full search, and around a work-group of searchers.
@@ -637,7 +653,7 @@ class Substitution : public Kernels {
   static constexpr std::size_t kSizes[] = {1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 100};
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Substitution, testing::ValuesIn(surface_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, Substitution, testing::ValuesIn(kinds_with(Texel::r)),
                          testing::PrintToStringParamName());
 
 TEST_P(Substitution, GatherRows) {
@@ -742,6 +758,317 @@ TEST_P(Substitution, BackInBlocks) {
       }
       EXPECT_TRUE(equal(contents(x, n, nrhs), expected, tolerance())) << n;
     }
+  }
+}
+
+// fused.cl
+
+/// How a step is cut into work-groups, see fused.cl; small, so that small systems have many.
+struct Tile {
+  std::size_t lanes, columns, rows;
+};
+constexpr Tile kTiles[] = {{1, 5, 3}, {8, 8, 4}};
+
+std::string options_of(const Tile& tile) {
+  return " -DLANES=" + std::to_string(tile.lanes) + " -DCOLUMNS=" + std::to_string(tile.columns) +
+         " -DROWS=" + std::to_string(tile.rows);
+}
+
+enum class Elimination { lu, gauss_jordan };
+
+class FusedSteps : public Kernels {
+ protected:
+  struct Step {
+    Elimination elimination;
+    const char* pivot;  // as in the names of the kernels
+    std::size_t k, n, end;
+    Place place;
+  };
+  /// What a step leaves.
+  struct Left {
+    Matrix target, pivots;
+    Place next;
+  };
+
+  std::size_t pack() const { return elements_per_texel(precision, texel); }
+  static bool is_lu(const Step& step) { return step.elimination == Elimination::lu; }
+  /// The first row and the first texel that the step writes.
+  static std::size_t first_row(const Step& step) {
+    return is_lu(step) && step.k > 0 ? step.k - 1 : 0;
+  }
+  std::size_t first_texel(const Step& step) const {
+    return (is_lu(step) ? first_row(step) : step.k + 1) / pack();
+  }
+
+  /// Launches the step, and the choice of the next pivot, as solvers/fused.cpp does.
+  Left launch(const Step& step, const Tile& tile, const Matrix& source, const Matrix& before) {
+    const auto ceiling = [](std::size_t count, std::size_t divisor) {
+      return (count + divisor - 1) / divisor;
+    };
+    const std::size_t group_columns =
+        ceiling(ceiling(step.end, pack()) - first_texel(step), tile.columns);
+    // One or two tiles of rows for a work-group.
+    const std::size_t rows = tile.rows * (1 + step.n % 2);
+    const std::size_t group_rows = ceiling(step.n - first_row(step), rows);
+    const std::size_t groups = group_columns * group_rows;
+
+    const Surface src = surface(source), dst = surface(before);
+    std::vector<Place> known(step.n + 1, Place{-7, -9});
+    known[step.k] = step.place;
+    const cl::Buffer places = buffer_of(known);
+    const cl::Buffer pivots = buffer(poison(step.n, 1));
+    const cl::Buffer magnitudes = buffer(Matrix(groups, 1));
+    const cl::Buffer candidates = buffer_of(std::vector<Place>(groups, Place{-7, -9}));
+    const std::string kernel =
+        std::string(is_lu(step) ? "lu" : "gauss_jordan") + "_step_" + step.pivot;
+    const std::string options = options_of(tile);
+    context.run("test", src.kernel("fused.cl", kernel.c_str(), options),
+                {group_columns * tile.lanes, group_rows}, src, dst, places, pivots, magnitudes,
+                candidates, as_int(step.k), as_int(step.n), as_int(step.end), as_int(rows));
+    const bool all = step.pivot == std::string("full");
+    context.run("test", src.kernel("fused.cl", "choose_pivot", options), {256}, magnitudes,
+                candidates, places, as_int(step.k + 1), as_int(all ? groups : group_rows));
+    return {contents(dst), contents(pivots, step.n, 1),
+            values_of<Place>(places, step.n + 1)[step.k + 1]};
+  }
+
+  /// The same on the host; elements that the step does not write are those of `before`.
+  Matrix host(const Step& step, const Matrix& source, const Matrix& before) const {
+    const std::size_t k = step.k;
+    const std::size_t p = step.place.row, q = step.place.column;
+    Matrix a = source;  // with rows and columns interchanged
+    const auto swap_rows = [&](std::size_t j) { std::swap(a(k, j), a(p, j)); };
+    const auto swap_columns = [&](std::size_t i) { std::swap(a(i, k), a(i, q)); };
+    for (std::size_t j = k; j < step.end; ++j) swap_rows(j);
+    for (std::size_t i = is_lu(step) ? k : 0; i < step.n; ++i) swap_columns(i);
+
+    Matrix target = before;
+    for (std::size_t j = first_texel(step) * pack(); j < step.end; ++j) {
+      for (std::size_t i = first_row(step); i < step.n; ++i) {
+        target(i, j) = is_lu(step) ? host_lu(a, k, i, j) : host_gauss_jordan(a, k, i, j);
+      }
+    }
+    return target;
+  }
+
+ private:
+  // Column k is left undivided.
+  double host_lu(const Matrix& a, std::size_t k, std::size_t i, std::size_t j) const {
+    if (i <= k || j <= k || a(k, k) == 0) return a(i, j);
+    return multiply_add(-quotient(a(i, k), a(k, k)), a(k, j), a(i, j));
+  }
+  double host_gauss_jordan(const Matrix& a, std::size_t k, std::size_t i, std::size_t j) const {
+    if (j <= k) return kNaN;  // no longer needed
+    const double reduced = a(k, k) == 0 ? a(k, j) : quotient(a(k, j), a(k, k));
+    return i == k ? reduced : multiply_add(-a(i, k), reduced, a(i, j));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FusedSteps, testing::ValuesIn(all_kinds()),
+                         testing::PrintToStringParamName());
+
+/// Gauss-Jordan leaves anything in the columns up to k.
+Matrix without_columns(Matrix a, std::size_t count) {
+  std::fill_n(a.values().begin(), count * a.rows(), 0);
+  return a;
+}
+
+/// Places of the pivot of step k, from the diagonal to the last corner.
+std::vector<Place> pivot_places(const std::string& pivot, std::size_t k, std::size_t n) {
+  std::vector<Place> places;
+  for (const std::size_t p : {k, (k + n) / 2, n - 1}) {
+    for (const std::size_t q : {k, (k + n) / 2, n - 1}) {
+      if (pivot == "none" && p != k) continue;
+      if (pivot != "full" && q != k) continue;
+      places.push_back({as_int(p), as_int(q)});
+    }
+  }
+  return places;
+}
+
+constexpr const char* kPivotings[] = {"none", "partial", "full"};
+// Around one, two and more tiles, and texels of 2 and 4 elements.
+constexpr std::size_t kFusedOrders[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 32, 35, 41};
+
+TEST_P(FusedSteps, Lu) {
+  for (const Tile& tile : kTiles) {
+    for (const char* pivot : kPivotings) {
+      for (const std::size_t n : kFusedOrders) {
+        const Matrix source = random(n, n), before = poison(n, n);
+        for (const std::size_t k : steps_of(n)) {
+          for (const Place& place : pivot_places(pivot, k, n)) {
+            const Step step = {Elimination::lu, pivot, k, n, n, place};
+            const Left left = launch(step, tile, source, before);
+            const Matrix expected = host(step, source, before);
+            ASSERT_TRUE(equal(left.target, expected, 1000 * division_error()))
+                << pivot << ", step " << k << ", tile of " << tile.lanes;
+            EXPECT_EQ(left.pivots(k, 0), source(place.row, place.column));
+            if (pivot == kPivotings[0] || k + 1 == n) continue;
+            const std::size_t searched = pivot == kPivotings[1] ? k + 2 : n;
+            EXPECT_EQ(left.next, largest(left.target, k + 1, n, searched))
+                << pivot << ", step " << k << " of " << n << ", tile of " << tile.lanes;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FusedSteps, GaussJordan) {
+  for (const Tile& tile : kTiles) {
+    for (const char* pivot : kPivotings) {
+      for (const std::size_t n : kFusedOrders) {
+        const std::size_t end = n + 1 + n % 6;
+        const Matrix source = random(n, end), before = poison(n, end);
+        for (const std::size_t k : steps_of(n)) {
+          for (const Place& place : pivot_places(pivot, k, n)) {
+            const Step step = {Elimination::gauss_jordan, pivot, k, n, end, place};
+            const Left left = launch(step, tile, source, before);
+            const Matrix expected = host(step, source, before);
+            ASSERT_TRUE(equal(without_columns(left.target, k + 1), without_columns(expected, k + 1),
+                              1000 * division_error()))
+                << pivot << ", step " << k << ", tile of " << tile.lanes;
+            EXPECT_EQ(left.pivots(k, 0), source(place.row, place.column));
+            if (pivot == kPivotings[0] || k + 1 == n) continue;
+            const std::size_t searched = pivot == kPivotings[1] ? k + 2 : n;
+            EXPECT_EQ(left.next, largest(left.target, k + 1, n, searched))
+                << pivot << ", step " << k << " of " << n << ", tile of " << tile.lanes;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(FusedSteps, ZeroPivotLeavesTheRestAsItIs) {
+  for (const Tile& tile : kTiles) {
+    Matrix source = random(17, 17);
+    source(2, 2) = 0;
+    const Step step = {Elimination::lu, "none", 2, 17, 17, {2, 2}};
+    const Left left = launch(step, tile, source, poison(17, 17));
+    EXPECT_EQ(left.pivots(2, 0), 0);
+    for (std::size_t j = 2; j < 17; ++j) {
+      for (std::size_t i = 1; i < 17; ++i) ASSERT_EQ(left.target(i, j), source(i, j));
+    }
+  }
+}
+
+// The multiplier of every row below k is 1, and row k is zero from there on: what remains is the
+// source, whose ties and NaN are seen by the search.
+TEST_P(FusedSteps, NextPivotAmongTiesAndNaN) {
+  for (const Tile& tile : kTiles) {
+    for (const std::size_t n : {5, 9, 17, 41}) {
+      for (const std::size_t k : {0, 2, 3}) {
+        Matrix source = with_ties(n, n, n + k);
+        for (std::size_t j = 0; j < n; ++j) source(k, j) = 0;
+        for (std::size_t i = 0; i < n; ++i) source(i, k) = 1;
+        const Place diagonal = {as_int(k), as_int(k)};
+        const Step partial = {Elimination::lu, "partial", k, n, n, diagonal};
+        EXPECT_EQ(launch(partial, tile, source, Matrix(n, n)).next,
+                  largest(source, k + 1, n, k + 2))
+            << n << ", step " << k;
+        // Which of the largest is taken depends on the tiles.
+        const Step full = {Elimination::lu, "full", k, n, n, diagonal};
+        const Place best = largest(source, k + 1, n, n);
+        const Place next = launch(full, tile, source, Matrix(n, n)).next;
+        ASSERT_TRUE(next.row > as_int(k) && next.column > as_int(k));
+        EXPECT_EQ(std::abs(source(next.row, next.column)), std::abs(source(best.row, best.column)))
+            << n << ", step " << k;
+      }
+    }
+  }
+}
+
+TEST_P(FusedSteps, NextPivotOfZerosIsTheDiagonal) {
+  for (const Tile& tile : kTiles) {
+    for (const char* pivot : {"partial", "full"}) {
+      for (const Elimination elimination : {Elimination::lu, Elimination::gauss_jordan}) {
+        Matrix source(9, 11);
+        source(2, 2) = 1;
+        if (elimination == Elimination::lu) source = Matrix(9, 9);
+        const Step step = {elimination, pivot, 2, 9, source.cols(), {2, 2}};
+        EXPECT_EQ(launch(step, tile, source, source).next, (Place{3, 3})) << pivot;
+      }
+    }
+  }
+}
+
+TEST_P(FusedSteps, ChoosePivotTakesTheFirstOfTheLargest) {
+  const std::string options = options_of(kTiles[0]);
+  for (const std::size_t count : {1, 2, 5, 255, 256, 257, 600}) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      // Magnitudes of 0 to 4; all zero for the last seed.
+      Matrix magnitudes = random_matrix(count, 1, seed);
+      for (double& value : magnitudes.values()) {
+        value = seed == 3 ? 0 : std::round(std::abs(8 * value));
+      }
+      std::vector<Place> candidates(count);
+      for (std::size_t c = 0; c < count; ++c) candidates[c] = {as_int(c + 10), as_int(2 * c)};
+      const auto first = std::max_element(magnitudes.values().begin(), magnitudes.values().end());
+      const Place expected =
+          *first > 0 ? candidates[first - magnitudes.values().begin()] : Place{1, 1};
+      const cl::Buffer places = buffer_of(std::vector<Place>(3, Place{-7, -9}));
+      context.run("test", {"fused.cl", "choose_pivot", precision, storage, texel, options}, {256},
+                  buffer(magnitudes), buffer_of(candidates), places, 1, as_int(count));
+      EXPECT_EQ(values_of<Place>(places, 3), (std::vector<Place>{{-7, -9}, expected, {-7, -9}}));
+    }
+  }
+}
+
+// finish.cl
+
+/// Places of pivots as a factorization leaves them: row and column of step k are k or later.
+std::vector<Place> random_places(std::size_t n) {
+  const Matrix random = random_matrix(n, 2, n);
+  std::vector<Place> places(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto later = [&](double r) {
+      return as_int(k + static_cast<std::size_t>((r + 0.5) * static_cast<double>(n - k)));
+    };
+    places[k] = {later(random(k, 0)), later(random(k, 1))};
+  }
+  return places;
+}
+
+TEST_P(FusedSteps, FinishLower) {
+  for (const std::size_t n : {1, 2, 3, 4, 5, 31, 63, 64, 65, 127, 129}) {
+    const Matrix source = random(n, n);
+    Matrix pivots = random(n, 1);
+    pivots(n / 2, 0) = 0;
+    const std::vector<Place> places = random_places(n);
+    for (const bool pivoting : {false, true}) {
+      Matrix expected = source;
+      for (std::size_t j = 0; j < n; ++j) {
+        // The interchanges of the steps after j, in their order.
+        for (std::size_t t = j + 1; pivoting && t < n; ++t) {
+          std::swap(expected(t, j), expected(places[t].row, j));
+        }
+        for (std::size_t i = j + 1; i < n; ++i) {
+          if (pivots(j, 0) != 0) expected(i, j) = quotient(expected(i, j), pivots(j, 0));
+        }
+      }
+      const Surface src = surface(source), dst = surface(poison(n, n));
+      run("finish.cl", "finish_lower", {n}, src, dst, buffer_of(places), buffer(pivots), as_int(n),
+          cl_int{pivoting});
+      EXPECT_TRUE(equal(contents(dst), expected, division_error())) << n;
+    }
+  }
+}
+
+TEST_P(FusedSteps, FinishUpper) {
+  for (const std::size_t n : {1, 2, 3, 4, 5, 31, 63, 64, 65, 127, 129, 257}) {
+    const Matrix source = random(n, n);
+    const std::vector<Place> places = random_places(n);
+    Matrix expected = source;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t t = i + 1; t < n; ++t) {
+        std::swap(expected(i, t), expected(i, places[t].column));
+      }
+    }
+    const Surface src = surface(source), dst = surface(poison(n, n));
+    run("finish.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst, buffer_of(places),
+        as_int(n));
+    EXPECT_TRUE(equal(contents(dst), expected)) << n;
   }
 }
 

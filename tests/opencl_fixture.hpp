@@ -29,11 +29,13 @@ inline DeviceContext& shared_context() {
 struct SurfaceKind {
   Precision precision;
   Storage storage;
+  Texel texel = Texel::r;
 };
 
-/// As in test names: "single_image".
+/// As in test names: "single_image", "double_buffer_rgba".
 inline std::string name(const SurfaceKind& kind) {
-  return std::string(name(kind.precision)) + "_" + name(kind.storage);
+  return std::string(name(kind.precision)) + "_" + name(kind.storage) +
+         (kind.texel == Texel::rgba ? "_rgba" : "");
 }
 
 /// testing::PrintToStringParamName takes the test names from here.
@@ -41,11 +43,18 @@ inline void PrintTo(const SurfaceKind& kind, std::ostream* out) {
   *out << name(kind);
 }
 
-inline std::vector<SurfaceKind> surface_kinds() {
-  return {{Precision::single_precision, Storage::buffer},
-          {Precision::double_precision, Storage::buffer},
-          {Precision::single_precision, Storage::image},
-          {Precision::double_precision, Storage::image}};
+inline std::vector<SurfaceKind> kinds_with(Texel texel) {
+  return {{Precision::single_precision, Storage::buffer, texel},
+          {Precision::double_precision, Storage::buffer, texel},
+          {Precision::single_precision, Storage::image, texel},
+          {Precision::double_precision, Storage::image, texel}};
+}
+
+inline std::vector<SurfaceKind> all_kinds() {
+  std::vector<SurfaceKind> kinds = kinds_with(Texel::r);
+  const std::vector<SurfaceKind> packed = kinds_with(Texel::rgba);
+  kinds.insert(kinds.end(), packed.begin(), packed.end());
+  return kinds;
 }
 
 /// What the driver lacks for this kind; empty if nothing. The driver is asked, not lugpu's Device,
@@ -55,16 +64,18 @@ inline std::string missing_on(const cl::Device& device, const SurfaceKind& kind)
   if (doubles && device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() == 0) return "no double precision";
   if (kind.storage == Storage::buffer) return "";
   if (device.getInfo<CL_DEVICE_IMAGE_SUPPORT>() != CL_TRUE) return "no images";
+  const cl::ImageFormat needed(kind.texel == Texel::rgba ? CL_RGBA : CL_R,
+                               doubles ? CL_UNSIGNED_INT32 : CL_FLOAT);
   std::vector<cl::ImageFormat> formats;
   cl::Context(device).getSupportedImageFormats(CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, &formats);
-  const cl_channel_type type = doubles ? CL_UNSIGNED_INT32 : CL_FLOAT;
-  const bool found = std::any_of(formats.begin(), formats.end(), [type](const cl::ImageFormat& f) {
-    return f.image_channel_order == CL_R && f.image_channel_data_type == type;
+  const bool found = std::any_of(formats.begin(), formats.end(), [&](const cl::ImageFormat& f) {
+    return f.image_channel_order == needed.image_channel_order &&
+           f.image_channel_data_type == needed.image_channel_data_type;
   });
-  return found ? "" : "no CL_R images of this type";
+  return found ? "" : "no images with such texels";
 }
 
-/// A test for every precision and storage, skipped where the device has no such thing.
+/// A test for every kind of surface, skipped where the device has no such thing.
 class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
  protected:
   void SetUp() override {
@@ -75,6 +86,7 @@ class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
   DeviceContext& context = shared_context();
   const Precision precision = GetParam().precision;
   const Storage storage = GetParam().storage;
+  const Texel texel = GetParam().texel;
 };
 
 inline double epsilon(Precision precision) {
@@ -118,7 +130,7 @@ inline void fill(DeviceContext& context, Surface& surface, const Matrix& values)
 }
 
 inline Surface surface_of(DeviceContext& context, const SurfaceKind& kind, const Matrix& values) {
-  Surface surface(context, values.rows(), values.cols(), kind.precision, kind.storage);
+  Surface surface(context, values.rows(), values.cols(), kind.precision, kind.storage, kind.texel);
   fill(context, surface, values);
   return surface;
 }

@@ -26,14 +26,15 @@ constexpr std::size_t kOrders[] = {0, 1, 2, 3, 5, 10, 31, 32, 33, 50, 63, 64, 65
 struct SolverKind {
   const Method* method;
   Pivot pivot;
+  Schedule schedule;
   SurfaceKind surface;
 };
 
-/// As in test names: "gauss_jordan_full_single_image".
+/// As in test names: "gauss_jordan_full_fused_single_image_rgba".
 std::string name(const SolverKind& kind) {
   std::string text = kind.method->name;
   std::replace(text.begin(), text.end(), '-', '_');
-  return text + "_" + name(kind.pivot) + "_" + name(kind.surface);
+  return text + "_" + name(kind.pivot) + "_" + name(kind.schedule) + "_" + name(kind.surface);
 }
 
 void PrintTo(const SolverKind& kind, std::ostream* out) {
@@ -44,7 +45,12 @@ std::vector<SolverKind> solver_kinds() {
   std::vector<SolverKind> kinds;
   for (const Method& method : methods()) {
     for (const Pivot pivot : method.pivots) {
-      for (const SurfaceKind& surface : surface_kinds()) kinds.push_back({&method, pivot, surface});
+      for (const SurfaceKind& surface : kinds_with(Texel::r)) {
+        kinds.push_back({&method, pivot, Schedule::paper, surface});
+      }
+      for (const SurfaceKind& surface : all_kinds()) {
+        kinds.push_back({&method, pivot, Schedule::fused, surface});
+      }
     }
   }
   return kinds;
@@ -116,15 +122,16 @@ class Solvers : public testing::TestWithParam<SolverKind> {
   }
 
   Problem problem(std::size_t n, std::size_t nrhs) const {
-    return {n, nrhs, pivot, precision, GetParam().surface.storage};
+    const SurfaceKind& surface = GetParam().surface;
+    return {n, nrhs, pivot, precision, surface.storage, surface.texel, GetParam().schedule};
   }
   std::unique_ptr<Solver> make(std::size_t n, std::size_t nrhs) {
     return GetParam().method->make(context, problem(n, nrhs));
   }
   Solved solve(const Matrix& a, const Matrix& b) { return run(*make(a.rows(), b.cols()), a, b); }
   Solved factor(const Matrix& a) {
-    const auto solver = make(a.rows(), 0);
-    solver->upload(a, Matrix(a.rows(), 0));
+    const auto solver = make(a.rows(), 1);
+    solver->upload(a, Matrix(a.rows(), 1));
     solver->factor();
     return {solver->outcome(), {}, solver->lu(), {}};
   }
@@ -561,7 +568,9 @@ class LuSurfaces : public Solvers {};
 
 std::vector<SolverKind> lu_kinds() {
   std::vector<SolverKind> kinds = solver_kinds();
-  std::erase_if(kinds, [](const SolverKind& kind) { return kind.method != &find_method("lu"); });
+  std::erase_if(kinds, [](const SolverKind& kind) {
+    return kind.method != &find_method("lu") || kind.schedule != Schedule::paper;
+  });
   return kinds;
 }
 
@@ -599,7 +608,7 @@ TEST_P(LuSurfaces, AreBothUpToDateForSingularMatrices) {
 
 class GaussJordanSurfaces : public SurfaceKindTest {};
 
-INSTANTIATE_TEST_SUITE_P(All, GaussJordanSurfaces, testing::ValuesIn(surface_kinds()),
+INSTANTIATE_TEST_SUITE_P(All, GaussJordanSurfaces, testing::ValuesIn(kinds_with(Texel::r)),
                          testing::PrintToStringParamName());
 
 TEST_P(GaussJordanSurfaces, SamePivotsAsLu) {
@@ -659,6 +668,73 @@ TEST_P(GaussJordanSurfaces, InverseIsNotASideEffect) {
   solver.solve();
   EXPECT_TRUE(equal(solver.download(), before.x));
   EXPECT_EQ(solver.outcome().jpiv, before.outcome.jpiv);
+}
+
+// The fused schedule cuts its launches by the class of the device.
+
+class FusedSurfaces : public SurfaceKindTest {};
+
+INSTANTIATE_TEST_SUITE_P(All, FusedSurfaces, testing::ValuesIn(all_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(FusedSurfaces, TilesOfTheOtherClassOfDevices) {
+  Device other = context.device();
+  other.type = other.type == "cpu" ? "gpu" : "cpu";
+  DeviceContext elsewhere(other);
+  for (const Method& method : methods()) {
+    for (const Pivot pivot : method.pivots) {
+      for (const std::size_t n : {1, 2, 5, 33, 140}) {
+        SCOPED_TRACE(std::string(method.name) + ", " + name(pivot) + ", " + std::to_string(n));
+        const Matrix a = generate(pivot == Pivot::none ? "dominant" : "random", n, n);
+        const Matrix b = random_matrix(n, 2, n);
+        const Problem problem = {n, 2, pivot, precision, storage, texel, Schedule::fused};
+        const Solved there = run(*method.make(elsewhere, problem), a, b);
+        expect_passed(there, a, b, epsilon(precision));
+        const Solved here = run(*method.make(context, problem), a, b);
+        EXPECT_EQ(there.outcome.ipiv, here.outcome.ipiv);
+        EXPECT_EQ(there.outcome.jpiv, here.outcome.jpiv);
+        EXPECT_TRUE(equal(there.x, here.x));
+      }
+    }
+  }
+}
+
+// Rows of more columns than a work-group takes on any class of device.
+TEST(FusedTiles, SeveralWorkGroupsInARow) {
+  DeviceContext& context = shared_context();
+  const std::size_t n = 1030;
+  const Matrix a = generate("random", n, 1), b = random_matrix(n, 3, 1);
+  for (const Method& method : methods()) {
+    for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
+      SCOPED_TRACE(std::string(method.name) + ", " + name(pivot));
+      const Problem problem = {
+          n, 3, pivot, Precision::single_precision, Storage::buffer, Texel::r, Schedule::fused};
+      const auto solver = method.make(context, problem);
+      solver->upload(a, b);
+      solver->factor();
+      const Outcome outcome = solver->outcome();
+      solver->solve();
+      EXPECT_EQ(outcome.info, 0);
+      EXPECT_LT(hpl_residual(a, solver->download(), b, kEpsilonSingle), kHplResidualLimit);
+      if (const auto lu = solver->lu()) {
+        EXPECT_LT(lu_factor_ratio(a, *lu, outcome.ipiv, outcome.jpiv, kEpsilonSingle),
+                  kFactorRatioLimit);
+        // Pivoting that misses a column grows more: full pivoting stays far below n^(1/2).
+        EXPECT_LT(pivot_growth(a, *lu), pivot == Pivot::full ? 8 : 40);
+      }
+    }
+  }
+}
+
+TEST(Problems, PackedTexelsAreNotForThePapersSchedule) {
+  for (const Method& method : methods()) {
+    Problem problem = {5, 1, Pivot::none, Precision::single_precision, Storage::buffer};
+    problem.texel = Texel::rgba;
+    problem.schedule = Schedule::paper;
+    EXPECT_THROW(method.make(shared_context(), problem), Unsupported);
+    problem.schedule = Schedule::fused;
+    EXPECT_NE(method.make(shared_context(), problem), nullptr);
+  }
 }
 
 TEST(Permutations, ByHand) {

@@ -25,6 +25,7 @@ class Getc2 : public HostSolver<Real> {
   void factor() override {
     const int lda = ld();
     info_ = 0;
+    if (n_ == 0) return;
     if constexpr (std::is_same_v<Real, double>) {
       dgetc2_(&n_, lu_.data(), &lda, ipiv_.data(), jpiv_.data(), &info_);
     } else {
@@ -35,6 +36,7 @@ class Getc2 : public HostSolver<Real> {
   /// gesc2 solves A X = scale B for one column at a time.
   void solve() override {
     const int lda = ld();
+    if (n_ == 0) return;
     for (int j = 0; j < nrhs_; ++j) {
       Real* column = x_.data() + static_cast<std::size_t>(j) * n_;
       Real scale = 1;

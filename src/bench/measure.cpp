@@ -80,14 +80,25 @@ void sample(Solver& solver, const Effort& effort, Clock::time_point start, Resul
   }
 }
 
+// Times commands on the device while it lives.
+class Profiling {
+ public:
+  explicit Profiling(DeviceContext& context) : context_(context) { context_.set_profiling(true); }
+  ~Profiling() { context_.set_profiling(false); }
+  Profiling(const Profiling&) = delete;
+  Profiling& operator=(const Profiling&) = delete;
+
+ private:
+  DeviceContext& context_;
+};
+
 // One more factorization, timed on the device, for the phases and the counters. Where there was
 // none before, its wall-clock time is the only one.
 void profile(DeviceContext& context, Solver& solver, Result& result) {
   solver.reset();
   context.timeline().clear();
-  context.set_profiling(true);
+  const Profiling profiling(context);
   const double seconds = timed([&] { solver.factor(); });
-  context.set_profiling(false);
   if (result.times_s.empty()) result.times_s.push_back(seconds);
   const Timeline& timeline = context.timeline();
   result.device_times_s.push_back(timeline.span());
@@ -131,7 +142,9 @@ void warn_of_near_singularity(const Outcome& outcome, const Matrix& a, double ep
 std::string breakdown(const Problem& problem, int info) {
   const std::string pivot = "pivot " + std::to_string(info) + " is exactly zero";
   return problem.pivot == Pivot::none ? pivot + " without pivoting; use --pivot partial."
-                                      : "A is singular: " + pivot + ".";
+         : problem.precision == Precision::single_precision
+             ? "A is singular in single precision: " + pivot + "."
+             : "A is singular: " + pivot + ".";
 }
 
 std::string check_failure(const Problem& problem, const Checks& checks) {
@@ -192,6 +205,7 @@ Result measure(DeviceContext& context, const Method& method, const Case& what, c
                const Matrix& b, const Effort& effort, Matrix* x) {
   Result result;
   result.what = what;
+  context.set_deadline(INFINITY);  // not the one of a case before
   const auto solver = method.make(context, what.problem);
   result.phases_s["build"] = build(context, method, what.problem);
   context.set_deadline(effort.timeout_s);

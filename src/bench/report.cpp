@@ -4,14 +4,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "baselines/baselines.hpp"
 #include "error.hpp"
+#include "output_file.hpp"
 #include "version.hpp"
 
 extern char** environ;
@@ -42,9 +45,8 @@ std::string processor_name() {
 
 // The variables that change what a solver does or how fast.
 json relevant_environment() {
-  static const char* const prefixes[] = {"LUGPU_", "OPENBLAS_",  "OMP_",
-                                         "GOTO_",  "POCL_",      "OCL_",
-                                         "CUDA_",  "LD_PRELOAD", "LD_LIBRARY_PATH"};
+  static const char* const prefixes[] = {"LUGPU_", "OPENBLAS_", "OMP_",  "GOTO_",
+                                         "POCL_",  "OCL_",      "CUDA_", "LD_PRELOAD"};
   json variables = json::object();
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
@@ -139,24 +141,29 @@ json report_head(const std::vector<std::string>& arguments, const std::vector<De
 }
 
 void write_report(const json& report, const std::string& path) {
-  const std::string draft = path + ".part";
-  std::ofstream stream(draft);
-  stream << report.dump(1) << '\n';
-  stream.close();
-  if (!stream || std::rename(draft.c_str(), path.c_str()) != 0) {
-    std::remove(draft.c_str());
-    throw Error(Exit::failure, "Cannot write " + path + "; choose another place for --json.");
-  }
+  OutputFile file(path);
+  const std::string text = to_text(report);
+  std::fwrite(text.data(), 1, text.size(), file.stream());
+  file.commit();
+}
+
+// Names from outside may hold bytes that are no UTF-8, which JSON must be.
+std::string to_text(const json& report) {
+  return report.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
 json read_report(const std::string& path) {
   std::ifstream stream(path);
-  if (!stream) throw InputError("Cannot read " + path + ".");
+  if (!stream || std::filesystem::is_directory(path)) throw InputError("Cannot read " + path + ".");
   const json report = json::parse(stream, nullptr, false);
-  if (!report.is_object() || report.value("schema_version", 0) != kSchemaVersion ||
-      !report.contains("results") || !report["results"].is_array()) {
-    throw InputError(path + " is not a result file of this version of lugpu.");
-  }
+  const auto is_row = [](const json& row) {
+    return row.is_object() && row.contains("status") && row["status"].is_string();
+  };
+  const bool ours = report.is_object() && report.contains("schema_version") &&
+                    report["schema_version"] == kSchemaVersion && report.contains("results") &&
+                    report["results"].is_array() &&
+                    std::all_of(report["results"].begin(), report["results"].end(), is_row);
+  if (!ours) throw InputError(path + " is not a result file of this version of lugpu.");
   return report;
 }
 

@@ -22,6 +22,9 @@ nlohmann::json to_json(const Device& device);
 /// The `ceilings` of a device.
 nlohmann::json to_json(const Ceilings& ceilings);
 
+/// The object as it is printed and written, UTF-8.
+std::string to_text(const nlohmann::json& report);
+
 /// Writes the object to a file, which is complete at any time (written beside it, then renamed).
 /// Throws Error (failure) if that cannot be done.
 void write_report(const nlohmann::json& report, const std::string& path);

@@ -73,8 +73,9 @@ struct System {
 
 // A fits when it, its factors, two work matrices of the checks and a copy or two in another
 // precision do.
-void require_host_memory(std::size_t n) {
-  const double bytes = 6.0 * sizeof(double) * static_cast<double>(n) * static_cast<double>(n);
+void require_host_memory(std::size_t n, std::size_t nrhs) {
+  const double bytes =
+      6.0 * sizeof(double) * static_cast<double>(n) * static_cast<double>(n + nrhs);
   const double memory =
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   if (bytes > memory) {
@@ -85,7 +86,7 @@ void require_host_memory(std::size_t n) {
 
 System make_system(const Case& what) {
   const std::size_t n = what.problem.n;
-  require_host_memory(n);
+  require_host_memory(n, what.problem.nrhs);
   return {what.matrix, generate(what.matrix, n, what.seed),
           random_matrix(n, what.problem.nrhs, what.seed)};
 }
@@ -200,6 +201,9 @@ void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
   for (const Case& what : cases) {
     if (!wanted(what)) continue;
     done(guarded(what, plan.effort, [&] {
+      if (what.device) {
+        find_method(what.routine).require_room(context_of(what, contexts).device(), what.problem);
+      }
       if (system.a.rows() != what.problem.n || system.kind != what.matrix) {
         system = System();
         system = make_system(what);

@@ -144,62 +144,67 @@ Matrix make_singular(std::size_t n, std::uint64_t seed) {
   return a;
 }
 
-/// The cell of a dilute bubbly flow (LU-GPU, section 6.2), N = m k as there: m circular inclusions
-/// with k = min(32, n) sample points each, the last with what is left of n. The potential q on their
-/// surfaces solves a Fredholm equation of the second kind, (I/2 + D) q = b, with the double layer of
-/// Laplace's equation in the plane (Kress, Linear Integral Equations, chapter 6): n(y) outward,
-///   (D q)(x) = integral over all circles of q(y) (y - x) . n(y) / (2 pi |y - x|^2) ds(y).
-/// Trapezoidal weights 2 pi R / k(b) on circle b, whose k(b) points follow one another; on its own
-/// circle the kernel is 1 / (4 pi R) exactly:
-///   a(x,x) = 1/2 + 1/(2 k(b)),   a(x,y) = 1/(2 k(b)) on the same circle,
-///   a(x,y) = R/k(b) (y - x) . n(y) / |y - x|^2 for y on another circle b.
-///
-/// Strictly diagonally dominant by rows and columns for every n. A diagonal element exceeds the
-/// others of its own circle together by 1/2 + 1/(2k) - (k-1)/(2k) = 1/k. The centres lie on s x s
-/// places at distance 1, s = ceil(sqrt(m)), each moved by at most 1/8 along each axis, and R =
-/// 1/(256 s). A circle r places away (the larger of rows and columns) keeps |y - x| >= r - 1/4 - 2R
-/// > 2r/3, so that its points contribute R k(b)/k(b) (3/2) / r at most to a row. There are 8 r
-/// places r away, and the s^2 - 1 others are at worst the nearest, r = 1 .. floor(s/2): all other
-/// circles contribute at most R (3/2) 8 floor(s/2) <= 6 R s = 3/128 < 1/32 to a row. To a column of
-/// circle b they contribute 32/k(b) times that, 3/(4 k(b)) < 1/k(b). Rounding to single precision
-/// changes far less.
-///
-/// Only the places of the inclusions are drawn: up to n = 32 there is one, which leaves nothing to
-/// the seed. Sines and cosines may differ by library in the last bit.
-Matrix make_bubbles(std::size_t n, std::uint64_t seed) {
-  const std::size_t points = std::min<std::size_t>(n, 32);
-  const std::size_t inclusions = n > 0 ? (n + points - 1) / points : 0;
-  const auto side = static_cast<std::size_t>(std::ceil(std::sqrt(inclusions)));
-  const double radius = 1.0 / (256.0 * static_cast<double>(side));
+/// A sample point of a circular inclusion.
+struct SurfacePoint {
+  double x, y;    ///< place
+  double nx, ny;  ///< outward normal
+  double radius;  ///< of its circle
+  double count;   ///< k, sample points of its circle
+};
 
-  struct Point {
-    double x, y;    ///< place
-    double nx, ny;  ///< outward normal
-    double count;   ///< k(b)
-  };
-  std::vector<Point> sample;
+/// Sample points of a circle; the last circle has what is left of n.
+constexpr std::size_t kCirclePoints = 32;
+
+/// n points on circles of radius 1 / (256 s), one circle after another. The centres lie on s x s
+/// places at distance 1, each moved by at most 1/8 along each axis.
+std::vector<SurfacePoint> sample_inclusions(std::size_t n, std::uint64_t seed) {
+  const std::size_t circles = (n + kCirclePoints - 1) / kCirclePoints;
+  const auto side = static_cast<std::size_t>(std::ceil(std::sqrt(circles)));
+  std::vector<SurfacePoint> points;
   Random random(seed);
-  for (std::size_t b = 0; b < inclusions; ++b) {
-    const double x = static_cast<double>(b % side) + 0.25 * random.uniform();
-    const double y = static_cast<double>(b / side) + 0.25 * random.uniform();
-    const std::size_t count = std::min(points, n - b * points);
-    for (std::size_t k = 0; k < count; ++k) {
-      const double angle =
-          2.0 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(count);
+  for (std::size_t circle = 0; circle < circles; ++circle) {
+    const double x = static_cast<double>(circle % side) + 0.25 * random.uniform();
+    const double y = static_cast<double>(circle / side) + 0.25 * random.uniform();
+    const double radius = 1.0 / (256.0 * static_cast<double>(side));
+    const auto count = static_cast<double>(std::min(kCirclePoints, n - circle * kCirclePoints));
+    for (double k = 0.0; k < count; ++k) {
+      const double angle = 2.0 * std::numbers::pi * k / count;
       const double nx = std::cos(angle), ny = std::sin(angle);
-      sample.push_back({x + radius * nx, y + radius * ny, nx, ny, static_cast<double>(count)});
+      points.push_back({x + radius * nx, y + radius * ny, nx, ny, radius, count});
     }
   }
+  return points;
+}
 
+/// A cell of a dilute bubbly flow (LU-GPU, section 6.2): m well separated circular inclusions with
+/// k = min(32, n) sample points each, N = m k. The potential q on their surfaces solves a Fredholm
+/// equation of the second kind, (I/2 + D) q = b, with the double layer of Laplace's equation in the
+/// plane (Kress, Linear Integral Equations, chapter 6), n(y) the outward normal:
+///   (D q)(x) = integral over all circles of q(y) (y - x) . n(y) / (2 pi |y - x|^2) ds(y).
+/// Trapezoidal weights are 2 pi R / k, and on its own circle the kernel is 1 / (4 pi R) exactly:
+///   a(x,x) = 1/2 + 1/(2k),   a(x,y) = 1/(2k) for y on the circle of x,
+///   a(x,y) = (R/k) (y - x) . n(y) / |y - x|^2 for y on another circle; k belongs to that of y.
+///
+/// Strictly diagonally dominant by rows and columns for every n: an element of the diagonal exceeds
+/// the others of its own circle together by 1/2 + 1/(2k) - (k-1)/(2k) = 1/k >= 1/32. From a circle
+/// r places away (the larger of rows and columns) |y - x| >= r - 1/4 - 2R > 2r/3, hence its points
+/// together add less than R (3/2) / r to a row. At most 8r circles are r places away, and at worst
+/// the s^2 - 1 others are the nearest, at r = 1 .. floor(s/2): they add less than
+/// 12 R floor(s/2) <= 6 R s = 3/128 to a row. To a column of a circle with k points they add less
+/// than 32/k times that, 3/(4k) < 1/k. Rounding to single precision changes far less.
+///
+/// Only the places of the inclusions are drawn: up to n = 32 there is one, and the seed decides
+/// nothing. Sines and cosines may differ by library in the last bit.
+Matrix make_bubbles(std::size_t n, std::uint64_t seed) {
+  const std::vector<SurfacePoint> points = sample_inclusions(n, seed);
   Matrix a(n, n);
   for (std::size_t j = 0; j < n; ++j) {
-    const Point& y = sample[j];
+    const SurfacePoint& y = points[j];
     for (std::size_t i = 0; i < n; ++i) {
-      const double dx = y.x - sample[i].x, dy = y.y - sample[i].y;
-      const bool same_circle = i / points == j / points;
-      const double kernel =
-          same_circle ? 0.5 : radius * (dx * y.nx + dy * y.ny) / (dx * dx + dy * dy);
-      a(i, j) = kernel / y.count;
+      const double dx = y.x - points[i].x, dy = y.y - points[i].y;
+      const bool same_circle = i / kCirclePoints == j / kCirclePoints;
+      a(i, j) = same_circle ? 0.5 / y.count
+                            : y.radius / y.count * (dx * y.nx + dy * y.ny) / (dx * dx + dy * dy);
     }
     a(j, j) += 0.5;
   }
@@ -324,7 +329,7 @@ constexpr MatrixKind kKinds[] = {
     {"kahan", "upper triangular, nearer to singular than its diagonal shows", make_kahan},
     {"graded", "random with rows and columns scaled from 2^-30 to 1", make_graded},
     {"singular", "random with two equal rows: an exact zero pivot in the last step", make_singular},
-    {"bubbles", "a cell of bubbly flow, LU-GPU section 6.2: diagonally dominant by rows and columns",
+    {"bubbles", "integral equation of a bubbly flow: diagonally dominant by rows and columns",
      make_bubbles},
     {"diagonal", "LAPACK type 1: diagonal, condition 2", make_diagonal},
     {"upper", "LAPACK type 2: upper triangular, condition 2", make_upper},

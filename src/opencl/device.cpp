@@ -86,6 +86,16 @@ std::vector<cl::Device> devices_of(const cl::Platform& platform) {
   return handles;
 }
 
+// Records refer to devices by name: the second of one name becomes "NAME #2".
+void number_if_repeated(std::vector<Device>& devices) {
+  const std::string name = devices.back().name;
+  const auto same = [&](const Device& device) {
+    return device.name == name || device.name.starts_with(name + " #");
+  };
+  const auto count = std::count_if(devices.begin(), devices.end(), same);
+  if (count > 1) devices.back().name += " #" + std::to_string(count);
+}
+
 std::string names_of(const std::vector<Device>& devices) {
   std::string names;
   for (const Device& device : devices) {
@@ -115,6 +125,7 @@ std::vector<Device> list_devices() {
     for (const cl::Device& handle : devices_of(platform)) {
       devices.push_back(describe_device(platform, handle));
       devices.back().index = static_cast<int>(devices.size()) - 1;
+      number_if_repeated(devices);
     }
   }
   return devices;

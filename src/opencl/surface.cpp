@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -74,6 +75,11 @@ std::string missing_room(const Device& device, std::size_t rows, std::size_t col
              " x " + std::to_string(device.image_max_height);
     }
   }
+  // Beyond 2^24 rows or columns the sizes below could overflow.
+  constexpr std::size_t kLargestDimension = std::size_t{1} << 24;
+  if (rows > kLargestDimension || columns > kLargestDimension) {
+    return "more than " + std::to_string(kLargestDimension) + " rows or columns";
+  }
   if (bytes > device.max_allocation) {
     return "a matrix of " + gib(bytes) + " is larger than its largest allocation, " +
            gib(device.max_allocation);
@@ -90,7 +96,9 @@ std::vector<Real> rounded(const Matrix& matrix) {
   std::vector<Real> values(matrix.values().size());
   std::transform(matrix.values().begin(), matrix.values().end(), values.begin(), [](double value) {
     if (std::abs(value) > std::numeric_limits<Real>::max() && std::isfinite(value)) {
-      throw InputError("The value " + std::to_string(value) +
+      char text[32];
+      std::snprintf(text, sizeof text, "%g", value);
+      throw InputError("The value " + std::string(text) +
                        " overflows single precision; use --precision double.");
     }
     return static_cast<Real>(value);

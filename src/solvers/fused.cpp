@@ -63,7 +63,9 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::size_t before = k == 0 ? 0 : k - 1;
   const std::size_t first_row = is_lu_ ? before : 0;
   const std::size_t first_texel = (is_lu_ ? before : k + 1) / pack;
-  const std::size_t group_columns = ceiling(ceiling(end_, pack) - first_texel, columns_);
+  // At least one, since the first work-group records the pivot.
+  const std::size_t texels = ceiling(end_, pack) - first_texel;
+  const std::size_t group_columns = std::max<std::size_t>(1, ceiling(texels, columns_));
   // Whole tiles of rows, so many that there are about most_groups_ work-groups.
   const std::size_t tiles = ceiling((n - first_row) * group_columns, rows_ * most_groups_);
   const std::size_t rows = rows_ * tiles;

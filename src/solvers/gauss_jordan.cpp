@@ -8,16 +8,6 @@
 namespace lugpu {
 namespace {
 
-// Two surfaces, [A | B] as uploaded and its parts before that, the reduced B, X.
-const Problem& require_room(const Device& device, const Problem& problem) {
-  require_possible(problem);
-  const std::uint64_t elements = 2 * problem.n * problem.n + 4 * problem.n * problem.nrhs;
-  require_fits(device, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage, 2,
-               elements * element_size(problem.precision) + Pivoting::workspace(problem),
-               problem.texel);
-  return problem;
-}
-
 Surface make_surface(DeviceContext& context, const Problem& problem) {
   return Surface(context, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage,
                  problem.texel);
@@ -25,7 +15,7 @@ Surface make_surface(DeviceContext& context, const Problem& problem) {
 
 bool fits(const Device& device, const Problem& problem) {
   try {
-    require_room(device, problem);
+    GaussJordan::require_room(device, problem);
     return true;
   } catch (const Unsupported&) {
     return false;
@@ -41,9 +31,18 @@ Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
 
 }  // namespace
 
+// Two surfaces, [A | B] as uploaded and its parts before that, the reduced B, X.
+void GaussJordan::require_room(const Device& device, const Problem& problem) {
+  require_possible(problem);
+  const std::uint64_t elements = 2 * problem.n * problem.n + 4 * problem.n * problem.nrhs;
+  require_fits(device, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage, 2,
+               elements * element_size(problem.precision) + Pivoting::workspace(problem),
+               problem.texel);
+}
+
 GaussJordan::GaussJordan(DeviceContext& context, const Problem& problem)
     : context_(context),
-      problem_(require_room(context.device(), problem)),
+      problem_((require_room(context.device(), problem), problem)),
       ab_{make_surface(context, problem_), make_surface(context, problem_)},
       pivoting_(context, problem),
       x_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {

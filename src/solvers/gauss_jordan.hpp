@@ -15,7 +15,8 @@ namespace lugpu {
 /// in the order of jpiv with full pivoting).
 class GaussJordan : public Solver {
  public:
-  /// Throws Unsupported if the device cannot hold the problem.
+  /// Throws Unsupported if the device cannot hold the problem; so does the constructor.
+  static void require_room(const Device& device, const Problem& problem);
   GaussJordan(DeviceContext& context, const Problem& problem);
 
   void upload(const Matrix& a, const Matrix& b) override;

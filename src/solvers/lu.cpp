@@ -7,16 +7,6 @@
 namespace lugpu {
 namespace {
 
-// Two surfaces, A as uploaded, and B, Y, X.
-const Problem& require_room(const Device& device, const Problem& problem) {
-  require_possible(problem);
-  const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
-  require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 2,
-               elements * element_size(problem.precision) + Pivoting::workspace(problem),
-               problem.texel);
-  return problem;
-}
-
 Surface make_surface(DeviceContext& context, const Problem& problem) {
   return Surface(context, problem.n, problem.n, problem.precision, problem.storage, problem.texel);
 }
@@ -29,9 +19,18 @@ std::vector<int> identity(std::size_t n) {
 
 }  // namespace
 
+// Two surfaces, A as uploaded, and B, Y, X.
+void Lu::require_room(const Device& device, const Problem& problem) {
+  require_possible(problem);
+  const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
+  require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 2,
+               elements * element_size(problem.precision) + Pivoting::workspace(problem),
+               problem.texel);
+}
+
 Lu::Lu(DeviceContext& context, const Problem& problem)
     : context_(context),
-      problem_(require_room(context.device(), problem)),
+      problem_((require_room(context.device(), problem), problem)),
       a_{make_surface(context, problem_), make_surface(context, problem_)},
       pivoting_(context, problem) {
   const std::size_t bytes = problem.n * problem.nrhs * element_size(problem.precision);

@@ -13,7 +13,8 @@ namespace lugpu {
 /// P A Q = L U on a pair of n x n surfaces, X by forward and back substitution.
 class Lu : public Solver {
  public:
-  /// Throws Unsupported if the device cannot hold the problem.
+  /// Throws Unsupported if the device cannot hold the problem; so does the constructor.
+  static void require_room(const Device& device, const Problem& problem);
   Lu(DeviceContext& context, const Problem& problem);
 
   void upload(const Matrix& a, const Matrix& b) override;

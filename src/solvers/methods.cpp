@@ -32,11 +32,13 @@ std::span<const Method> methods() {
        "LU decomposition, LU-GPU's Algorithm 3",
        {Pivot::none, Pivot::partial, Pivot::full},
        lu_work,
+       Lu::require_room,
        make<Lu>},
       {"gauss-jordan",
        "Gauss-Jordan elimination of [A | B], LU-GPU's Algorithm 1",
        {Pivot::none, Pivot::partial, Pivot::full},
        gauss_jordan_work,
+       GaussJordan::require_room,
        make<GaussJordan>},
   };
   return table;

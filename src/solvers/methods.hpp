@@ -23,7 +23,8 @@ struct Method {
   const char* description;  ///< one line for help texts
   std::vector<Pivot> pivots;
   WorkModel (*work)(std::uint64_t n);
-  /// Throws Unsupported if the device cannot hold the problem.
+  /// Throws Unsupported if the device cannot hold the problem, before anything is allocated.
+  void (*require_room)(const Device& device, const Problem& problem);
   std::unique_ptr<Solver> (*make)(DeviceContext& context, const Problem& problem);
 };
 

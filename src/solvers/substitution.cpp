@@ -40,6 +40,7 @@ void forward_substitution(DeviceContext& context, const Surface& lu, const cl::B
     context.run("solve", kernel(lu, "forward_block"), {nrhs * kBlock}, lu, x,
                 static_cast<cl_int>(first), static_cast<cl_int>(n));
     subtract_block(context, lu, x, nrhs, last, n, first, last);
+    context.checkpoint();
   }
 }
 
@@ -53,6 +54,7 @@ void back_substitution(DeviceContext& context, const Surface& lu, const cl::Buff
     context.run("solve", kernel(lu, "back_block"), {nrhs * kBlock}, lu, x,
                 static_cast<cl_int>(first), static_cast<cl_int>(n));
     subtract_block(context, lu, x, nrhs, 0, first, first, last);
+    context.checkpoint();
   }
 }
 

@@ -1,0 +1,514 @@
+#!/usr/bin/python3
+"""scripts/reproduce.py on synthetic results: verdicts by their rules, drawings, the page.
+
+With the program as argument: also whether the program knows every option that is used.
+"""
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+
+import plot_test  # noqa: E402
+import reproduce  # noqa: E402
+from plot_test import DEVICE  # noqa: E402
+
+PROGRAM = None  # of the last test, from the command line
+COPY = 30e9  # bytes/s
+CEILINGS = {"copy_bytes_per_s": COPY, "multiply_adds_per_s": {"single": 4e10, "double": 2e10}}
+DEVICE_ENTRY = plot_test.GPU | {"name": DEVICE, "ceilings": CEILINGS}
+
+
+# --- Synthetic results ---------------------------------------------------------------------------
+
+def lu(n, seconds, pivot="none", storage="image", schedule="paper", routine="lu", **given):
+    """A result of lugpu with counters and phases that belong to it."""
+    moved = reproduce.BYTES[routine](n)
+    row = plot_test.result(n=n, median_s=seconds, pivot=pivot, storage=storage, routine=routine,
+                           source="run", **given)
+    texel = "rgba" if (schedule, storage) == ("fused", "image") else "r"
+    return row | {
+        "schedule": schedule, "texel": given.get("texel", texel),
+        "counters": {"kernel_launches": 4 * n, "readbacks": 0, "bytes_model": moved,
+                     "bytes_counted": moved if schedule == "paper" else moved // 2,
+                     "elements_updated": reproduce.MULTIPLY_ADDS[routine](n)},
+        "phases_s": {"upload": seconds / 100, "factor": seconds, "solve": seconds / 50,
+                     "download": seconds / 1000, "total": seconds * 1.031}} | given
+
+
+def rival(routine, n, seconds, **given):
+    """A result of getrf or getc2."""
+    row = plot_test.baseline(routine, "openblas", 2, "partial" if routine == "getrf" else "full",
+                             "single", n, seconds)
+    phases = {"upload": 0.0, "factor": seconds, "solve": seconds / 100, "download": 0.0,
+              "total": seconds * 1.01}
+    return row | {"schedule": None, "source": "run", "phases_s": phases} | given
+
+
+def failed(row, status="failed", reason="solve_ratio 99 is not under 30."):
+    """A result without a speed."""
+    return row | {"status": status, "reason": reason, "gflops": None, "median_s": None}
+
+
+def probe(name, variant, n, seconds, storage="image"):
+    """A timed probe."""
+    return {"name": name, "variant": variant, "n": n, "precision": "single", "storage": storage,
+            "median_s": seconds}
+
+
+def record(rows=(), probes=(), argv=("lugpu", "bench"), device=None):
+    """A file of results."""
+    whole = plot_test.record([]) | {"devices": [device or DEVICE_ENTRY], "results": list(rows),
+                                    "probes": list(probes)}
+    whole["tool"] = whole["tool"] | {"argv": list(argv)}
+    return whole
+
+
+# --- Verdicts ------------------------------------------------------------------------------------
+
+class RuleTest(unittest.TestCase):
+    """Each rule from both sides, by the function that states it."""
+
+    def finds(self, function, verdict, *records, device=None):
+        finding = function(list(records), device or DEVICE_ENTRY)
+        self.assertEqual(finding.verdict, verdict, finding.measured)
+        return finding.measured
+
+    def holds(self, function, *records):
+        return self.finds(function, "holds", *records)
+
+    def refuted(self, function, *records):
+        return self.finds(function, "no longer holds", *records)
+
+    def test_index_pairs_by_the_largest_n(self):
+        def probes(gain):
+            return record(probes=[probe("index", "kernel", 64, 1e-3),
+                                  probe("index", "launch", 64, 1e-3),
+                                  probe("index", "kernel", 256, 1e-2 * gain),
+                                  probe("index", "launch", 256, 1e-2),
+                                  {"name": "copy", "precision": "single", "value": 1e10,
+                                   "unit": "bytes/s"}])
+        self.assertIn("1.30 times the speed", self.holds(reproduce.index_pairs, probes(1.3)))
+        self.assertIn("1.10 times the speed", self.refuted(reproduce.index_pairs, probes(1.1)))
+
+    def test_cache_efficiency(self):
+        def probes(rate, storage):
+            return record(probes=[probe("cache", "matrix", 256, 1e-2, storage),
+                                  probe("cache", "fixed", 256, 1e-2 * rate, storage)])
+        sentence = self.holds(reproduce.cache_efficiency, probes(0.8, "image"),
+                              probes(0.5, "buffer"))
+        self.assertIn("80.0 % of the speed", sentence)
+        self.assertIn("On buffers, the ratio is 0.500 at n = 256", sentence)
+        self.refuted(reproduce.cache_efficiency, probes(0.7, "buffer"))
+        self.assertIn("no limit", self.holds(reproduce.cache_efficiency, probes(1.2, "image")))
+
+    def test_probes_without_both_variants_make_nothing(self):
+        with self.assertRaises(reproduce.NotMade):
+            half = record(probes=[probe("index", "kernel", 64, 1.0)])
+            reproduce.index_pairs([half], DEVICE_ENTRY)
+
+    def test_no_pivoting_is_comparable_up_to_twice_the_time(self):
+        def results(slower):
+            return record([lu(256, 9.0), lu(512, slower), rival("getrf", 256, 1.0),
+                           rival("getrf", 512, 1.0)])
+        self.assertIn("0.526 times", self.holds(reproduce.without_pivoting, results(1.9)))
+        self.assertIn("0.476 times", self.refuted(reproduce.without_pivoting, results(2.1)))
+
+    def test_partial_pivoting_near_3500(self):
+        def results(faster):
+            return record([lu(n, 1.0, "partial") for n in (1024, 3500, 8192)]
+                          + [rival("getrf", 1024, 0.5), rival("getrf", 3500, faster),
+                             rival("getrf", 8192, 0.5)])
+        self.assertIn("At n = 3500", self.holds(reproduce.partial_pivoting, results(1.36)))
+        self.refuted(reproduce.partial_pivoting, results(1.34))
+
+    def test_full_pivoting_is_ten_times_as_fast(self):
+        def results(faster):
+            return record([lu(512, 1.0, "full"), rival("getc2", 512, faster),
+                           rival("getrf", 512, 0.1)])
+        self.holds(reproduce.full_pivoting, results(10.5))
+        self.refuted(reproduce.full_pivoting, results(9.5))
+
+    def test_a_rival_of_another_run_does_not_count(self):
+        rows = [lu(512, 1.0, "full"), rival("getc2", 512, 99.0, source="another")]
+        with self.assertRaises(reproduce.NotMade):
+            reproduce.full_pivoting([record(rows)], DEVICE_ENTRY)
+
+    def test_images_and_the_paper_schedule_are_judged(self):
+        rows = [rival("getrf", 512, 1.0), lu(512, 5.0), lu(512, 0.1, storage="buffer"),
+                lu(512, 0.2, schedule="fused"), lu(512, 0.3, texel="rgba")]
+        sentence = self.refuted(reproduce.without_pivoting, record(rows))
+        self.assertIn("the paper's schedule on images takes 5.00 s", sentence)
+        self.assertIn("paper's schedule on buffers, reaches 10.0 times", sentence)
+        self.holds(reproduce.without_pivoting, record([rows[0], *rows[2:]]))
+
+    def test_a_failed_result_is_not_judged(self):
+        rows = [rival("getrf", n, 1.0) for n in (256, 512)] + [lu(256, 0.5), failed(lu(512, 5.0))]
+        self.assertIn("At n = 256", self.holds(reproduce.without_pivoting, record(rows)))
+
+    def test_cost_of_pivoting(self):
+        def results(partial, full):
+            return record([lu(512, 1.0), lu(512, partial, "partial"), lu(512, full, "full"),
+                           lu(512, 1.0, storage="buffer"), lu(512, 7.0, "partial", "buffer"),
+                           lu(512, 8.0, "full", "buffer")])
+        self.assertIn("takes 1.90 times and full pivoting 2.90 times",
+                      self.holds(reproduce.pivoting_cost, results(1.9, 2.9)))
+        self.refuted(reproduce.pivoting_cost, results(2.1, 2.9))
+        self.assertIn("pays 7.00 and 8.00 times",
+                      self.refuted(reproduce.pivoting_cost, results(1.9, 3.1)))
+
+    def test_compute_units(self):
+        def runs(speedup):
+            return [record([lu(512, 1.0 / factor), lu(256, 0.1)], argv=("bench", "--units", units))
+                    for units, factor in (("1", 1.0), ("2", 1.5), ("4", speedup))]
+        self.assertIn("80.0 % of the proportion", self.holds(reproduce.compute_units, *runs(3.2)))
+        self.refuted(reproduce.compute_units, *runs(2.8))
+        with self.assertRaises(reproduce.Unsupported):
+            reproduce.compute_units(runs(1.0)[:1], DEVICE_ENTRY)
+
+    def test_clock_is_never_measured(self):
+        for clock, words in ((1200, "states 1200 MHz"), (0, "states no clock rate")):
+            with self.assertRaisesRegex(reproduce.Unsupported, words):
+                reproduce.core_clock([], DEVICE_ENTRY | {"clock_mhz": clock})
+
+    def test_bandwidth_of_the_largest_n(self):
+        def results(share):
+            moved = reproduce.BYTES["lu"](1024)
+            return record([lu(1024, moved / (share * COPY)), lu(512, 1e-6),
+                           lu(1024, moved / COPY, storage="buffer", schedule="fused")])
+        sentence = self.holds(reproduce.bandwidth, results(0.9))
+        self.assertIn("27.0 GB/s by the paper's model", sentence)
+        self.assertIn("90.0 %", sentence)
+        self.assertIn("fused schedule on buffers moves most, 15.0 GB/s counted", sentence)
+        self.refuted(reproduce.bandwidth, results(0.7))
+        self.assertIn("caches serve a part", self.holds(reproduce.bandwidth, results(1.5)))
+
+    def test_bubbly_flow(self):
+        def cells(faster, change=lambda row: row):
+            return [record([change(lu(2048, 1.0, schedule="fused", storage="buffer", seed=seed)),
+                            rival("getrf", 2048, 1.031 * faster / 1.01, seed=seed)])
+                    for seed in (1, 2)]
+        sentence = self.holds(reproduce.bubbly_flow, *cells(1.2))
+        self.assertIn("A step of 2 cells takes 2.06 s against 2.47 s: 1.20 times", sentence)
+        self.assertIn("solve_ratio 1.20 (passes", sentence)
+        self.refuted(reproduce.bubbly_flow, *cells(1.1))
+        self.assertIn("2 of 2 cells fail", self.refuted(reproduce.bubbly_flow, *cells(1.2, failed)))
+        with self.assertRaises(reproduce.NotMade):
+            reproduce.bubbly_flow(cells(1.2, lambda row: failed(row, "error")), DEVICE_ENTRY)
+
+    def test_transfer(self):
+        def results(share):
+            row = lu(1024, 1.0)
+            row["phases_s"] = {"upload": share / 2, "download": share / 2, "solve": 0.1,
+                               "factor": 0.9 - share, "total": 1.0}
+            return record([row, lu(128, 1e-3)])
+        self.assertIn("4.00 % of the total", self.holds(reproduce.transfer, results(0.04)))
+        self.refuted(reproduce.transfer, results(0.06))
+
+    def counts(self, **change):
+        rows = [lu(n, 1e-3, "none", "buffer", schedule, routine) for n in (64, 256)
+                for routine in reproduce.BYTES for schedule in ("paper", "fused")]
+        for row in rows:
+            if row["n"] == 256 and row["schedule"] == "paper":
+                row["counters"] = {name: int(value * change.get(name, 1))
+                                   for name, value in row["counters"].items()}
+        return record(rows)
+
+    def test_bytes(self):
+        self.assertIn("move 1.00 of it, the fused one's 0.500",
+                      self.holds(reproduce.bytes_table, self.counts()))
+        self.holds(reproduce.bytes_table, self.counts(bytes_counted=1.04))
+        self.refuted(reproduce.bytes_table, self.counts(bytes_counted=1.06))
+        self.refuted(reproduce.bytes_table, self.counts(bytes_model=1.01))
+
+    def test_multiply_adds(self):
+        self.holds(reproduce.multiply_adds_table, self.counts())
+        self.refuted(reproduce.multiply_adds_table, self.counts(elements_updated=1.1))
+
+    # n = 2: one panel of 3 elements and one eliminated, 28 and 16 bytes each; Gauss-Jordan 2 x 3.
+    def test_sums_by_hand(self):
+        self.assertEqual(reproduce.BYTES["lu"](2), 28 * 3 + 16)
+        self.assertEqual(reproduce.BYTES["gauss-jordan"](2), 20 * 3 + 16 * 6)
+        self.assertEqual(reproduce.MULTIPLY_ADDS["lu"](2), 1)
+        self.assertEqual(reproduce.MULTIPLY_ADDS["gauss-jordan"](2), 6)
+        for table, leading in ((reproduce.BYTES, reproduce.LEADING_BYTES),
+                               (reproduce.MULTIPLY_ADDS, reproduce.LEADING_MULTIPLY_ADDS)):
+            for routine, (_, factor) in leading.items():
+                self.assertAlmostEqual(table[routine](10**6) / (factor * 10**18), 1, places=4)
+
+
+class WordsTest(unittest.TestCase):
+    def test_numbers(self):
+        for value, text in ((0, "0"), (1.2345, "1.23"), (0.012345, "0.0123"), (123.4, "123"),
+                            (99.96, "100.0"), (12345.6, "12346"), (1e-7, "1.00e-07")):
+            self.assertEqual(reproduce.number(value), text)
+        self.assertEqual(reproduce.seconds(0.0123), "12.3 ms")
+        self.assertEqual(reproduce.seconds(2.5e-5), "25.0 µs")
+        self.assertEqual(reproduce.gigabytes(4.25e12), "4250 GB/s")
+
+    def test_keys(self):
+        for text in ("4", "fig4", "fig04", "FIG04", " 04"):
+            self.assertEqual(reproduce.key_of(text), "fig04")
+        self.assertEqual(reproduce.key_of("table1"), "table1")
+
+    def test_commands_are_shown_without_folders(self):
+        argv = ["/opt/bin/lugpu", "bench", "-n", "64,128", "-d", "Example GPU", "--json",
+                "/tmp/some/lu.json", "-q"]
+        self.assertEqual(reproduce.shown(argv),
+                         "lugpu bench -n 64,128 -d 'Example GPU' --json lu.json")
+
+
+class PlanTest(unittest.TestCase):
+    def commands(self, quick=False, **device):
+        device = DEVICE_ENTRY | device
+        plan = reproduce.plan_for(device, quick)
+        return [command for figure in reproduce.FIGURES
+                for command in figure.commands(plan, device)]
+
+    def sizes(self, commands, *words):
+        return {int(n) for command in commands if all(word in " ".join(command.arguments)
+                                                      for word in words)
+                for n in command.arguments[command.arguments.index("-n") + 1].split(",")}
+
+    def test_sizes(self):
+        cpu, gpu = self.commands(type="cpu"), self.commands(type="gpu")
+        quick = self.commands(quick=True, type="cpu")
+        self.assertEqual(max(self.sizes(cpu, "--storage image")), 512)
+        self.assertEqual(max(self.sizes(cpu)), 2048)
+        self.assertEqual(max(self.sizes(gpu, "--pivot none,partial,full")), 4096)
+        self.assertEqual(max(self.sizes(gpu, "getc2")), 2048)
+        self.assertEqual(max(self.sizes(gpu)), 8192)
+        self.assertEqual(max(self.sizes(quick)), 512)
+        self.assertEqual(self.commands(type="accelerator"), gpu)
+
+    def test_a_device_without_images_gets_no_image_runs(self):
+        commands = self.commands(images=False, image_max_width=0, image_max_height=0)
+        self.assertFalse([c for c in commands if "image" in " ".join(c.arguments)])
+
+    def test_units_reach_all(self):
+        self.assertEqual(reproduce.unit_counts(1), [1])
+        self.assertEqual(reproduce.unit_counts(2), [1, 2])
+        self.assertEqual(reproduce.unit_counts(12), [1, 2, 4, 8, 12])
+
+    def test_a_file_has_one_command(self):
+        for quick in (False, True):
+            by_stem = {}
+            for command in self.commands(quick):
+                self.assertEqual(by_stem.setdefault(command.stem, command), command)
+
+    def test_the_program_knows_every_option(self):
+        if not PROGRAM:
+            self.skipTest("no program given")
+        for kind in ("bench", "probe"):
+            known = subprocess.run([PROGRAM, kind, "--help"], capture_output=True, text=True,
+                                   check=True).stdout.replace(",", " ").split()
+            options = {word.strip() for command in self.commands() if command.arguments[0] == kind
+                       for word in command.arguments if word.startswith("-")}
+            self.assertEqual({option for option in options
+                              if not any(word.split(":")[0] == option for word in known)}, set())
+
+
+# --- The whole -----------------------------------------------------------------------------------
+
+class World:
+    """Stands in for lugpu: writes what a device of a plain cost model would."""
+
+    def __init__(self, name=DEVICE, partition=True, broken=()):
+        self.device = DEVICE_ENTRY | {"name": name, "type": "cpu", "compute_units": 4}
+        self.partition, self.broken, self.runs = partition, broken, []
+
+    def run(self, argv, **_):
+        """In place of subprocess.run."""
+        words = dict(zip(argv, argv[1:]))
+        path = Path(words["--json"])
+        self.runs.append(path.stem)
+        if path.stem in self.broken:
+            return subprocess.CompletedProcess(argv, 1, "", "lugpu: the device was lost.\n")
+        if int(words.get("--units", 4)) < 4 and not self.partition:
+            sentence = f"--units {words['--units']}: {DEVICE} cannot be partitioned."
+            return subprocess.CompletedProcess(argv, 2, "", f"lugpu: {sentence}\n")
+        sizes = [int(n) for n in words["-n"].split(",")]
+        rows, probes = [], []
+        for n in sizes:
+            rows += [] if argv[1] == "probe" else self.rows(n, words)
+            probes += self.probes(n, words) if argv[1] == "probe" else []
+        for row in rows:
+            row.pop("source")
+        path.write_text(json.dumps(record(rows, probes, argv, self.device)), encoding="utf-8")
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    def rows(self, n, words):
+        pivots, seed = words["--pivot"].split(","), int(words.get("--seed", 1))
+        speed = int(words.get("--units", 4)) / 4
+        rows = [rival(name, n, n**3 * cost, seed=seed) for name, cost in
+                (("getrf", 1e-10), ("getc2", 3e-9)) if name in words["--baseline"]]
+        for routine in words["--method"].split(","):
+            for storage in words.get("--storage", "buffer").split(","):
+                for schedule in words.get("--schedule", "fused").split(","):
+                    for place, pivot in enumerate(pivots):
+                        cost = {"paper": 2e-10, "fused": 1e-10}[schedule] * (1 + place / 2)
+                        rows.append(lu(n, n**3 * cost / speed, pivot, storage, schedule, routine,
+                                       device=self.device["name"], seed=seed))
+        if n == 128 and pivots == ["none", "partial", "full"]:
+            rows[-1] = failed(rows[-1], "skipped", "it did not finish within --timeout 20.")
+        return rows
+
+    def probes(self, n, words):
+        return [probe(name, variant, n, n**3 * cost, storage)
+                for storage in words["--storage"].split(",") for name, variant, cost in
+                (("index", "kernel", 1.3e-10), ("index", "launch", 1e-10),
+                 ("cache", "matrix", 1e-10), ("cache", "fixed", 8e-11))]
+
+
+class PageTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name) / "made" / "here"
+
+    def reproduce(self, *arguments, world=None, save=lambda figure, base: []):
+        """(exit status, stdout, stderr, stems that ran); writing files of drawings takes long."""
+        world = world or World()
+        out, err = io.StringIO(), io.StringIO()
+        with mock.patch("reproduce.subprocess.run", world.run), \
+                mock.patch("reproduce.plot.save", save), \
+                contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = reproduce.main(["--quick", "--out", str(self.out), *arguments])
+        return status, out.getvalue(), err.getvalue(), world.runs
+
+    def page(self):
+        return (self.out / "README.md").read_text(encoding="utf-8")
+
+    def section(self, title):
+        return self.page().split(f"\n## {title}")[1].split("\n## ")[0]
+
+    def test_page_from_nothing_and_again_from_the_results(self):
+        status, out, err, runs = self.reproduce(save=reproduce.plot.save)
+        self.assertEqual((status, err), (0, ""), out)
+        self.assertEqual(len(runs), len(set(runs)))
+        self.check_page()
+        self.check_drawings()
+        before = {path: path.read_bytes() for path in self.out.iterdir()}
+        status, _, _, runs = self.reproduce("--reuse", save=reproduce.plot.save)
+        self.assertEqual((status, runs), (0, []))
+        self.assertEqual({path: path.read_bytes() for path in self.out.iterdir()}, before)
+
+    def check_page(self):
+        page = self.page()
+        for figure in reproduce.FIGURES:
+            section = self.section(figure.title)
+            flat = " ".join(section.split())
+            self.assertIn(f"**The paper:** {figure.paper}", flat)
+            self.assertIn(f"Rule: holds if {figure.rule}", flat)
+            self.assertRegex(flat, r"\*\*Measured\*\* on Example GPU 6800: .*\d")
+            self.assertIn(f"(#{reproduce.anchor(figure.title)})", page)
+            if figure.commands(reproduce.PLANS["quick"], DEVICE_ENTRY):
+                self.assertRegex(section, "```sh\nlugpu (bench|probe) -n |Drawn from the results")
+        for text in ("| Device | Example GPU 6800 (cpu), Example Platform", "Copy bandwidth | 30.0",
+                     "2005-11-12T09:30:00Z", "1a2b3c4d5e6f"):
+            self.assertIn(text, page)
+        self.assertNotIn(str(self.out), page)
+        self.assertIn("0.500 times the speed of getrf", self.section("Figure 5: "))
+        self.assertIn("**Verdict: holds.**", self.section("Figure 9: "))
+        self.assertIn("**Verdict: unsupported.**", self.section("Figure 10: "))
+        self.assertIn("Drawn from the results of Figure 4.", self.section("Figure 12: "))
+        self.assertIn("- Left out: fused schedule, lu/full/buffer single n=128: skipped (it did",
+                      self.section("Figure 7: "))
+        self.assertNotIn("Left out", self.section("Figure 6: "))
+
+    def check_drawings(self):
+        drawn = {figure.key: figure for figure in reproduce.FIGURES if figure.drawing}
+        self.assertEqual(len(list(self.out.glob("fig*.png"))), len(drawn))
+        for key, figure in drawn.items():
+            name = f"{key}-{figure.name}"
+            width, height = plot_test.png_size(self.out / f"{name}.png")
+            self.assertGreater(width, 1400)
+            self.assertGreater(height, 600)
+            svg = (self.out / f"{name}.svg").read_text(encoding="utf-8")
+            self.assertIn(figure.drawing, svg)
+            self.assertIn(f"{DEVICE}, single precision", svg)
+            self.assertIn(f"({name}.png)]({name}.svg)", self.section(figure.title))
+        for name, texts in (("fig05-no-pivoting", ("fused schedule on images (rgba)", "getrf",
+                                                   "Speed-up over getrf")),
+                            ("fig09-compute-units", ("4 units", "in proportion")),
+                            ("fig11-bandwidth", ("copy, measured", "Bytes counted")),
+                            ("fig13-bubbly-flow", ("Time of a step of 2 cells",)),
+                            ("fig14-transfer", ("upload", "negligible: 5 %"))):
+            svg = (self.out / f"{name}.svg").read_text(encoding="utf-8")
+            for text in texts:
+                self.assertIn(text, svg)
+
+    def test_only_runs_what_it_needs_and_keeps_the_rest(self):
+        _, _, _, runs = self.reproduce("--only", "4,fig13")
+        self.assertEqual(set(runs), {"device", "probe-image", "probe-buffer", "fig13-cell-1",
+                                     "fig13-cell-2"})
+        self.assertNotIn("## Figure 5", self.page())
+        status, _, _, runs = self.reproduce("--only", "table2")
+        self.assertEqual((status, set(runs)), (0, {"device", "table1"}))
+        for title in ("Figure 4: ", "Figure 13: ", "Table 2: "):
+            self.section(title)
+
+    def test_a_failure_is_told_and_the_others_go_on(self):
+        status, out, err, _ = self.reproduce("--only", "4,13,10",
+                                             world=World(broken=("probe-image", "probe-buffer")))
+        self.assertEqual(status, 1)
+        self.assertIn("failed with status 1: the device was lost.", out)
+        self.assertEqual(err, "reproduce.py: could not be made: Figure 4.\n")
+        self.assertIn("**Verdict: not made.**", self.section("Figure 4: "))
+        self.assertIn("the device was lost.", self.section("Figure 4: "))
+        self.assertIn("A step of 2 cells", self.section("Figure 13: "))
+        self.assertFalse((self.out / "probe-image.json").exists())
+
+    def test_a_figure_is_made_from_what_there_is(self):
+        status, _, _, _ = self.reproduce("--only", "5", world=World(broken=("lu-image",)))
+        self.assertEqual(status, 0)
+        self.assertIn("paper's schedule on buffers takes", self.section("Figure 5: "))
+        self.assertIn("- Left out: `lugpu bench", self.section("Figure 5: "))
+
+    def test_a_device_that_cannot_be_partitioned(self):
+        for arguments, count in (((), 2), (("--reuse",), 0)):
+            status, _, _, runs = self.reproduce("--only", "9", *arguments,
+                                                world=World(partition=False))
+            self.assertEqual((status, len(runs)), (0, count))
+            self.assertIn("**Verdict: unsupported.**", self.section("Figure 9: "))
+            self.assertIn("cannot be partitioned.", self.section("Figure 9: "))
+        self.assertFalse((self.out / "fig09-compute-units.png").exists())
+
+    def test_another_device_does_not_mix(self):
+        self.reproduce("--only", "4,13")
+        status, _, _, _ = self.reproduce("--only", "4", world=World(name="Another GPU"))
+        self.assertEqual(status, 0)
+        self.assertNotIn("## Figure 13", self.page())
+        (self.out / "device.json").unlink()
+        status, _, err, _ = self.reproduce("--only", "4,13", "--reuse")
+        self.assertEqual(status, 1)
+        self.assertIn("was measured on Another GPU; give another --out.", self.page())
+
+    def test_without_a_program(self):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = reproduce.main(["--lugpu", "/nowhere/lugpu", "--out", str(self.out)])
+        self.assertEqual(status, 1)
+        self.assertEqual(len(err.getvalue().splitlines()), 1)
+        self.assertIn("/nowhere/lugpu cannot be run", err.getvalue())
+
+    def test_usage(self):
+        done = subprocess.run([sys.executable, ROOT / "scripts/reproduce.py", "--only", "99"],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no fig99", done.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and Path(sys.argv[1]).exists():
+        PROGRAM = sys.argv.pop(1)
+    unittest.main()
