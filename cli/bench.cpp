@@ -269,8 +269,7 @@ void add_effort_options(CLI::App& command, Arguments& given) {
 }  // namespace
 
 Command add_bench(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("bench", "Time the methods against LAPACK, with a check beside each time");
+  CLI::App* command = app.add_subcommand("bench", "Time the methods against LAPACK, all checked");
   const auto given = std::make_shared<Arguments>();
   add_sweep_options(*command, *given);
   add_effort_options(*command, *given);

@@ -49,7 +49,7 @@ Command add_generate(CLI::App& app) {
       ->type_name("KIND");
   command->add_option("n", given->n, "Order")
       ->required()
-      ->check(decimal())
+      ->transform(decimal())
       ->check(CLI::Range(std::size_t{1}, kLargestOrder))
       ->type_name("N");
   command->add_option("-o,--output", given->output, "File to write: " + format_extensions())

@@ -91,8 +91,8 @@ Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
 }  // namespace
 
 Command add_probe(CLI::App& app) {
-  CLI::App* command = app.add_subcommand(
-      "probe", "Measure the device itself: copy, multiply-add, variants of one pass");
+  CLI::App* command =
+      app.add_subcommand("probe", "Measure the device: copy, multiply-add, one pass");
   const auto given = std::make_shared<Arguments>();
   command->add_option("-n,--sizes", given->sizes, "Orders (default: 128:512:*2)")
       ->type_name("SIZES");

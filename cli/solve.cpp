@@ -1,5 +1,6 @@
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "bench/measure.hpp"
@@ -112,6 +113,9 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
     print_line("stability", "pivot growth " + ratio(result.checks.growth) +
                                 ", reciprocal condition " + ratio(result.checks.rcond));
   }
+  const bool passed = result.status == Status::ok;
+  std::cout << format("%-9s ", "checks")
+            << paint(passed ? Ink::good : Ink::bad, passed ? "passed" : "failed") << '\n';
   if (result.status == Status::ok && given.rhs.empty()) {
     print_line("error", format("largest |x - 1| is %.3g", largest_error(x)));
   }
@@ -137,6 +141,21 @@ void write_json(const Arguments& given, const Device& device, const Result& resu
   }
 }
 
+// Says which file holds what the precision does not.
+Result measure_files(DeviceContext& context, const Case& what, const Arguments& given,
+                     const Matrix& a, const Matrix& b, Matrix& x) {
+  const Effort once{
+      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
+  try {
+    return measure(context, find_method(what.routine), what, a, b, once, &x);
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const InputError& error) {
+    const bool in_b = !given.rhs.empty() && norm_max(a) <= std::numeric_limits<float>::max();
+    throw InputError((in_b ? given.rhs : given.matrix) + ": " + error.what());
+  }
+}
+
 Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   if (!given.output.empty()) check_format(given.output);
@@ -145,10 +164,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   DeviceContext context = std::move(open_devices(given.options).front());
 
   const Case what = make_case(given, context.device(), a, b);
-  const Effort once{
-      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
   Matrix x;
-  const Result result = measure(context, find_method(what.routine), what, a, b, once, &x);
+  const Result result = measure_files(context, what, given, a, b, x);
 
   if (result.status == Status::ok && !given.output.empty()) write_matrix(x, given.output);
   if (!given.options.json.empty()) write_json(given, context.device(), result, arguments);

@@ -32,7 +32,7 @@ double best_time(DeviceContext& context, Enqueue&& enqueue) {
 }
 
 double copy_rate(DeviceContext& context) {
-  constexpr std::uint64_t kGpuBytes = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kGpuBytes = std::uint64_t{1} << 32;
   constexpr std::uint64_t kCpuBytes = std::uint64_t{1} << 27;
   const Device& device = context.device();
   const std::uint64_t wanted = device.type == "cpu" ? kCpuBytes : kGpuBytes;
@@ -44,7 +44,7 @@ double copy_rate(DeviceContext& context) {
   const KernelId kernel = {"ceilings.cl", "copy_bytes", Precision::single_precision,
                            Storage::buffer};
   const double seconds = best_time(context, [&] {
-    context.run("copy", kernel, {bytes / 16}, source, target, static_cast<cl_ulong>(bytes / 16));
+    context.run("copy", kernel, {(bytes / 16 + 3) / 4}, source, target, static_cast<cl_ulong>(bytes / 16));
   });
   return 2 * static_cast<double>(bytes) / seconds;
 }
