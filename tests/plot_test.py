@@ -57,7 +57,8 @@ def result(**given):
 def baseline(routine, implementation, threads, pivot, precision, n, median):
     """A result of a rival on the host."""
     return result(implementation=implementation, routine=routine, pivot=pivot, precision=precision,
-                  storage="host", texel=None, schedule=None, device=None, n=n, threads=threads, median_s=median,
+                  storage="host", texel=None, schedule=None, device=None, n=n, threads=threads,
+                  median_s=median,
                   device_times_s=[], counters={})
 
 
@@ -93,7 +94,7 @@ def sweep(device=DEVICE, speed=1.0):
     rows.append(not_ok("unsupported", "n is larger than the widest image, 16384", routine="lu",
                        precision="double", n=32768, device=device))
     rows.append(not_ok("skipped", "getc2 would take longer than --timeout 60 s", routine="getc2",
-                       implementation="lapack", pivot="full", storage="host", texel=None,
+                       implementation="lapack", pivot="full", storage="host", texel=None, schedule=None,
                        device=None, n=8192))
     return rows
 
