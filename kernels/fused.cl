@@ -7,8 +7,8 @@
 // end. The step after it copies row k and column k to the other surface (Lemma 4.1, a step late).
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
-// time. LANES is COLUMNS, or 1 where a work-item is a CPU thread that walks along the rows, in a loop
-// that the compiler vectorizes.
+// time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
+// the rows, in a loop that the compiler vectorizes.
 
 // Which of the updated elements may become the next pivot.
 enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_ALL };
@@ -143,11 +143,12 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
     }
   }
 #else
-  const int t = g.first + get_local_id(0);
+  const int column = (int)get_local_id(0) % COLUMNS;
+  const int t = g.first + column;
   if (t >= g.last || is_special(g, t)) return;
-  const pack mine = u[get_local_id(0)];
-#pragma unroll 8
-  for (int i = top; i < bottom; ++i) {
+  const pack mine = u[column];
+#pragma unroll 4
+  for (int i = top + (int)get_local_id(0) / COLUMNS; i < bottom; i += LANES / COLUMNS) {
     const int from = source_row(s, i);
     const pack value = s.jordan && i == s.k
                            ? mine
@@ -229,7 +230,9 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
   if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = s.pivot;
 
   const texels_of g = own_texels(s);
-  const int first_row = (jordan ? 0 : max(k - 1, 0)) + get_group_id(1) * rows;
+  // Every other step takes the rows backwards: it begins with those that are still in the caches.
+  const int part = k % 2 == 0 ? get_group_id(1) : get_num_groups(1) - 1 - get_group_id(1);
+  const int first_row = (jordan ? 0 : max(k - 1, 0)) + part * rows;
   const int last_row = min(first_row + rows, n);
   const bool has_next_column =
       search == SEARCH_COLUMN && (k + 1) / PACK >= g.first && (k + 1) / PACK < g.last && k + 1 < n;
@@ -285,7 +288,7 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
     column = column_of(PASS(source), s, g, row, local_->best[0], &local_->column);
   }
   if (me == 0) {
-    const int group = get_group_id(1) + (search == SEARCH_ALL ? get_group_id(0) * get_num_groups(1) : 0);
+    const int group = part + (search == SEARCH_ALL ? get_group_id(0) * get_num_groups(1) : 0);
     magnitudes[group] = local_->best[0];
     candidates[group] = (int2)(row, column);
   }
