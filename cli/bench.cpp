@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "baselines/baselines.hpp"
@@ -123,8 +124,8 @@ std::string description(const Case& what) {
 // Collects the results: the table on stdout, the JSON file after every case.
 class Sink {
  public:
-  Sink(const Options& options, nlohmann::json report)
-      : options_(options), report_(std::move(report)) {}
+  Sink(const Options& options, nlohmann::json report, std::map<std::string, Ceilings> ceilings)
+      : options_(options), report_(std::move(report)), ceilings_(std::move(ceilings)) {}
 
   bool has(const Case& what) {
     Result probe;
@@ -135,7 +136,11 @@ class Sink {
   }
 
   void add(const Result& result) {
-    report_["results"].push_back(to_json(result));
+    nlohmann::json row = to_json(result);
+    if (result.what.device && result.status == Status::ok) {
+      row["rates"] = achieved(result, ceilings_.at(*result.what.device));
+    }
+    report_["results"].push_back(std::move(row));
     failed_ = failed_ || result.status == Status::failed;
     error_ = error_ || result.status == Status::error;
     show_progress("");
@@ -165,6 +170,7 @@ class Sink {
  private:
   const Options& options_;
   nlohmann::json report_;
+  std::map<std::string, Ceilings> ceilings_;  // by device
   BenchTable table_;
   bool failed_ = false;
   bool error_ = false;
@@ -181,10 +187,13 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   std::vector<Device> devices;
   for (const DeviceContext& context : contexts) devices.push_back(context.device());
   nlohmann::json report = report_head(arguments, devices);
+  std::map<std::string, Ceilings> ceilings;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
-    report["devices"][i]["ceilings"] = to_json(measure_ceilings(contexts[i]));
+    const Ceilings measured = measure_ceilings(contexts[i]);
+    report["devices"][i]["ceilings"] = to_json(measured);
+    ceilings.emplace(devices[i].name, measured);
   }
-  Sink sink(given.options, std::move(report));
+  Sink sink(given.options, std::move(report), std::move(ceilings));
   sink.resume(earlier);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) {

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "baselines/baselines.hpp"
+#include "bench/statistics.hpp"
 #include "error.hpp"
 #include "output_file.hpp"
 #include "version.hpp"
@@ -122,6 +123,22 @@ json to_json(const Ceilings& ceilings) {
   json rates = {{"single", ceilings.single_multiply_adds_per_s}};
   if (ceilings.double_multiply_adds_per_s) rates["double"] = *ceilings.double_multiply_adds_per_s;
   return {{"copy_bytes_per_s", ceilings.copy_bytes_per_s}, {"multiply_adds_per_s", rates}};
+}
+
+json achieved(const Result& result, const Ceilings& ceilings) {
+  const double seconds = median(result.times_s);
+  const auto rate = [&](const char* counter) {
+    return static_cast<double>(result.counters.at(counter)) / seconds;
+  };
+  const double peak = result.what.problem.precision == Precision::double_precision
+                          ? ceilings.double_multiply_adds_per_s.value_or(0)
+                          : ceilings.single_multiply_adds_per_s;
+  return {{"bytes_model_per_s", rate("bytes_model")},
+          {"bytes_model_over_copy", rate("bytes_model") / ceilings.copy_bytes_per_s},
+          {"bytes_counted_per_s", rate("bytes_counted")},
+          {"bytes_counted_over_copy", rate("bytes_counted") / ceilings.copy_bytes_per_s},
+          {"multiply_adds_per_s", rate("elements_updated")},
+          {"multiply_adds_over_peak", rate("elements_updated") / peak}};
 }
 
 json report_head(const std::vector<std::string>& arguments, const std::vector<Device>& devices) {

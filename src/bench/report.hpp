@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/probe.hpp"
+#include "bench/result.hpp"
 #include "opencl/device.hpp"
 
 namespace lugpu {
@@ -21,6 +22,10 @@ nlohmann::json to_json(const Device& device);
 
 /// The `ceilings` of a device.
 nlohmann::json to_json(const Ceilings& ceilings);
+
+/// The `rates` of an ok result on a device: work by the counters over the median time, and that over
+/// the device's ceilings.
+nlohmann::json achieved(const Result& result, const Ceilings& ceilings);
 
 /// The object as it is printed and written, UTF-8.
 std::string to_text(const nlohmann::json& report);

@@ -92,6 +92,7 @@ json to_json(const Result& result) {
   row["flop_formula"] = "2/3 n^3";
   row["phases_s"] = result.phases_s;
   row["counters"] = result.counters;
+  row["rates"] = nullptr;
   row["checks"] = to_json(result.checks);
   row["status"] = name(result.status);
   row["reason"] = result.reason;
