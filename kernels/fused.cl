@@ -39,19 +39,25 @@ inline real pivot_row(SOURCE(source), const step_of s, int j) {
   return s.jordan && s.pivot != 0 ? element / s.pivot : element;
 }
 
-// target(i, j), wherever it is; l = multiplier(i).
-inline real updated(SOURCE(source), const step_of s, int i, int j, real l) {
-  if (s.jordan && i == s.k) return pivot_row(PASS(source), s, max(j, s.k));
-  if (j < s.k || (i < s.k && !s.jordan)) return LOAD(source, i, j);
-  const real element = LOAD(source, source_row(s, i), source_column(s, j));
-  return i == s.k || j == s.k ? element : fma(-l, pivot_row(PASS(source), s, j), element);
-}
-
-inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l) {
+// Texel t of target(i, :), wherever it is; l = multiplier(i), u = row k there.
+inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l, pack u) {
+  const int from = source_row(s, i);
+  const pack own = LOAD_PACK(source, i, t);
+  const pack moved = from == i ? own : LOAD_PACK(source, from, t);
   real elements[PACK];
   for (int c = 0; c < PACK; ++c) {
     const int j = t * PACK + c;
-    elements[c] = j < s.end ? updated(PASS(source), s, i, j, l) : 0;
+    const int column = source_column(s, j);
+    if (j >= s.end) {
+      elements[c] = 0;
+    } else if (s.jordan && i == s.k) {
+      elements[c] = element_of(u, c);
+    } else if (j < s.k || (i < s.k && !s.jordan)) {
+      elements[c] = element_of(own, c);
+    } else {
+      const real element = column == j ? element_of(moved, c) : LOAD(source, from, column);
+      elements[c] = i == s.k || j == s.k ? element : fma(-l, element_of(u, c), element);
+    }
   }
   return pack_of(elements);
 }
@@ -167,10 +173,10 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
 
 // Rows top : bottom of special texel t.
 inline void update_special(SOURCE(source), TARGET(target), const step_of s, int t, int top,
-                           int bottom, const enum search search, const __local real* l, bits* best,
-                           int* best_row) {
+                           int bottom, const enum search search, const __local real* l, pack u,
+                           bits* best, int* best_row) {
   for (int i = top + (int)get_local_id(0); i < bottom; i += LANES) {
-    const pack value = updated_texel(PASS(source), s, i, t, l[i - top]);
+    const pack value = updated_texel(PASS(source), s, i, t, l[i - top], u);
     STORE_PACK(target, i, t, value);
     if (search == SEARCH_ALL && i > s.k) {
       const bits candidate = candidate_of(s, t, value);
@@ -199,13 +205,17 @@ inline void reduce_candidates(__local bits* best, __local int* best_row) {
 
 // The first column of the work-group where row i has the magnitude `wanted`; every work-item gets it.
 inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, bits wanted,
-                     __local int* column) {
+                     const __local pack* u, __local int* column) {
   if (get_local_id(0) == 0) *column = s.n;
   barrier(CLK_LOCAL_MEM_FENCE);
   const real l = multiplier(PASS(source), s, i);
-  const int stop = min(g.last * PACK, s.n);
-  for (int j = max(g.first * PACK, s.k + 1) + (int)get_local_id(0); j < stop; j += LANES) {
-    if (AS_BITS(fabs(updated(PASS(source), s, i, j, l))) == wanted) atomic_min(column, j);
+  for (int t = g.first + (int)get_local_id(0); t < g.last; t += LANES) {
+    const pack value = updated_texel(PASS(source), s, i, t, l, u[t - g.first]);
+    for (int c = 0; c < PACK; ++c) {
+      const int j = t * PACK + c;
+      const bool found = j > s.k && j < s.n && AS_BITS(fabs(element_of(value, c))) == wanted;
+      if (found) atomic_min(column, j);
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   return *column;
@@ -247,6 +257,7 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
   }
   bits best = 0;
   int best_row = k + 1;
+  const real next_in_row_k = has_next_column ? pivot_row(PASS(source), s, k + 1) : 0;
   for (int top = first_row; top < last_row; top += ROWS) {
     const int bottom = min(top + ROWS, last_row);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -254,7 +265,8 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
       const real l = multiplier(PASS(source), s, i);
       local_->l[i - top] = l;
       if (has_next_column && i > k) {
-        const bits magnitude = AS_BITS(fabs(updated(PASS(source), s, i, k + 1, l)));
+        const real element = LOAD(source, source_row(s, i), source_column(s, k + 1));
+        const bits magnitude = AS_BITS(fabs(fma(-l, next_in_row_k, element)));
         if (magnitude <= INFINITY_BITS && magnitude > best) {
           best = magnitude;
           best_row = i;
@@ -265,16 +277,16 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
     update_plain(PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, &best,
                  &best_row);
     for (int t = g.first; t < g.last && t <= g.edge; ++t) {
-      update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l, &best,
-                     &best_row);
+      update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l,
+                     local_->u[t - g.first], &best, &best_row);
     }
     if (g.swapped >= g.first && g.swapped < g.last && g.swapped > g.edge) {
-      update_special(PASS(source), PASS(target), s, g.swapped, top, bottom, search, local_->l, &best,
-                     &best_row);
+      update_special(PASS(source), PASS(target), s, g.swapped, top, bottom, search, local_->l,
+                     local_->u[g.swapped - g.first], &best, &best_row);
     }
     if (g.seam >= g.first && g.seam < g.last && g.seam > g.edge && g.seam != g.swapped) {
-      update_special(PASS(source), PASS(target), s, g.seam, top, bottom, search, local_->l, &best,
-                     &best_row);
+      update_special(PASS(source), PASS(target), s, g.seam, top, bottom, search, local_->l,
+                     local_->u[g.seam - g.first], &best, &best_row);
     }
   }
   if (k + 1 >= n || !(search == SEARCH_ALL || has_next_column)) return;
@@ -285,7 +297,7 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
   const int row = local_->best_row[0];
   int column = k + 1;
   if (search == SEARCH_ALL && local_->best[0] > 0) {
-    column = column_of(PASS(source), s, g, row, local_->best[0], &local_->column);
+    column = column_of(PASS(source), s, g, row, local_->best[0], local_->u, &local_->column);
   }
   if (me == 0) {
     const int group = part + (search == SEARCH_ALL ? get_group_id(0) * get_num_groups(1) : 0);
