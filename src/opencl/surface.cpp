@@ -11,13 +11,15 @@
 namespace lugpu {
 namespace {
 
-// Rows of a buffer start at multiples of this many bytes.
-constexpr std::size_t kRowAlignment = 64;
+// Rows of a buffer start at odd multiples of this many bytes: aligned for vectors, and no power of
+// two apart, where the elements of a column would compete for the same places of a cache.
+constexpr std::size_t kRowAlignment = 128;
 
 std::size_t pitch_of(std::size_t columns, Precision precision, Storage storage) {
   if (storage == Storage::image) return columns;
   const std::size_t multiple = kRowAlignment / element_size(precision);
-  return (columns + multiple - 1) / multiple * multiple;
+  const std::size_t parts = (columns + multiple - 1) / multiple;
+  return (parts | 1) * multiple;
 }
 
 // Texels of an image row.

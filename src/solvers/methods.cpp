@@ -3,6 +3,7 @@
 #include "error.hpp"
 #include "solvers/gauss_jordan.hpp"
 #include "solvers/lu.hpp"
+#include "solvers/lu_blocked.hpp"
 
 namespace lugpu {
 namespace {
@@ -34,6 +35,12 @@ std::span<const Method> methods() {
        lu_work,
        Lu::require_room,
        make<Lu>},
+      {"lu-blocked",
+       "blocked LU decomposition with look-ahead, as LAPACK's getrf",
+       {Pivot::none, Pivot::partial},
+       lu_work,
+       LuBlocked::require_room,
+       make<LuBlocked>},
       {"gauss-jordan",
        "Gauss-Jordan elimination of [A | B], LU-GPU's Algorithm 1",
        {Pivot::none, Pivot::partial, Pivot::full},

@@ -1,0 +1,73 @@
+#include "solvers/lu_blocked.hpp"
+
+#include <numeric>
+
+#include "solvers/substitution.hpp"
+
+namespace lugpu {
+
+void LuBlocked::require_room(const Device& device, const Problem& problem) {
+  const std::uint64_t elements = problem.n * (problem.n + 2 * problem.nrhs);
+  require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 1,
+               elements * element_size(problem.precision), problem.texel);
+}
+
+LuBlocked::LuBlocked(DeviceContext& context, const Problem& problem)
+    : context_(context),
+      problem_((require_room(context.device(), problem), problem)),
+      a_(context, problem.n, problem.n, problem.precision, problem.storage, problem.texel),
+      blocked_(context, problem.n, problem.n, problem.pivot, problem.precision),
+      x_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {}
+
+void LuBlocked::upload(const Matrix& a, const Matrix& b) {
+  host_a_ = lugpu::upload(context_, a, problem_.precision);
+  host_b_ = lugpu::upload(context_, b, problem_.precision);
+  reset();
+}
+
+void LuBlocked::reset() {
+  import_columns(context_, host_a_, problem_.n, a_, 0);
+  context_.queue().finish();
+}
+
+void LuBlocked::factor() {
+  blocked_.factor(a_);
+  context_.queue().finish();
+}
+
+Outcome LuBlocked::outcome() {
+  Outcome outcome;
+  cl_int info = 0;
+  context_.read_back("outcome", blocked_.info(), 0, sizeof info, &info);
+  outcome.info = info;
+  if (problem_.pivot != Pivot::none && problem_.n > 0) {
+    outcome.ipiv.resize(problem_.n);
+    context_.read_back("outcome", blocked_.ipiv(), 0, problem_.n * sizeof(cl_int),
+                       outcome.ipiv.data());
+    for (int& row : outcome.ipiv) ++row;
+  }
+  return outcome;
+}
+
+void LuBlocked::solve() {
+  const std::size_t n = problem_.n;
+  const Outcome pivots = outcome();
+  std::vector<int> rows(n);
+  std::iota(rows.begin(), rows.end(), 0);
+  if (!pivots.ipiv.empty()) rows = permutation_of(pivots.ipiv);
+  gather_rows(context_, host_b_, x_, rows, problem_.nrhs, problem_.precision);
+  forward_substitution(context_, a_, x_, problem_.nrhs);
+  back_substitution(context_, a_, x_, problem_.nrhs);
+  context_.queue().finish();
+}
+
+Matrix LuBlocked::download() {
+  return lugpu::download(context_, x_, problem_.n, problem_.nrhs, problem_.precision);
+}
+
+std::optional<Matrix> LuBlocked::lu() {
+  const cl::Buffer lu = export_columns(context_, a_, 0, problem_.n);
+  return lugpu::download(context_, lu, problem_.n, problem_.n, problem_.precision);
+}
+
+}  // namespace lugpu

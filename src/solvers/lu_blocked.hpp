@@ -1,0 +1,34 @@
+// The direct solver: blocked LU with no or partial pivoting.
+#pragma once
+
+#include "opencl/surface.hpp"
+#include "solvers/blocked.hpp"
+#include "solvers/solver.hpp"
+
+namespace lugpu {
+
+/// P A = L U in place, X by forward and back substitution.
+class LuBlocked : public Solver {
+ public:
+  /// Throws Unsupported if the device cannot hold the problem; so does the constructor.
+  static void require_room(const Device& device, const Problem& problem);
+  LuBlocked(DeviceContext& context, const Problem& problem);
+
+  void upload(const Matrix& a, const Matrix& b) override;
+  void reset() override;
+  void factor() override;
+  Outcome outcome() override;
+  void solve() override;
+  Matrix download() override;
+  std::optional<Matrix> lu() override;
+
+ private:
+  DeviceContext& context_;
+  Problem problem_;
+  Surface a_;
+  Blocked blocked_;
+  cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
+  cl::Buffer x_;                // n x nrhs, column-major
+};
+
+}  // namespace lugpu
