@@ -22,12 +22,13 @@ constexpr std::size_t kMostRightHandSides = 1 << 20;
 struct Arguments {
   Options options;
   std::string sizes = "128:1024:*2";
-  std::vector<std::string> methods = {"lu", "gauss-jordan"};
+  std::vector<std::string> methods = {"lu-blocked", "lu", "gauss-jordan"};
   std::vector<std::string> pivots = {"none", "partial", "full"};
   std::vector<std::string> precisions = {"single"};
   std::vector<std::string> storages = {"auto"};
   std::vector<std::string> texels = {"auto"};
   std::vector<std::string> schedules = {"fused"};
+  std::vector<std::size_t> nbs = {0};
   std::vector<std::string> baselines = {"getrf", "getc2"};
   std::string matrix = "auto";
   std::size_t nrhs = 1;
@@ -57,15 +58,14 @@ std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
 SweepPlan make_plan(const Arguments& given, const Device& device) {
   SweepPlan plan;
   plan.sizes = parse_sizes(given.sizes);
-  plan.methods = distinct(given.methods, [](const std::string& name) {
-    return name == "auto" ? std::string(automatic_method().name) : name;
-  });
+  plan.methods = distinct(given.methods, [](const std::string& name) { return name; });
   plan.pivots = distinct(given.pivots, to_pivot);
   plan.precisions = distinct(given.precisions, to_precision);
   plan.storages =
       distinct(given.storages, [&](const std::string& name) { return to_storage(name, device); });
   plan.texels = distinct(given.texels, to_texel);
   plan.schedules = distinct(given.schedules, to_schedule);
+  plan.nbs = distinct(given.nbs, [](std::size_t nb) { return nb; });
   plan.baselines = baseline_names(given.baselines);
   plan.nrhs = given.nrhs;
   plan.seed = given.seed;
@@ -226,7 +226,7 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
         ->check(CLI::IsMember(known))
         ->type_name("LIST");
   };
-  list("--method", given.methods, method_names(), "Methods (default: lu,gauss-jordan)");
+  list("--method", given.methods, method_names(), "Methods (default: lu-blocked,lu,gauss-jordan)");
   list("--pivot", given.pivots, pivot_names(), "Pivotings (default: none,partial,full)");
   list("--precision", given.precisions, precision_names(), "Precisions (default: single)");
   list("--storage", given.storages, storage_names(), "Surfaces (default: auto, the fastest)");
@@ -234,6 +234,10 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
        "r: one element a texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)");
   list("--schedule", given.schedules, schedule_names(),
        "fused: one pass a step; paper: LU-GPU's own passes (default: fused)");
+  command.add_option("--nb", given.nbs, "Columns of a panel of lu-blocked (default: the fastest)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::size_t{1}, kLargestBlock))
+      ->type_name("LIST");
   command
       .add_option("--baseline", given.baselines, "Rivals: getrf, getc2, or none (default: both)")
       ->delimiter(',')

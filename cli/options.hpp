@@ -49,6 +49,9 @@ Storage to_storage(const std::string& name, const Device& device);
 std::optional<Texel> to_texel(const std::string& name);  ///< absent for "auto"
 Schedule to_schedule(const std::string& name);
 
+/// The largest value of --nb.
+constexpr std::size_t kLargestBlock = 4096;
+
 /// Refuses an empty value: most often an unset variable of a script.
 CLI::Validator not_empty();
 

@@ -18,6 +18,7 @@ struct Arguments {
   std::string matrix, rhs, output;
   std::string method = "auto", pivot = "partial", precision, storage = "auto", texel = "auto",
               schedule = "fused";
+  std::size_t nb = 0;
 };
 
 // B = A ones: the solution is known.
@@ -53,17 +54,18 @@ Matrix read_rhs(const std::string& path, std::size_t n) {
 Case make_case(const Arguments& given, const Device& device, const Matrix& a, const Matrix& b) {
   Case what;
   what.implementation = "lugpu";
-  what.routine = given.method == "auto" ? automatic_method().name : given.method;
   const std::string best = device.double_precision ? "double" : "single";
-  const Storage storage = to_storage(given.storage, device);
-  const Schedule schedule = to_schedule(given.schedule);
-  what.problem = {a.rows(),
-                  b.cols(),
-                  to_pivot(given.pivot),
-                  to_precision(given.precision.empty() ? best : given.precision),
-                  storage,
-                  to_texel(given.texel).value_or(automatic_texel(device, storage, schedule)),
-                  schedule};
+  Problem problem;
+  problem.n = a.rows();
+  problem.nrhs = b.cols();
+  problem.pivot = to_pivot(given.pivot);
+  problem.precision = to_precision(given.precision.empty() ? best : given.precision);
+  problem.storage = to_storage(given.storage, device);
+  problem.schedule = to_schedule(given.schedule);
+  const Method& method = given.method == "auto" ? automatic_method(problem.pivot, problem.storage)
+                                                : find_method(given.method);
+  what.routine = method.name;
+  what.problem = completed(problem, method, device, to_texel(given.texel), given.nb);
   what.device = device.name;
   what.device_index = device.index;
   what.matrix = given.matrix;
@@ -218,6 +220,9 @@ Command add_solve(CLI::App& app) {
                    "fused: one pass a step; paper: LU-GPU's own passes (default: fused)")
       ->check(CLI::IsMember(schedule_names()))
       ->type_name("WHICH");
+  command->add_option("--nb", given->nb, "Columns of a panel of lu-blocked (default: the fastest)")
+      ->check(CLI::Range(std::size_t{1}, kLargestBlock))
+      ->type_name("N");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
   return [given](const std::vector<std::string>& arguments) { return solve(*given, arguments); };

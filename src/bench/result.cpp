@@ -31,17 +31,18 @@ json to_json(const Checks& checks) {
 
 json to_json(const Case& what) {
   const bool on_host = !what.device;
+  const bool blocked = what.problem.nb > 0;
   return {{"implementation", what.implementation},
           {"routine", what.routine},
           {"pivot", name(what.problem.pivot)},
           {"precision", name(what.problem.precision)},
           {"storage", on_host ? "host" : name(what.problem.storage)},
           {"texel", on_host ? json(nullptr) : json(name(what.problem.texel))},
-          {"schedule", on_host ? json(nullptr) : json(name(what.problem.schedule))},
+          {"schedule", on_host || blocked ? json(nullptr) : json(name(what.problem.schedule))},
           {"device", value_or_null(what.device)},
           {"n", what.problem.n},
           {"nrhs", what.problem.nrhs},
-          {"nb", nullptr},
+          {"nb", blocked ? json(what.problem.nb) : json(nullptr)},
           {"threads", value_or_null(what.threads)},
           {"seed", what.seed},
           {"matrix", what.matrix}};

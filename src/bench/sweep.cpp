@@ -140,27 +140,41 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
 
 namespace {
 
-// The variants of every method on a device that the plan asks for.
+// The variants of one method on a device that the plan asks for: a method with blocks has no
+// schedule, one without has no block size.
+void append_variants(const SweepPlan& plan, const Device& device, const Problem& problem,
+                     const Method& method, std::vector<Case>& cases) {
+  const std::vector<Schedule> one_schedule = {plan.schedules.front()};
+  const std::vector<std::size_t> no_blocks = {0};
+  for (const std::optional<Texel>& texel : plan.texels) {
+    for (const Schedule schedule : method.block_size ? one_schedule : plan.schedules) {
+      for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
+        Problem variant = problem;
+        variant.schedule = schedule;
+        cases.push_back({"lugpu", method.name, completed(variant, method, device, texel, nb),
+                         device.name, device.index, std::nullopt, plan.seed,
+                         matrix_kind(plan, problem.pivot)});
+      }
+    }
+  }
+}
+
 std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std::size_t n,
                                Precision precision) {
   std::vector<Case> cases;
   for (const std::string& name : plan.methods) {
-    const Method& method = find_method(name);
     for (const Storage storage : plan.storages) {
-      for (const std::optional<Texel>& texel : plan.texels) {
-        for (const Schedule schedule : plan.schedules) {
-          for (const Pivot pivot : method.pivots) {
-            if (std::find(plan.pivots.begin(), plan.pivots.end(), pivot) == plan.pivots.end()) {
-              continue;
-            }
-            const Problem problem = {
-                n,         plan.nrhs, pivot,
-                precision, storage,   texel.value_or(automatic_texel(device, storage, schedule)),
-                schedule};
-            cases.push_back({"lugpu", method.name, problem, device.name, device.index, std::nullopt,
-                             plan.seed, matrix_kind(plan, pivot)});
-          }
-        }
+      for (const Pivot pivot : plan.pivots) {
+        const Method& method = name == "auto" ? automatic_method(pivot, storage) : find_method(name);
+        const auto& known = method.pivots;
+        if (std::find(known.begin(), known.end(), pivot) == known.end()) continue;
+        Problem problem;
+        problem.n = n;
+        problem.nrhs = plan.nrhs;
+        problem.pivot = pivot;
+        problem.precision = precision;
+        problem.storage = storage;
+        append_variants(plan, device, problem, method, cases);
       }
     }
   }

@@ -12,11 +12,12 @@ namespace lugpu {
 
 struct SweepPlan {
   std::vector<std::size_t> sizes;
-  std::vector<std::string> methods;  ///< names of methods()
+  std::vector<std::string> methods;  ///< names of methods(), or "auto"
   std::vector<Pivot> pivots;         ///< where a method has them
   std::vector<Precision> precisions;
   std::vector<Storage> storages;
-  std::vector<std::optional<Texel>> texels = {std::nullopt};  ///< absent: automatic_texel
+  std::vector<std::optional<Texel>> texels = {std::nullopt};  ///< absent: the fastest
+  std::vector<std::size_t> nbs = {0};                         ///< 0: the fastest
   std::vector<Schedule> schedules = {Schedule::fused};
   std::vector<std::string> baselines;  ///< names of baselines()
   std::size_t nrhs = 1;

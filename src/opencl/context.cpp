@@ -59,6 +59,24 @@ std::string DeviceContext::source_of(const std::string& file) const {
   throw Error(Exit::failure, "The program was built without the kernel file " + file + ".");
 }
 
+std::string DeviceContext::with_includes(const std::string& file) const {
+  static const std::string include = "#include \"";
+  const auto line_directive = [&](int line) {
+    return "#line " + std::to_string(line) + " \"" + file + "\"\n";
+  };
+  std::istringstream source(source_of(file));
+  std::string text = line_directive(1), line;
+  for (int number = 1; std::getline(source, line); ++number) {
+    if (line.starts_with(include)) {
+      const std::string name = line.substr(include.size(), line.find('"', include.size()) - include.size());
+      text += with_includes(name) + line_directive(number + 1);
+    } else {
+      text += line + '\n';
+    }
+  }
+  return text;
+}
+
 cl::Program& DeviceContext::find_program(const KernelId& id) {
   const std::string options = build_options(device_, id);
   const std::string key = id.file + options;
@@ -66,8 +84,7 @@ cl::Program& DeviceContext::find_program(const KernelId& id) {
 
   const auto start = Clock::now();
   const std::string file = id.file;
-  cl::Program program(context_, "#line 1 \"surface.clh\"\n" + source_of("surface.clh") +
-                                    "\n#line 1 \"" + file + "\"\n" + source_of(file));
+  cl::Program program(context_, with_includes("surface.clh") + with_includes(file));
   bool built = true;
   try {
     program.build({device_.handle}, options.c_str());

@@ -95,6 +95,8 @@ class DeviceContext {
   Kernel& find_kernel(const KernelId& id);
   cl::Program& find_program(const KernelId& id);
   std::string source_of(const std::string& file) const;
+  /// The text of a kernel file, with its `#include "file"` lines replaced by those files.
+  std::string with_includes(const std::string& file) const;
   void enqueue(const char* phase, Kernel& kernel, Items items);
 
   template <typename T>

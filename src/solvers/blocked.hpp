@@ -13,26 +13,33 @@ namespace lugpu {
 /// Factors m x n matrices of one shape and precision, any m and n.
 class Blocked {
  public:
-  /// nb: columns of a panel; 0 for what is fastest. Throws InputError unless this device's kernels
-  /// can work with it.
+  /// nb: columns of a panel. Throws Unsupported unless this device's kernels can work with it.
   Blocked(DeviceContext& context, std::size_t m, std::size_t n, Pivot pivot, Precision precision,
-          std::size_t nb = 0);
+          std::size_t nb);
 
+  /// The fastest number of columns of a panel for matrices of order n.
+  static std::size_t block_size(const Device& device, std::size_t n, Precision precision);
   /// Bytes of device memory beside the matrix: two panels, U of one block row, the pivots.
-  static std::uint64_t workspace(const Device& device, std::size_t m, std::size_t n,
-                                 Precision precision, std::size_t nb = 0);
+  static std::uint64_t workspace(std::size_t m, std::size_t n, Precision precision,
+                                 std::size_t nb);
 
   /// Enqueues the factorization of `a`, m x n. L (unit, below the diagonal) and U overwrite it.
   void factor(Surface& a);
+
+  /// Enqueues X = inv(U) inv(L) X for the n x n factors `lu`; x: n rows, any number of columns, a buffer
+  /// whose padding holds finite numbers (LAPACK's getrs after the interchanges).
+  void solve(const Surface& lu, Surface& x);
 
   /// min(m, n) ints: row k was interchanged with row ipiv(k), 0-based, in this order.
   const cl::Buffer& ipiv() const { return ipiv_; }
   /// One int: k > 0 if the k-th pivot (1-based) is the first that is exactly zero, otherwise 0.
   const cl::Buffer& info() const { return info_; }
-  std::size_t nb() const { return nb_; }
+
 
  private:
-  KernelId kernel(const char* function) const;
+  KernelId kernel(const char* file, const char* function) const;
+  void subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
+                      std::size_t last);
 
   DeviceContext& context_;
   std::size_t m_, n_;

@@ -2,22 +2,36 @@
 
 #include <numeric>
 
+#include "error.hpp"
 #include "solvers/substitution.hpp"
 
 namespace lugpu {
 
+// A, A as uploaded, and B, P B, X, padded.
 void LuBlocked::require_room(const Device& device, const Problem& problem) {
-  const std::uint64_t elements = problem.n * (problem.n + 2 * problem.nrhs);
+  if (problem.storage == Storage::image || problem.texel == Texel::rgba) {
+    throw Unsupported("lu-blocked works in place, which an image does not allow; use --storage buffer.");
+  }
+  const std::uint64_t elements = problem.n * (problem.n + 3 * (problem.nrhs + 32));
   require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 1,
-               elements * element_size(problem.precision), problem.texel);
+               elements * element_size(problem.precision) +
+                   Blocked::workspace(problem.n, problem.n, problem.precision, problem.nb));
 }
 
 LuBlocked::LuBlocked(DeviceContext& context, const Problem& problem)
     : context_(context),
       problem_((require_room(context.device(), problem), problem)),
       a_(context, problem.n, problem.n, problem.precision, problem.storage, problem.texel),
-      blocked_(context, problem.n, problem.n, problem.pivot, problem.precision),
-      x_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {}
+      blocked_(context, problem.n, problem.n, problem.pivot, problem.precision, problem.nb),
+      x_(context, problem.n, problem.nrhs, problem.precision, Storage::buffer),
+      pb_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {
+  const cl::Buffer padded(static_cast<const cl::Buffer&>(x_.memory()));
+  context.queue().enqueueFillBuffer(padded, cl_uchar{0}, 0, problem.n * x_.pitch() * element_size(problem.precision));
+}
+
+std::size_t LuBlocked::block_size(const Device& device, const Problem& problem) {
+  return Blocked::block_size(device, problem.n, problem.precision);
+}
 
 void LuBlocked::upload(const Matrix& a, const Matrix& b) {
   host_a_ = lugpu::upload(context_, a, problem_.precision);
@@ -55,14 +69,15 @@ void LuBlocked::solve() {
   std::vector<int> rows(n);
   std::iota(rows.begin(), rows.end(), 0);
   if (!pivots.ipiv.empty()) rows = permutation_of(pivots.ipiv);
-  gather_rows(context_, host_b_, x_, rows, problem_.nrhs, problem_.precision);
-  forward_substitution(context_, a_, x_, problem_.nrhs);
-  back_substitution(context_, a_, x_, problem_.nrhs);
+  gather_rows(context_, host_b_, pb_, rows, problem_.nrhs, problem_.precision);
+  import_columns(context_, pb_, problem_.nrhs, x_, 0);
+  blocked_.solve(a_, x_);
   context_.queue().finish();
 }
 
 Matrix LuBlocked::download() {
-  return lugpu::download(context_, x_, problem_.n, problem_.nrhs, problem_.precision);
+  const cl::Buffer x = export_columns(context_, x_, 0, problem_.nrhs);
+  return lugpu::download(context_, x, problem_.n, problem_.nrhs, problem_.precision);
 }
 
 std::optional<Matrix> LuBlocked::lu() {

@@ -13,6 +13,8 @@ class LuBlocked : public Solver {
   /// Throws Unsupported if the device cannot hold the problem; so does the constructor.
   static void require_room(const Device& device, const Problem& problem);
   LuBlocked(DeviceContext& context, const Problem& problem);
+  /// The fastest problem.nb.
+  static std::size_t block_size(const Device& device, const Problem& problem);
 
   void upload(const Matrix& a, const Matrix& b) override;
   void reset() override;
@@ -28,7 +30,8 @@ class LuBlocked : public Solver {
   Surface a_;
   Blocked blocked_;
   cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
-  cl::Buffer x_;                // n x nrhs, column-major
+  Surface x_;                   // X, n x nrhs
+  cl::Buffer pb_;               // P B, column-major
 };
 
 }  // namespace lugpu

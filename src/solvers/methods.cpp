@@ -40,7 +40,8 @@ std::span<const Method> methods() {
        {Pivot::none, Pivot::partial},
        lu_work,
        LuBlocked::require_room,
-       make<LuBlocked>},
+       make<LuBlocked>,
+       LuBlocked::block_size},
       {"gauss-jordan",
        "Gauss-Jordan elimination of [A | B], LU-GPU's Algorithm 1",
        {Pivot::none, Pivot::partial, Pivot::full},
@@ -60,19 +61,23 @@ const Method& find_method(const std::string& name) {
   throw InputError("There is no method \"" + name + "\"; there are: " + known + ".");
 }
 
-const Method& automatic_method() {
-  return find_method("lu");
+const Method& automatic_method(Pivot pivot, Storage storage) {
+  return find_method(pivot == Pivot::full || storage == Storage::image ? "lu" : "lu-blocked");
 }
 
 Storage automatic_storage(const Device&) {
   return Storage::buffer;
 }
 
-// A CPU's compiler makes vectors of scalar loops over buffers; elsewhere an access is worth
-// packing.
-Texel automatic_texel(const Device& device, Storage storage, Schedule schedule) {
-  if (schedule == Schedule::paper) return Texel::r;
-  return device.type == "cpu" && storage == Storage::buffer ? Texel::r : Texel::rgba;
+Problem completed(Problem problem, const Method& method, const Device& device,
+                  std::optional<Texel> texel, std::size_t nb) {
+  // A CPU's compiler makes vectors of scalar loops over buffers; elsewhere an access of the
+  // unblocked methods is worth packing.
+  const bool single = problem.schedule == Schedule::paper || method.block_size ||
+                      (device.type == "cpu" && problem.storage == Storage::buffer);
+  problem.texel = texel.value_or(single ? Texel::r : Texel::rgba);
+  if (method.block_size) problem.nb = nb > 0 ? nb : method.block_size(device, problem);
+  return problem;
 }
 
 }  // namespace lugpu

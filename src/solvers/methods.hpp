@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ struct Method {
   /// Throws Unsupported if the device cannot hold the problem, before anything is allocated.
   void (*require_room)(const Device& device, const Problem& problem);
   std::unique_ptr<Solver> (*make)(DeviceContext& context, const Problem& problem);
+  /// The fastest number of columns of a panel; null for a method without blocks.
+  std::size_t (*block_size)(const Device& device, const Problem& problem) = nullptr;
 };
 
 std::span<const Method> methods();
@@ -33,10 +36,14 @@ std::span<const Method> methods();
 /// Throws InputError that lists the methods if there is no such method.
 const Method& find_method(const std::string& name);
 
-/// What is fastest: the method; the storage on a device (buffers on every device measured: on a
-/// CPU, images cost a function call an access); the texels of a storage on a device.
-const Method& automatic_method();
+/// What is fastest: the method for a pivoting and a storage; the storage on a device (buffers on
+/// every device measured: on a CPU, images cost a function call an access).
+const Method& automatic_method(Pivot pivot, Storage storage);
 Storage automatic_storage(const Device& device);
-Texel automatic_texel(const Device& device, Storage storage, Schedule schedule);
+
+/// The problem with the texels and the block size that are asked for, or else the fastest ones of
+/// the method on the device. nb = 0 asks for none.
+Problem completed(Problem problem, const Method& method, const Device& device,
+                  std::optional<Texel> texel, std::size_t nb);
 
 }  // namespace lugpu
