@@ -16,6 +16,13 @@ void import_columns(__global const real* restrict host, TARGET(target), int rows
   STORE_PACK(target, i, first / PACK + t, pack_of(elements));
 }
 
+// diagonal(i) = source(i, i),  0 <= i < n
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void export_diagonal(SOURCE(source), __global real* restrict diagonal, int n) {
+  const int i = get_global_id(0);
+  if (i < n) diagonal[i] = LOAD(source, i, i);
+}
+
 // host(i + j rows) = source(i, first + j),  0 <= i < rows, 0 <= j < columns
 __kernel __attribute__((reqd_work_group_size(64, 4, 1)))
 void export_columns(SOURCE(source), __global real* restrict host, int rows, int columns,

@@ -41,10 +41,28 @@ void PrintTo(const SolverKind& kind, std::ostream* out) {
   *out << name(kind);
 }
 
+/// Those that are cut into steps, not blocks.
+std::vector<Method> unblocked_methods() {
+  std::vector<Method> unblocked;
+  for (const Method& method : methods()) {
+    if (!method.block_size) unblocked.push_back(method);
+  }
+  return unblocked;
+}
+
 std::vector<SolverKind> solver_kinds() {
   std::vector<SolverKind> kinds;
   for (const Method& method : methods()) {
     for (const Pivot pivot : method.pivots) {
+      if (method.block_size) {
+        // In place, on buffers; there is no schedule.
+        for (const SurfaceKind& surface : kinds_with(Texel::r)) {
+          if (surface.storage == Storage::buffer) {
+            kinds.push_back({&method, pivot, Schedule::fused, surface});
+          }
+        }
+        continue;
+      }
       for (const SurfaceKind& surface : kinds_with(Texel::r)) {
         kinds.push_back({&method, pivot, Schedule::paper, surface});
       }
@@ -681,7 +699,7 @@ TEST_P(FusedSurfaces, TilesOfTheOtherClassOfDevices) {
   Device other = context.device();
   other.type = other.type == "cpu" ? "gpu" : "cpu";
   DeviceContext elsewhere(other);
-  for (const Method& method : methods()) {
+  for (const Method& method : unblocked_methods()) {
     for (const Pivot pivot : method.pivots) {
       for (const std::size_t n : {1, 2, 5, 33, 140}) {
         SCOPED_TRACE(std::string(method.name) + ", " + name(pivot) + ", " + std::to_string(n));
@@ -704,7 +722,7 @@ TEST(FusedTiles, SeveralWorkGroupsInARow) {
   DeviceContext& context = shared_context();
   const std::size_t n = 1030;
   const Matrix a = generate("random", n, 1), b = random_matrix(n, 3, 1);
-  for (const Method& method : methods()) {
+  for (const Method& method : unblocked_methods()) {
     for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
       SCOPED_TRACE(std::string(method.name) + ", " + name(pivot));
       const Problem problem = {
@@ -729,7 +747,7 @@ TEST(FusedTiles, SeveralWorkGroupsInARow) {
 }
 
 TEST(Problems, PackedTexelsAreNotForThePapersSchedule) {
-  for (const Method& method : methods()) {
+  for (const Method& method : unblocked_methods()) {
     Problem problem = {5, 1, Pivot::none, Precision::single_precision, Storage::buffer};
     problem.texel = Texel::rgba;
     problem.schedule = Schedule::paper;

@@ -195,6 +195,14 @@ void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_
               static_cast<cl_int>(first));
 }
 
+std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface) {
+  const std::size_t n = surface.rows();
+  const cl::Buffer diagonal = context.allocate(n * element_size(surface.precision()));
+  context.run("export", surface.kernel("transfer.cl", "export_diagonal"), {n}, surface, diagonal,
+              static_cast<cl_int>(n));
+  return download(context, diagonal, n, 1, surface.precision()).values();
+}
+
 cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,
                           std::size_t columns) {
   cl::Buffer buffer =

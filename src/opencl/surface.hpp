@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "matrix/matrix.hpp"
 #include "opencl/context.hpp"
@@ -71,6 +72,9 @@ Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t ro
 /// is a multiple of elements_per_texel. Elements of the last texel beyond the columns become zero.
 void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
                     Surface& surface, std::size_t first);
+
+/// The diagonal of a square surface.
+std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface);
 
 /// The columns first : first + columns of a surface as a column-major buffer.
 cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,

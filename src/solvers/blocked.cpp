@@ -24,7 +24,7 @@ Blocked::Blocked(DeviceContext& context, std::size_t m, std::size_t n, Pivot piv
     : context_(context), m_(m), n_(n), precision_(precision), pivoted_(pivot != Pivot::none) {
   const std::size_t vector = (env("XV", 32)) / element_size(precision);
   strip_ = 2 * vector;
-  nb_ = nb;
+  nb_ = nb > 0 ? nb : block_size(context.device(), std::min(m, n), precision);
   if (nb_ % strip_ != 0) {
     throw Unsupported("Panels of " + std::to_string(nb) + " columns are not possible on " +
                       context.device().name + "; --nb must be a multiple of " +

@@ -13,7 +13,7 @@ namespace lugpu {
 /// Factors m x n matrices of one shape and precision, any m and n.
 class Blocked {
  public:
-  /// nb: columns of a panel. Throws Unsupported unless this device's kernels can work with it.
+  /// nb: columns of a panel, 0 for block_size(). Throws Unsupported unless this device's kernels can work with it.
   Blocked(DeviceContext& context, std::size_t m, std::size_t n, Pivot pivot, Precision precision,
           std::size_t nb);
 
@@ -34,7 +34,6 @@ class Blocked {
   const cl::Buffer& ipiv() const { return ipiv_; }
   /// One int: k > 0 if the k-th pivot (1-based) is the first that is exactly zero, otherwise 0.
   const cl::Buffer& info() const { return info_; }
-
 
  private:
   KernelId kernel(const char* file, const char* function) const;

@@ -54,6 +54,7 @@ Outcome LuBlocked::outcome() {
   cl_int info = 0;
   context_.read_back("outcome", blocked_.info(), 0, sizeof info, &info);
   outcome.info = info;
+  outcome.pivots = export_diagonal(context_, a_);
   if (problem_.pivot != Pivot::none && problem_.n > 0) {
     outcome.ipiv.resize(problem_.n);
     context_.read_back("outcome", blocked_.ipiv(), 0, problem_.n * sizeof(cl_int),
