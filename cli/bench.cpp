@@ -49,6 +49,23 @@ auto distinct(const std::vector<T>& names, Convert&& convert) {
   return values;
 }
 
+// The rivals, for the help text.
+std::string list_of_rivals() {
+  std::string text = "Rivals:\n";
+  for (const Baseline& baseline : baselines()) {
+    text += format("  %-15s %s\n", baseline.name, baseline.description);
+  }
+  return text;
+}
+
+std::string all_baselines() {
+  std::string names;
+  for (const Baseline& baseline : baselines()) {
+    names += (names.empty() ? "" : ", ") + std::string(baseline.name);
+  }
+  return names;
+}
+
 std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
   if (given == std::vector<std::string>{"none"}) return {};
   for (const std::string& name : given) find_baseline(name);
@@ -90,7 +107,24 @@ bool is_final(const nlohmann::json& row) {
   return status == "ok" || status == "failed" || status == "unsupported";
 }
 
-void print_setting(const Arguments& given, const std::vector<DeviceContext>& contexts) {
+// The libraries of the rivals on a device, where they are found.
+void print_rivals(const std::vector<std::string>& names) {
+  std::vector<std::string> printed;
+  for (const std::string& name : names) {
+    const Baseline& baseline = find_baseline(name);
+    const std::string implementation = baseline.implementation;
+    if (!baseline.on_device || std::count(printed.begin(), printed.end(), implementation)) continue;
+    printed.push_back(implementation);
+    if (const auto library = baseline.on_device->library()) {
+      const std::string path = library->path.empty() ? "" : ", " + library->path;
+      std::cout << format("%-9s ", implementation.c_str())
+                << wrapped(library->version + path, 10, 10) << '\n';
+    }
+  }
+}
+
+void print_setting(const Arguments& given, const SweepPlan& plan,
+                   const std::vector<DeviceContext>& contexts) {
   for (const DeviceContext& context : contexts) {
     const Device& device = context.device();
     std::cout << "device    "
@@ -102,6 +136,7 @@ void print_setting(const Arguments& given, const std::vector<DeviceContext>& con
   const BlasLibrary blas = blas_library();
   std::cout << "baseline  " << blas.name << " for " << blas.core << ", threads: " << blas_threads()
             << '\n';
+  print_rivals(plan.baselines);
   const std::string matrix =
       given.matrix == "auto" ? "random (dominant without pivoting)" : given.matrix;
   std::cout << format("matrix    %s, seed %llu; right-hand sides: %zu\n\n", matrix.c_str(),
@@ -137,7 +172,7 @@ class Sink {
 
   void add(const Result& result) {
     nlohmann::json row = to_json(result);
-    if (result.what.device && result.status == Status::ok) {
+    if (!result.what.is_baseline() && result.status == Status::ok) {
       row["rates"] = achieved(result, ceilings_.at(*result.what.device));
     }
     report_["results"].push_back(std::move(row));
@@ -187,6 +222,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   std::vector<Device> devices;
   for (const DeviceContext& context : contexts) devices.push_back(context.device());
   nlohmann::json report = report_head(arguments, devices);
+  add_libraries(report, plan.baselines);
   std::map<std::string, Ceilings> ceilings;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const Ceilings measured = measure_ceilings(contexts[i]);
@@ -197,7 +233,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   sink.resume(earlier);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) {
-    print_setting(given, contexts);
+    print_setting(given, plan, contexts);
     std::cout << sink.table().header() << std::flush;
   }
   const std::vector<Case> cases = cases_of(plan, devices);
@@ -239,7 +275,8 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
       ->check(CLI::Range(std::size_t{1}, kLargestBlock))
       ->type_name("LIST");
   command
-      .add_option("--baseline", given.baselines, "Rivals: getrf, getc2, or none (default: both)")
+      .add_option("--baseline", given.baselines,
+                  "Rivals: " + all_baselines() + ", or none (default: getrf,getc2)")
       ->delimiter(',')
       ->type_name("LIST");
   command
@@ -288,6 +325,7 @@ Command add_bench(CLI::App& app) {
   add_effort_options(*command, *given);
   add_device_options(*command, given->options, true);
   add_output_options(*command, given->options);
+  command->footer(list_of_rivals());
   return [given](const std::vector<std::string>& arguments) { return bench(*given, arguments); };
 }
 

@@ -48,8 +48,9 @@ void BenchTable::remember(const nlohmann::json& row) {
 std::string BenchTable::row(const Result& result) {
   const Problem& problem = result.what.problem;
   const bool on_device = result.what.device.has_value();
-  const bool packed = on_device && problem.texel == Texel::rgba;
-  const bool paper = on_device && problem.schedule == Schedule::paper;
+  const bool has_surfaces = !result.what.is_baseline();
+  const bool packed = has_surfaces && problem.texel == Texel::rgba;
+  const bool paper = has_surfaces && problem.schedule == Schedule::paper;
   const std::string storage = on_device ? name(problem.storage) : "host";
   const std::string head = format(
       "%6zu %-13s %-7s %-6s %-7s ", problem.n, (result.what.routine + (paper ? "*" : "")).c_str(),

@@ -2,8 +2,9 @@
 """Draw what `lugpu bench --json` measured: one figure for every device and precision.
 
 A figure has a row of panels for each pivoting, as the LU-GPU paper has a figure for each, and three
-columns: time, GFLOP/s and speed-up, all over the order n. A colour is a method, a dashed line with
-open markers is a buffer, black is a baseline, paler is a further file; markers tell the rest apart.
+columns: time, GFLOP/s and speed-up, all over the order n. A colour is a method or a rival's library on
+the device, a dashed line with open markers is a buffer, black is a baseline on the host, paler is a
+further file; markers tell the rest apart.
 """
 
 import argparse
@@ -39,6 +40,7 @@ FIELDS = {
 # Three colours that differ in lightness too, so that they survive colour blindness and grey print.
 COLOURS = {"lu": "#004488", "gauss-jordan": "#BB5566", "lu-blocked": "#DDAA33"}
 OTHER_COLOUR = "#66AABB"
+RIVAL_COLOURS = {"cusolver": "#228833", "viennacl": "#AA3377"}
 MARKERS = "osD^vPX<>p"
 BASELINE_MARKERS = "x+*d"
 LINES = {"image": "-", "buffer": "--", "host": "-."}
@@ -190,8 +192,8 @@ def left_out_of(device, precision, left_out, drawn_pages):
 # --- Naming --------------------------------------------------------------------------------------
 
 def details(row):
-    """What stands in brackets behind a method: its storage, or for a baseline its library."""
-    if not is_baseline(row):
+    """What stands in brackets: a storage of the device, or for a baseline on the host its library."""
+    if row["device"]:
         return [row["storage"]]
     threads = row["threads"]
     return [row["implementation"]] + ([f"{threads} thread{'s' * (threads > 1)}"] if threads else [])
@@ -327,7 +329,8 @@ def styles_of(all_series):
         if entry["style"] in styles:
             continue
         markers = BASELINE_MARKERS if is_baseline(row) else MARKERS
-        colour = "black" if is_baseline(row) else COLOURS.get(row["routine"], OTHER_COLOUR)
+        colour = (RIVAL_COLOURS.get(row["implementation"], "black") if is_baseline(row)
+                  else COLOURS.get(row["routine"], OTHER_COLOUR))
         colour = paler(colour, sources.index(row["source"]))
         styles[entry["style"]] = {
             "color": colour, "linestyle": LINES.get(row["storage"], ":"), "markersize": size,

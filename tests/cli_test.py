@@ -37,6 +37,7 @@ PRECISIONS = ["single", "double"]
 STORAGES = ["image", "buffer"]
 TEXELS = ["r", "rgba"]
 SCHEDULES = ["fused", "paper"]
+RIVALS = ["getrf", "getc2", "cusolver", "cusolver-none", "viennacl"]
 FORMATS = [".mtx", ".npy", ".csv"]
 KINDS = ["random", "dominant", "wilkinson", "tiny-pivot", "hilbert", "kahan", "singular", "graded"]
 WITHOUT_SEED = {"wilkinson", "hilbert", "kahan", "diagonal"}
@@ -253,7 +254,7 @@ class HelpTest(CommandLine):
     def test_help_lists_values(self):
         values = ["auto", *METHODS, *PIVOTS, "complete", *PRECISIONS, *STORAGES, *TEXELS,
                   *SCHEDULES, "always", "never"]
-        for command, more in (("solve", FORMATS), ("bench", ["getrf", "getc2", "none"])):
+        for command, more in (("solve", FORMATS), ("bench", [*RIVALS, "none"])):
             with self.subTest(command=command):
                 self.assert_lists(self.help_of(command), values + more)
 
@@ -764,7 +765,7 @@ class BadUsageTest(CommandLine):
     def test_unknown_baseline(self):
         for value in ("gesv", "getrf,gesv", ""):
             with self.subTest(value=value):
-                self.refused("bench", "-n", "8", "--baseline", value, words=["getrf", "getc2"])
+                self.refused("bench", "-n", "8", "--baseline", value, words=RIVALS)
 
     def test_unknown_kind(self):
         """The kinds that are known are listed."""
@@ -1046,6 +1047,62 @@ class UnsupportedTest(CommandLine):
         """The largest n that -n takes; the table says so, and the rivals are told as well."""
         done = self.lugpu("bench", "-n", str(2**20), "--method", "lu")
         self.assertEqual(done.stdout.count("unsupported: "), 5)
+
+
+class RivalsTest(CommandLine):
+    """Rivals on the device. tests/cuda_stub.cpp stands in for CUDA and its device."""
+
+    def bench(self, device=None, status=0):
+        """The results of all rivals, where CUDA's device has this name; absent: there is none."""
+        folder = Path(PROGRAM).parent / "tests/cuda_stub"
+        self.assertTrue(folder.is_dir(), folder)
+        env = {"LD_LIBRARY_PATH": str(folder)}
+        env |= {"LUGPU_CUDA_STUB": device} if device else {}
+        done = self.lugpu(*small(sizes="8,300", pivot="partial", baseline=",".join(RIVALS)),
+                          "--json", "r.json", status=status, env=env)
+        self.assert_narrow(done.stdout)
+        return parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+
+    def device(self):
+        return parse_report(self.lugpu(*small(), "--json", "-").stdout)[0]["device"]
+
+    def test_unsupported_with_a_reason(self):
+        """Of all rows, those of cuSOLVER alone; the others go on."""
+        rows = self.bench()
+        self.assertEqual(len(rows), 2 * (len(RIVALS) + 1))
+        for row in rows:
+            if row["implementation"] == "cusolver":
+                self.assertEqual((row["status"], row["gflops"]), ("unsupported", None))
+                self.assertIn("no CUDA device", row["reason"])
+            elif row["implementation"] != "viennacl":
+                self.assertEqual(row["status"], "ok", row["reason"])
+
+    def test_another_device(self):
+        for row in self.bench("Testcard"):
+            if row["implementation"] == "cusolver":
+                self.assertEqual(row["status"], "unsupported")
+                self.assertRegex(row["reason"], f"^{re.escape(row['device'])} is no CUDA device.*"
+                                                r"Testcard\.$")
+
+    def test_on_the_device(self):
+        """Timed and checked as a row of the device, with the routine and the library that ran."""
+        device = self.device()
+        for row in self.bench(device):
+            if row["implementation"] == "cusolver":
+                self.assertEqual((row["status"], row["device"], row["storage"], row["texel"]),
+                                 ("ok", device, "buffer", None), row["reason"])
+                self.assertIn(row["variant"], ("cusolverDnSgetrf", "cusolverDnXgetrf"))
+                self.assertEqual(len(row["device_times_s"]), 1)
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual(report["libraries"]["cusolver"]["version"], "1.2.3")
+
+    def test_viennacl_runs_where_it_is_built_in(self):
+        report = json.loads(self.lugpu(*small(baseline="viennacl"), "--json", "-").stdout)
+        row = report["results"][0]
+        built_in = "viennacl" in report["libraries"]
+        self.assertEqual(row["status"], "ok" if built_in else "unsupported", row["reason"])
+        if not built_in:
+            self.assertIn("libviennacl-dev", row["reason"])
 
 
 class TimeoutTest(CommandLine):

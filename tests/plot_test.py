@@ -62,6 +62,12 @@ def baseline(routine, implementation, threads, pivot, precision, n, median):
                   device_times_s=[], counters={})
 
 
+def rival(routine, implementation, pivot, n, median):
+    """A result of a rival on the device."""
+    return result(implementation=implementation, routine=routine, pivot=pivot, storage="buffer",
+                  texel=None, schedule=None, n=n, median_s=median, variant=None, counters={})
+
+
 def not_ok(status, reason, **given):
     """A result that shows no speed."""
     unknown = dict.fromkeys(["factor_ratio", "solve_ratio", "hpl_residual", "growth", "rcond"])
@@ -260,6 +266,21 @@ class PlotTest(InFolder):
                           (self.folder / f"{name}-single.svg").read_text(encoding="utf-8"))
         self.assertIn("host, double precision",
                       (self.folder / "with-rival-double.svg").read_text(encoding="utf-8"))
+
+    def test_draws_rivals_on_the_device(self):
+        rows = [result(pivot=pivot, n=n) for pivot in ("none", "partial") for n in SIZES]
+        for n in SIZES:
+            rows += [rival("cusolver", "cusolver", "partial", n, seconds(2e-6, 5000, n)),
+                     rival("cusolver-none", "cusolver", "none", n, seconds(1e-6, 5000, n)),
+                     rival("viennacl", "viennacl", "none", n, seconds(1e-5, 500, n)),
+                     baseline("getrf", "openblas", 2, "partial", "single", n,
+                              seconds(4e-7, 90, n))]
+        self.drawn(self.write("rivals.json", record(rows)))
+        svg = (self.folder / "rivals-single.svg").read_text(encoding="utf-8")
+        for text in ("cusolver (buffer)", "cusolver-none (buffer)", "viennacl (buffer)",
+                     "getrf (openblas, 2 threads)", "speed-up over getrf"):
+            self.assertIn(text, svg)
+        self.assertNotIn("speed-up over the fastest", svg)
 
     def test_draws_a_single_size_and_no_baseline(self):
         self.drawn(self.write("one.json", record([result(n=1000)])))

@@ -147,6 +147,19 @@ TEST(CasesOf, SizeBySizeBaselinesFirst) {
   EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
 }
 
+TEST(CasesOf, RivalsRunOnEveryDevice) {
+  SweepPlan plan = small_plan();
+  plan.baselines = {"viennacl", "getrf", "cusolver"};
+  EXPECT_EQ(lines(cases_of(plan, two_devices())),
+            (std::vector<std::string>{"20 single openblas getrf host partial random",
+                                      "20 single viennacl viennacl Ada buffer none dominant",
+                                      "20 single cusolver cusolver Ada buffer partial random",
+                                      "20 single lugpu lu Ada buffer partial random",
+                                      "20 single viennacl viennacl Bob buffer none dominant",
+                                      "20 single cusolver cusolver Bob buffer partial random",
+                                      "20 single lugpu lu Bob buffer partial random"}));
+}
+
 TEST(CasesOf, CarryThePlan) {
   SweepPlan plan = small_plan();
   plan.baselines = {"getrf", "getc2"};
@@ -315,6 +328,19 @@ TEST_F(SmallSweep, WhatDoesNotFitIsUnsupported) {
   EXPECT_STREQ(name(results[1].status), "ok") << results[1].reason;
 }
 
+// PoCL is no CUDA device, whether or not CUDA is installed.
+TEST_F(Sweep, ARivalThatCannotRunIsUnsupported) {
+  if (context().device().type != "cpu") GTEST_SKIP() << "it may run here";
+  SweepPlan plan = small_plan();
+  plan.baselines = {"cusolver"};
+  const std::vector<Result> results = run(plan);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_STREQ(name(results[0].status), "unsupported");
+  EXPECT_NE(results[0].reason, "");
+  EXPECT_TRUE(results[0].times_s.empty());
+  EXPECT_STREQ(name(results[1].status), "ok") << results[1].reason;
+}
+
 TEST_F(Sweep, WithoutTimeACaseIsSkipped) {
   SweepPlan plan = small_plan();
   plan.effort.timeout_s = 1e-9;
@@ -468,6 +494,18 @@ TEST(ToJson, OnTheHostThereIsNoDevice) {
   EXPECT_TRUE(row["device"].is_null());
   EXPECT_TRUE(row["texel"].is_null());
   EXPECT_EQ(row["threads"], 2);
+}
+
+TEST(ToJson, ABaselineHasNoSurfaces) {
+  Result result = example_result();
+  result.what.implementation = "cusolver";
+  result.variant = "cusolverDnXgetrf";
+  const json row = to_json(result);
+  EXPECT_EQ(row["device"], "Testcard");
+  EXPECT_EQ(row["variant"], "cusolverDnXgetrf");
+  EXPECT_TRUE(row["texel"].is_null());
+  EXPECT_TRUE(row["schedule"].is_null());
+  EXPECT_TRUE(to_json(example_result())["variant"].is_null());
 }
 
 TEST(SameCase, LooksAtWhatIsRunNotAtHowItWent) {

@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <vector>
 
+#include "baselines/cusolver.hpp"
 #include "baselines/getc2.hpp"
 #include "baselines/getrf.hpp"
+#include "baselines/viennacl.hpp"
 #include "error.hpp"
 
 namespace lugpu {
@@ -34,11 +36,19 @@ std::string library_of(const char* symbol) {
 }  // namespace
 
 std::span<const Baseline> baselines() {
+  static const DeviceRival cusolver = {require_cusolver, make_cusolver, cusolver_library};
+  static const DeviceRival viennacl = {require_viennacl, make_viennacl, viennacl_library};
   static const std::vector<Baseline> table = {
       {"getrf", "openblas", "LAPACK's blocked LU with partial pivoting", Pivot::partial, true,
        make<Getrf>},
       {"getc2", "lapack", "LAPACK's unblocked LU with full pivoting", Pivot::full, false,
        make<Getc2>},
+      {"cusolver", "cusolver", "NVIDIA's getrf with partial pivoting on the GPU", Pivot::partial,
+       false, nullptr, cusolver},
+      {"cusolver-none", "cusolver", "NVIDIA's getrf without pivoting on the GPU", Pivot::none,
+       false, nullptr, cusolver},
+      {"viennacl", "viennacl", "ViennaCL's LU without pivoting on the OpenCL device", Pivot::none,
+       false, nullptr, viennacl},
   };
   return table;
 }

@@ -1,21 +1,41 @@
-// The rivals: LAPACK's solvers on the host. A new rival is one file here and one row in the table.
+// The rivals: LAPACK's solvers on the host, other libraries' on the device. A new rival is one file
+// here and one row in the table.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "opencl/context.hpp"
 #include "solvers/solver.hpp"
 
 namespace lugpu {
 
+/// A library that lugpu can do without, as it was found.
+struct RivalLibrary {
+  std::string version;  ///< as the library says, e.g. "11.7.5"
+  std::string path;     ///< the file it was loaded from; empty if it is compiled in
+};
+
+/// What a rival on a device has in addition. It runs once on every device of a sweep.
+struct DeviceRival {
+  /// Throws Unsupported, before anything is allocated, if the rival cannot run here: its library is
+  /// missing, the device is none that it runs on, or the problem does not fit.
+  void (*require)(const Device& device, const Problem& problem);
+  std::unique_ptr<Solver> (*make)(DeviceContext& context, const Problem& problem);
+  /// Absent if there is none here.
+  std::optional<RivalLibrary> (*library)();
+};
+
 struct Baseline {
   const char* name;            ///< the routine, as on the command line, e.g. "getrf"
-  const char* implementation;  ///< whose code runs: "openblas" or "lapack"
+  const char* implementation;  ///< whose code runs: "openblas", "lapack", "cusolver", "viennacl"
   const char* description;     ///< one line for help texts
   Pivot pivot;
-  bool threaded;  ///< whether it uses more than one thread
-  std::unique_ptr<Solver> (*make)(const Problem& problem);
+  bool threaded;  ///< whether it uses more than one thread of the host
+  std::unique_ptr<Solver> (*make)(const Problem& problem);  ///< on the host; null for a device's
+  std::optional<DeviceRival> on_device = std::nullopt;      ///< absent on the host
 };
 
 std::span<const Baseline> baselines();

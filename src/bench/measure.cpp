@@ -188,15 +188,37 @@ void conclude(Solver& solver, const Matrix& a, const Matrix& b, const Effort& ef
   if (x) *x = std::move(solution);
 }
 
-// Seconds that one factorization will take, from one of a small system.
-double estimate(const Baseline& baseline, Problem problem) {
-  constexpr std::size_t kPilot = 256;
-  const double ratio = static_cast<double>(problem.n) / kPilot;
-  if (ratio <= 1) return 0;
-  problem.n = kPilot;
-  const auto pilot = baseline.make(problem);
-  pilot->upload(random_matrix(kPilot, kPilot, 1), Matrix(kPilot, problem.nrhs));
-  return timed([&] { pilot->factor(); }) * ratio * ratio * ratio;
+std::unique_ptr<Solver> make(const Baseline& baseline, DeviceContext* context,
+                             const Problem& problem) {
+  return baseline.on_device ? baseline.on_device->make(*context, problem) : baseline.make(problem);
+}
+
+// Seconds of one factorization of a random matrix, after one that loads code.
+double pilot(const Baseline& baseline, DeviceContext* context, const Problem& problem) {
+  const auto solver = make(baseline, context, problem);
+  solver->upload(random_matrix(problem.n, problem.n, 1), Matrix(problem.n, problem.nrhs));
+  solver->factor();
+  solver->reset();
+  return timed([&] { solver->factor(); });
+}
+
+// Seconds that one factorization will take, from one of a smaller system, 0 for a small one. A
+// small system overestimates where it leaves the device idle, so that a larger one is tried as long
+// as that costs little of the time limit.
+double estimate(const Baseline& baseline, DeviceContext* context, const Problem& problem,
+                double limit) {
+  constexpr std::size_t kFirst = 256, kStep = 4;
+  constexpr double kShare = 0.02;
+  double seconds = 0;
+  for (std::size_t n = kFirst; n < problem.n; n *= kStep) {
+    Problem smaller = problem;
+    smaller.n = n;
+    const double ratio = static_cast<double>(problem.n) / static_cast<double>(n);
+    const double one = pilot(baseline, context, smaller);
+    seconds = one * ratio * ratio * ratio;
+    if (seconds <= limit || one * kStep * kStep * kStep > kShare * limit) break;
+  }
+  return seconds;
 }
 
 }  // namespace
@@ -221,21 +243,26 @@ Result measure(DeviceContext& context, const Method& method, const Case& what, c
   return result;
 }
 
-Result measure(const Baseline& baseline, const Case& what, const Matrix& a, const Matrix& b,
-               const Effort& effort) {
+Result measure(const Baseline& baseline, DeviceContext* context, const Case& what, const Matrix& a,
+               const Matrix& b, const Effort& effort) {
   Result result;
   result.what = what;
-  const double seconds = estimate(baseline, what.problem);
+  const double seconds = estimate(baseline, context, what.problem, effort.timeout_s);
   if (seconds > effort.timeout_s) {
     result.status = Status::skipped;
     result.reason = "one run would take about " + short_number(seconds) +
                     " s, more than --timeout " + short_number(effort.timeout_s) + ".";
     return result;
   }
-  const auto solver = baseline.make(what.problem);
+  const auto solver = make(baseline, context, what.problem);
   const auto start = Clock::now();
   result.phases_s["upload"] = timed([&] { solver->upload(a, b); });
+  solver->prepare();
+  result.variant = solver->variant();
   sample(*solver, effort, start, result);
+  if (const auto by_device = solver->profiled_factor()) {
+    result.device_times_s.push_back(*by_device);
+  }
   conclude(*solver, a, b, effort, result, nullptr);
   return result;
 }

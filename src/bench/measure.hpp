@@ -24,9 +24,11 @@ struct Effort {
 Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
                const Matrix& b, const Effort& effort, Matrix* x = nullptr);
 
-/// The same by a baseline on the host. LAPACK cannot be stopped: a case that would take longer than
-/// the timeout, by a cubic estimate from a small system, is `skipped`.
-Result measure(const Baseline& baseline, const Case& what, const Matrix& a, const Matrix& b,
-               const Effort& effort);
+/// The same by a baseline. context: the device for a rival on a device, null on the host. A library
+/// cannot be stopped: a case that would take longer than the timeout, by a cubic estimate from a
+/// smaller system, is `skipped`. Throws Unsupported as DeviceRival::require, and what the library's
+/// solver throws.
+Result measure(const Baseline& baseline, DeviceContext* context, const Case& what, const Matrix& a,
+               const Matrix& b, const Effort& effort);
 
 }  // namespace lugpu

@@ -157,6 +157,17 @@ json report_head(const std::vector<std::string>& arguments, const std::vector<De
           {"results", json::array()}};
 }
 
+void add_libraries(json& report, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const Baseline& baseline = find_baseline(name);
+    if (!baseline.on_device) continue;
+    if (const auto library = baseline.on_device->library()) {
+      report["libraries"][baseline.implementation] = {{"version", library->version},
+                                                      {"path", library->path}};
+    }
+  }
+}
+
 void write_report(const json& report, const std::string& path) {
   OutputFile file(path);
   const std::string text = to_text(report);

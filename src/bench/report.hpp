@@ -17,13 +17,17 @@ namespace lugpu {
 nlohmann::json report_head(const std::vector<std::string>& arguments,
                            const std::vector<Device>& devices);
 
+/// Adds the libraries of these baselines that are not the host's BLAS and LAPACK, where they are
+/// found. names: of baselines().
+void add_libraries(nlohmann::json& report, const std::vector<std::string>& names);
+
 /// One device as in report_head.
 nlohmann::json to_json(const Device& device);
 
 /// The `ceilings` of a device.
 nlohmann::json to_json(const Ceilings& ceilings);
 
-/// The `rates` of an ok result on a device: work by the counters over the median time, and that over
+/// The `rates` of an ok result of a method: work by the counters over the median time, and that over
 /// the device's ceilings.
 nlohmann::json achieved(const Result& result, const Ceilings& ceilings);
 

@@ -31,21 +31,23 @@ json to_json(const Checks& checks) {
 
 json to_json(const Case& what) {
   const bool on_host = !what.device;
+  const bool has_surfaces = what.device && !what.is_baseline();
   const bool blocked = what.problem.nb > 0;
-  return {{"implementation", what.implementation},
-          {"routine", what.routine},
-          {"pivot", name(what.problem.pivot)},
-          {"precision", name(what.problem.precision)},
-          {"storage", on_host ? "host" : name(what.problem.storage)},
-          {"texel", on_host ? json(nullptr) : json(name(what.problem.texel))},
-          {"schedule", on_host || blocked ? json(nullptr) : json(name(what.problem.schedule))},
-          {"device", value_or_null(what.device)},
-          {"n", what.problem.n},
-          {"nrhs", what.problem.nrhs},
-          {"nb", blocked ? json(what.problem.nb) : json(nullptr)},
-          {"threads", value_or_null(what.threads)},
-          {"seed", what.seed},
-          {"matrix", what.matrix}};
+  return {
+      {"implementation", what.implementation},
+      {"routine", what.routine},
+      {"pivot", name(what.problem.pivot)},
+      {"precision", name(what.problem.precision)},
+      {"storage", on_host ? "host" : name(what.problem.storage)},
+      {"texel", has_surfaces ? json(name(what.problem.texel)) : json(nullptr)},
+      {"schedule", has_surfaces && !blocked ? json(name(what.problem.schedule)) : json(nullptr)},
+      {"device", value_or_null(what.device)},
+      {"n", what.problem.n},
+      {"nrhs", what.problem.nrhs},
+      {"nb", blocked ? json(what.problem.nb) : json(nullptr)},
+      {"threads", value_or_null(what.threads)},
+      {"seed", what.seed},
+      {"matrix", what.matrix}};
 }
 
 }  // namespace
@@ -83,6 +85,7 @@ double gflops(const Result& result) {
 json to_json(const Result& result) {
   json row = to_json(result.what);
   const bool timed = result.status == Status::ok && !result.times_s.empty();
+  row["variant"] = value_or_null(result.variant);
   row["times_s"] = result.times_s;
   row["device_times_s"] = result.device_times_s;
   row["median_s"] = timed ? json(median(result.times_s)) : json(nullptr);

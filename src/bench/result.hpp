@@ -25,14 +25,17 @@ const char* name(Status status);
 
 /// What is run: everything that tells one row from another.
 struct Case {
-  std::string implementation;  ///< "lugpu", "openblas", "lapack"
-  std::string routine;         ///< "lu", "gauss-jordan", "getrf", "getc2"
+  std::string implementation;  ///< "lugpu", or a baseline's: "openblas", "lapack", "cusolver" ...
+  std::string routine;         ///< "lu", "gauss-jordan", or a baseline: "getrf", "getc2" ...
   Problem problem;
   std::optional<std::string> device;  ///< its name; absent on the host
   int device_index = -1;              ///< of list_devices(); -1 on the host
   std::optional<int> threads;         ///< on the host only
   std::uint64_t seed = 0;
   std::string matrix;  ///< kind or file name
+
+  /// Whether a rival runs and not a method of lugpu.
+  bool is_baseline() const { return implementation != "lugpu"; }
 };
 
 /// Same row: a resumed sweep need not run it again.
@@ -40,6 +43,7 @@ bool same_case(const nlohmann::json& a, const nlohmann::json& b);
 
 struct Result {
   Case what;
+  std::optional<std::string> variant;  ///< Solver::variant()
   std::vector<double> times_s;         ///< each factorization, wall clock
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
   std::map<std::string, double> phases_s;

@@ -124,10 +124,20 @@ Result guarded(const Case& what, const Effort& effort, Action&& action) {
   return result;
 }
 
-DeviceContext& context_of(const Case& what, std::vector<DeviceContext>& contexts) {
-  return *std::find_if(contexts.begin(), contexts.end(), [&](const DeviceContext& context) {
-    return context.device().index == what.device_index;
-  });
+// The case's device; null on the host.
+DeviceContext* context_of(const Case& what, std::vector<DeviceContext>& contexts) {
+  const auto found = std::find_if(
+      contexts.begin(), contexts.end(),
+      [&](const DeviceContext& context) { return context.device().index == what.device_index; });
+  return found == contexts.end() ? nullptr : &*found;
+}
+
+// Throws Unsupported if the case cannot run, as far as can be said without its matrix.
+void require_possible(const Case& what, const DeviceContext* context) {
+  if (!context) return;
+  const auto require = what.is_baseline() ? find_baseline(what.routine).on_device->require
+                                          : find_method(what.routine).require_room;
+  require(context->device(), what.problem);
 }
 
 }  // namespace
@@ -157,6 +167,19 @@ void append_variants(const SweepPlan& plan, const Device& device, const Problem&
       }
     }
   }
+}
+
+// On the host.
+Case baseline_case(const SweepPlan& plan, const Baseline& baseline, std::size_t n,
+                   Precision precision) {
+  return {baseline.implementation,
+          baseline.name,
+          {n, plan.nrhs, baseline.pivot, precision},
+          std::nullopt,
+          -1,
+          baseline.threaded ? std::optional(blas_threads()) : std::nullopt,
+          plan.seed,
+          matrix_kind(plan, baseline.pivot)};
 }
 
 std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std::size_t n,
@@ -189,17 +212,16 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
     for (const Precision precision : plan.precisions) {
       for (const std::string& name : plan.baselines) {
         const Baseline& baseline = find_baseline(name);
-        const auto threads = baseline.threaded ? std::optional(blas_threads()) : std::nullopt;
-        cases.push_back({baseline.implementation,
-                         baseline.name,
-                         {n, plan.nrhs, baseline.pivot, precision},
-                         std::nullopt,
-                         -1,
-                         threads,
-                         plan.seed,
-                         matrix_kind(plan, baseline.pivot)});
+        if (!baseline.on_device) cases.push_back(baseline_case(plan, baseline, n, precision));
       }
       for (const Device& device : devices) {
+        for (const std::string& name : plan.baselines) {
+          const Baseline& baseline = find_baseline(name);
+          if (!baseline.on_device) continue;
+          cases.push_back(baseline_case(plan, baseline, n, precision));
+          cases.back().device = device.name;
+          cases.back().device_index = device.index;
+        }
         const std::vector<Case> more = device_cases(plan, device, n, precision);
         cases.insert(cases.end(), more.begin(), more.end());
       }
@@ -215,17 +237,16 @@ void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
   for (const Case& what : cases) {
     if (!wanted(what)) continue;
     done(guarded(what, plan.effort, [&] {
-      if (what.device) {
-        find_method(what.routine).require_room(context_of(what, contexts).device(), what.problem);
-      }
+      DeviceContext* context = context_of(what, contexts);
+      require_possible(what, context);
       if (system.a.rows() != what.problem.n || system.kind != what.matrix) {
         system = System();
         system = make_system(what);
       }
-      return what.device
-                 ? measure(context_of(what, contexts), find_method(what.routine), what, system.a,
-                           system.b, plan.effort)
-                 : measure(find_baseline(what.routine), what, system.a, system.b, plan.effort);
+      return what.is_baseline() ? measure(find_baseline(what.routine), context, what, system.a,
+                                          system.b, plan.effort)
+                                : measure(*context, find_method(what.routine), what, system.a,
+                                          system.b, plan.effort);
     }));
   }
 }

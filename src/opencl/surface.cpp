@@ -1,12 +1,10 @@
 #include "opencl/surface.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <limits>
 #include <string>
 
 #include "error.hpp"
+#include "matrix/rounded.hpp"
 
 namespace lugpu {
 namespace {
@@ -91,21 +89,6 @@ std::string missing_room(const Device& device, std::size_t rows, std::size_t col
            gib(device.global_memory);
   }
   return "";
-}
-
-template <typename Real>
-std::vector<Real> rounded(const Matrix& matrix) {
-  std::vector<Real> values(matrix.values().size());
-  std::transform(matrix.values().begin(), matrix.values().end(), values.begin(), [](double value) {
-    if (std::abs(value) > std::numeric_limits<Real>::max() && std::isfinite(value)) {
-      char text[32];
-      std::snprintf(text, sizeof text, "%g", value);
-      throw InputError("The value " + std::string(text) +
-                       " overflows single precision; use --precision double.");
-    }
-    return static_cast<Real>(value);
-  });
-  return values;
 }
 
 cl::Buffer write(DeviceContext& context, const void* data, std::size_t bytes) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "matrix/matrix.hpp"
@@ -68,6 +69,16 @@ class Solver {
   virtual void solve() = 0;
   /// X, n x nrhs.
   virtual Matrix download() = 0;
+
+  /// What a solver does once for a problem, after upload(), so that no timed run has to: loading
+  /// code, or trying which of several routines is the fastest. Leaves A and B as reset() does.
+  virtual void prepare() {}
+  /// The routine that factor() calls, where there are several. Absent where there is one.
+  virtual std::optional<std::string> variant() const { return std::nullopt; }
+  /// reset() and factor(), timed by the clock of the device: seconds. Absent, and nothing is done,
+  /// if the solver cannot ask for that.
+  virtual std::optional<double> profiled_factor() { return std::nullopt; }
+
   /// The factors that factor() left, n x n: unit lower L below the diagonal, U on and above it.
   /// Valid for info > 0 too. Absent if the method has none.
   virtual std::optional<Matrix> lu() { return std::nullopt; }

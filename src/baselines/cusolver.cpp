@@ -1,0 +1,531 @@
+#include "baselines/cusolver.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "error.hpp"
+#include "matrix/rounded.hpp"
+
+namespace lugpu {
+namespace {
+
+// What is used of cuda_runtime_api.h, library_types.h, cublas_api.h and cusolverDn.h, versions 11.1
+// to 13. Handles are pointers, enumerations ints.
+using Handle = void*;
+constexpr int kSuccess = 0;                    // cudaSuccess, CUSOLVER_STATUS_SUCCESS
+constexpr int kMemoryAllocation = 2;           // cudaErrorMemoryAllocation
+constexpr int kHostToDevice = 1;               // cudaMemcpyHostToDevice
+constexpr int kDeviceToHost = 2;               // cudaMemcpyDeviceToHost
+constexpr int kDeviceToDevice = 3;             // cudaMemcpyDeviceToDevice
+constexpr int kNotTransposed = 0;              // CUBLAS_OP_N
+constexpr int kFloat = 0;                      // CUDA_R_32F
+constexpr int kDouble = 1;                     // CUDA_R_64F
+constexpr std::size_t kNameSize = 256;         // of cudaDeviceProp::name, its first member
+constexpr std::size_t kPropertiesSize = 8192;  // more than any version's cudaDeviceProp
+constexpr int kLargestInt32Order = 46340;      // n^2 < 2^31
+
+// The functions of the two libraries, under their own names. void* stands for float* and double*.
+struct Api {
+  std::string path, version;  // of libcusolver
+
+  int (*cudaGetDeviceCount)(int* count);
+  int (*cudaGetDeviceProperties)(void* properties, int device);
+  int (*cudaSetDevice)(int device);
+  int (*cudaGetLastError)();
+  const char* (*cudaGetErrorString)(int error);
+  int (*cudaMalloc)(void** memory, std::size_t bytes);
+  int (*cudaFree)(void* memory);
+  int (*cudaMemcpy)(void* target, const void* source, std::size_t bytes, int kind);
+  int (*cudaMemcpy2D)(void* target, std::size_t target_pitch, const void* source,
+                      std::size_t source_pitch, std::size_t width, std::size_t height, int kind);
+  int (*cudaDeviceSynchronize)();
+  int (*cudaEventCreate)(Handle* event);
+  int (*cudaEventRecord)(Handle event, Handle stream);
+  int (*cudaEventSynchronize)(Handle event);
+  int (*cudaEventElapsedTime)(float* milliseconds, Handle start, Handle stop);
+  int (*cudaEventDestroy)(Handle event);
+
+  int (*cusolverGetProperty)(int type, int* value);
+  int (*cusolverDnCreate)(Handle* handle);
+  int (*cusolverDnDestroy)(Handle handle);
+  int (*cusolverDnCreateParams)(Handle* parameters);
+  int (*cusolverDnDestroyParams)(Handle parameters);
+  using GetrfBufferSize = int(Handle, int m, int n, void* a, int lda, int* elements);
+  GetrfBufferSize *cusolverDnSgetrf_bufferSize, *cusolverDnDgetrf_bufferSize;
+  using Getrf = int(Handle, int m, int n, void* a, int lda, void* workspace, int* ipiv, int* info);
+  Getrf *cusolverDnSgetrf, *cusolverDnDgetrf;
+  using Getrs = int(Handle, int trans, int n, int nrhs, const void* a, int lda, const int* ipiv,
+                    void* b, int ldb, int* info);
+  Getrs *cusolverDnSgetrs, *cusolverDnDgetrs;
+  int (*cusolverDnXgetrf_bufferSize)(Handle, Handle parameters, std::int64_t m, std::int64_t n,
+                                     int type_a, const void* a, std::int64_t lda, int compute_type,
+                                     std::size_t* device_bytes, std::size_t* host_bytes);
+  int (*cusolverDnXgetrf)(Handle, Handle parameters, std::int64_t m, std::int64_t n, int type_a,
+                          void* a, std::int64_t lda, std::int64_t* ipiv, int compute_type,
+                          void* device_workspace, std::size_t device_bytes, void* host_workspace,
+                          std::size_t host_bytes, int* info);
+  int (*cusolverDnXgetrs)(Handle, Handle parameters, int trans, std::int64_t n, std::int64_t nrhs,
+                          int type_a, const void* a, std::int64_t lda, const std::int64_t* ipiv,
+                          int type_b, void* b, std::int64_t ldb, int* info);
+};
+
+// A shared library that stays open.
+class Library {
+ public:
+  // Opens the first of `names` that there is, where the linker looks for libraries and in the usual
+  // folders of CUDA. Throws Unsupported.
+  explicit Library(const std::vector<std::string>& names) {
+    const std::string stem = names.front().substr(0, names.front().find('.'));
+    std::string obstacle = stem + " was not found";
+    for (const std::string folder : {"", "/usr/local/cuda/lib64/", "/opt/cuda/lib64/"}) {
+      for (const std::string& name : names) {
+        path_ = folder + name;
+        handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (handle_) return;
+        // A file that is there but cannot be used, e.g. since it misses another one.
+        const std::string error = dlerror();
+        if (!error.starts_with(path_ + ": cannot open")) {
+          obstacle = path_ + " cannot be opened (" + error + ")";
+        }
+      }
+    }
+    throw Unsupported(obstacle +
+                      "; install NVIDIA's CUDA libraries, or add their folder to "
+                      "LD_LIBRARY_PATH.");
+  }
+
+  // Throws Unsupported if the library is too old to have the first of `symbols` or, failing that,
+  // the second.
+  template <typename Function>
+  void find(Function*& function, const char* symbol, const char* other = nullptr) const {
+    void* address = dlsym(handle_, symbol);
+    if (!address && other) address = dlsym(handle_, other);
+    if (!address) throw Unsupported(path_ + " has no " + symbol + "; use CUDA 11.1 or later.");
+    function = reinterpret_cast<Function*>(address);
+  }
+
+ private:
+  std::string path_;
+  void* handle_ = nullptr;
+};
+
+std::string file_of(const void* address) {
+  Dl_info found;
+  return dladdr(address, &found) && found.dli_fname ? found.dli_fname : "";
+}
+
+void find_runtime(Api& api) {
+  const Library cudart({"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"});
+  cudart.find(api.cudaGetDeviceCount, "cudaGetDeviceCount");
+  // CUDA 12 has the old layout of the properties under the old name; the device's name is first in
+  // both.
+  cudart.find(api.cudaGetDeviceProperties, "cudaGetDeviceProperties_v2", "cudaGetDeviceProperties");
+  cudart.find(api.cudaSetDevice, "cudaSetDevice");
+  cudart.find(api.cudaGetLastError, "cudaGetLastError");
+  cudart.find(api.cudaGetErrorString, "cudaGetErrorString");
+  cudart.find(api.cudaMalloc, "cudaMalloc");
+  cudart.find(api.cudaFree, "cudaFree");
+  cudart.find(api.cudaMemcpy, "cudaMemcpy");
+  cudart.find(api.cudaMemcpy2D, "cudaMemcpy2D");
+  cudart.find(api.cudaDeviceSynchronize, "cudaDeviceSynchronize");
+  cudart.find(api.cudaEventCreate, "cudaEventCreate");
+  cudart.find(api.cudaEventRecord, "cudaEventRecord");
+  cudart.find(api.cudaEventSynchronize, "cudaEventSynchronize");
+  cudart.find(api.cudaEventElapsedTime, "cudaEventElapsedTime");
+  cudart.find(api.cudaEventDestroy, "cudaEventDestroy");
+}
+
+void find_solver(Api& api) {
+  const Library cusolver({"libcusolver.so", "libcusolver.so.12", "libcusolver.so.11"});
+  cusolver.find(api.cusolverGetProperty, "cusolverGetProperty");
+  cusolver.find(api.cusolverDnCreate, "cusolverDnCreate");
+  cusolver.find(api.cusolverDnDestroy, "cusolverDnDestroy");
+  cusolver.find(api.cusolverDnCreateParams, "cusolverDnCreateParams");
+  cusolver.find(api.cusolverDnDestroyParams, "cusolverDnDestroyParams");
+  cusolver.find(api.cusolverDnSgetrf_bufferSize, "cusolverDnSgetrf_bufferSize");
+  cusolver.find(api.cusolverDnDgetrf_bufferSize, "cusolverDnDgetrf_bufferSize");
+  cusolver.find(api.cusolverDnSgetrf, "cusolverDnSgetrf");
+  cusolver.find(api.cusolverDnDgetrf, "cusolverDnDgetrf");
+  cusolver.find(api.cusolverDnSgetrs, "cusolverDnSgetrs");
+  cusolver.find(api.cusolverDnDgetrs, "cusolverDnDgetrs");
+  cusolver.find(api.cusolverDnXgetrf_bufferSize, "cusolverDnXgetrf_bufferSize");
+  cusolver.find(api.cusolverDnXgetrf, "cusolverDnXgetrf");
+  cusolver.find(api.cusolverDnXgetrs, "cusolverDnXgetrs");
+  api.path = file_of(reinterpret_cast<const void*>(api.cusolverDnXgetrf));
+  for (int part = 0; part < 3; ++part) {  // MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL
+    int value = 0;
+    api.cusolverGetProperty(part, &value);
+    api.version += (part > 0 ? "." : "") + std::to_string(value);
+  }
+}
+
+// The functions, found once. Throws Unsupported, each time for the same reason.
+const Api& api() {
+  static const std::pair<Api, std::string> opened = [] {
+    std::pair<Api, std::string> result;
+    try {
+      find_solver(result.first);
+      find_runtime(result.first);
+    } catch (const Unsupported& error) {
+      result.second = error.what();
+    }
+    return result;
+  }();
+  if (!opened.second.empty()) throw Unsupported(opened.second);
+  return opened.first;
+}
+
+[[noreturn]] void fail(const std::string& call, const std::string& how) {
+  throw Error(Exit::failure, call + " failed: " + how + ".");
+}
+
+// Of a function of the runtime. An error is taken back, or cuSOLVER would find it later.
+void check_cuda(int error, const char* call) {
+  if (error == kSuccess) return;
+  api().cudaGetLastError();
+  fail(call, api().cudaGetErrorString(error));
+}
+
+void check_cusolver(int status, const char* call) {
+  if (status != kSuccess) fail(call, "cuSOLVER's status is " + std::to_string(status));
+}
+
+std::string cuda_name(int index) {
+  alignas(std::max_align_t) std::array<char, kPropertiesSize> properties{};
+  check_cuda(api().cudaGetDeviceProperties(properties.data(), index), "cudaGetDeviceProperties");
+  return std::string(properties.data(), strnlen(properties.data(), kNameSize));
+}
+
+// The first CUDA device of this name. Throws Unsupported if there is none.
+int cuda_index(const std::string& name) {
+  int count = 0;
+  const int error = api().cudaGetDeviceCount(&count);
+  if (error != kSuccess) {
+    api().cudaGetLastError();
+    throw Unsupported(
+        "cuSOLVER finds no CUDA device: " + std::string(api().cudaGetErrorString(error)) + ".");
+  }
+  std::string known;
+  for (int i = 0; i < count; ++i) {
+    const std::string other = cuda_name(i);
+    if (other == name) return i;
+    known += (i > 0 ? ", " : "") + other;
+  }
+  throw Unsupported(name + " is no CUDA device; cuSOLVER runs on those alone, and here are: " +
+                    (known.empty() ? "none" : known) + ".");
+}
+
+struct FreeMemory {
+  void operator()(void* memory) const { api().cudaFree(memory); }
+};
+using Memory = std::unique_ptr<void, FreeMemory>;
+
+Memory allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  const int error = api().cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
+  if (error == kMemoryAllocation) {
+    api().cudaGetLastError();
+    throw Unsupported("The CUDA device has not " + std::to_string(bytes) +
+                      " bytes of memory left for cuSOLVER.");
+  }
+  check_cuda(error, "cudaMalloc");
+  return Memory(memory);
+}
+
+void copy(void* target, const void* source, std::size_t bytes, int kind) {
+  if (bytes > 0) check_cuda(api().cudaMemcpy(target, source, bytes, kind), "cudaMemcpy");
+}
+
+void synchronize() {
+  check_cuda(api().cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+// What a function of CUDA or cuSOLVER creates and another destroys.
+class Object {
+ public:
+  using Create = int(Handle* handle);
+  using Destroy = int(Handle handle);
+
+  Object(Create* create, Destroy* destroy, const char* call) : destroy_(destroy) {
+    if (create(&handle_) != kSuccess) fail(call, "there may not be enough memory");
+  }
+  ~Object() { destroy_(handle_); }
+  Object(const Object&) = delete;
+  Object& operator=(const Object&) = delete;
+
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+  Destroy* destroy_;
+};
+
+// Makes a CUDA device the one that all later calls mean.
+void use_device(const std::string& name) {
+  check_cuda(api().cudaSetDevice(cuda_index(name)), "cudaSetDevice");
+}
+
+template <typename Real>
+class Cusolver : public Solver {
+ public:
+  Cusolver(const Device& device, const Problem& problem);
+
+  void upload(const Matrix& a, const Matrix& b) override;
+  void reset() override;
+  void prepare() override;
+  void factor() override;
+  std::optional<double> profiled_factor() override;
+  Outcome outcome() override;
+  void solve() override;
+  Matrix download() override { return to_host(x_, n_, nrhs_); }
+  std::optional<Matrix> lu() override { return to_host(lu_, n_, n_); }
+  std::optional<std::string> variant() const override {
+    return int64_ ? "cusolverDnXgetrf" : kIsDouble ? "cusolverDnDgetrf" : "cusolverDnSgetrf";
+  }
+
+ private:
+  static constexpr bool kIsDouble = std::is_same_v<Real, double>;
+  static constexpr int kType = kIsDouble ? kDouble : kFloat;
+
+  void allocate_workspace();
+  double least_time();
+  void enqueue();
+  void enqueue_int32();
+  void enqueue_int64();
+  static Matrix to_host(const Memory& memory, int rows, int columns);
+  int ld() const { return std::max(n_, 1); }
+  int* info() const { return static_cast<int*>(info_.get()); }
+  // Null is how cuSOLVER is told not to pivot.
+  template <typename Integer>
+  Integer* ipiv() const {
+    return pivot_ == Pivot::none ? nullptr : static_cast<Integer*>(ipiv_.get());
+  }
+
+  int n_, nrhs_;
+  Pivot pivot_;
+  Object handle_, parameters_;
+  Memory a_, b_;   // as uploaded
+  Memory lu_, x_;  // overwritten
+  Memory ipiv_;    // n integers of 32 or 64 bits, as the interface has them
+  Memory info_;    // an int
+  Memory workspace_;
+  std::size_t device_bytes_ = 0;  // of the workspace for the 64-bit interface
+  std::vector<char> host_workspace_;
+  bool int64_ = true;  // which interface factor() calls
+};
+
+template <typename Real>
+Cusolver<Real>::Cusolver(const Device& device, const Problem& problem)
+    : n_(static_cast<int>(problem.n)),
+      nrhs_(static_cast<int>(problem.nrhs)),
+      pivot_((require_cusolver(device, problem), use_device(device.name), problem.pivot)),
+      handle_(api().cusolverDnCreate, api().cusolverDnDestroy, "cusolverDnCreate"),
+      parameters_(api().cusolverDnCreateParams, api().cusolverDnDestroyParams,
+                  "cusolverDnCreateParams"),
+      a_(allocate(problem.n * problem.n * sizeof(Real))),
+      b_(allocate(problem.n * problem.nrhs * sizeof(Real))),
+      lu_(allocate(problem.n * problem.n * sizeof(Real))),
+      x_(allocate(problem.n * problem.nrhs * sizeof(Real))),
+      ipiv_(allocate(problem.n * sizeof(std::int64_t))),
+      info_(allocate(sizeof(int))) {
+  allocate_workspace();
+}
+
+// One for both interfaces.
+template <typename Real>
+void Cusolver<Real>::allocate_workspace() {
+  if (n_ == 0) return;
+  std::size_t host_bytes = 0;
+  check_cusolver(
+      api().cusolverDnXgetrf_bufferSize(handle_.get(), parameters_.get(), n_, n_, kType, lu_.get(),
+                                        ld(), kType, &device_bytes_, &host_bytes),
+      "cusolverDnXgetrf_bufferSize");
+  int elements = 0;
+  if (n_ <= kLargestInt32Order) {
+    const auto size =
+        kIsDouble ? api().cusolverDnDgetrf_bufferSize : api().cusolverDnSgetrf_bufferSize;
+    check_cusolver(size(handle_.get(), n_, n_, lu_.get(), ld(), &elements),
+                   "cusolverDn?getrf_bufferSize");
+  }
+  workspace_ = allocate(std::max(device_bytes_, elements * sizeof(Real)));
+  host_workspace_.resize(host_bytes);
+}
+
+template <typename Real>
+void Cusolver<Real>::upload(const Matrix& a, const Matrix& b) {
+  const std::vector<Real> host_a = rounded<Real>(a), host_b = rounded<Real>(b);
+  copy(a_.get(), host_a.data(), host_a.size() * sizeof(Real), kHostToDevice);
+  copy(b_.get(), host_b.data(), host_b.size() * sizeof(Real), kHostToDevice);
+  reset();
+}
+
+// A copy within the device does not wait.
+template <typename Real>
+void Cusolver<Real>::reset() {
+  const std::size_t column = n_ * sizeof(Real);
+  copy(lu_.get(), a_.get(), n_ * column, kDeviceToDevice);
+  copy(x_.get(), b_.get(), nrhs_ * column, kDeviceToDevice);
+  synchronize();
+}
+
+template <typename Real>
+void Cusolver<Real>::prepare() {
+  int64_ = true;
+  const double int64_seconds = least_time();
+  if (n_ <= kLargestInt32Order) {
+    int64_ = false;
+    int64_ = least_time() > int64_seconds;
+  }
+  // The solution's code too is loaded now.
+  factor();
+  if (outcome().info == 0) solve();
+  reset();
+}
+
+// Of a few runs, after one that loads code.
+template <typename Real>
+double Cusolver<Real>::least_time() {
+  constexpr int kMostRuns = 3;
+  constexpr double kEnoughSeconds = 0.1;
+  double least = std::numeric_limits<double>::infinity(), total = 0;
+  factor();
+  for (int run = 0; run < kMostRuns && total < kEnoughSeconds; ++run) {
+    reset();
+    const auto start = std::chrono::steady_clock::now();
+    factor();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    least = std::min(least, seconds.count());
+    total += seconds.count();
+  }
+  reset();
+  return least;
+}
+
+template <typename Real>
+void Cusolver<Real>::factor() {
+  enqueue();
+  synchronize();
+}
+
+template <typename Real>
+void Cusolver<Real>::enqueue() {
+  if (n_ == 0) return;
+  int64_ ? enqueue_int64() : enqueue_int32();
+}
+
+template <typename Real>
+void Cusolver<Real>::enqueue_int32() {
+  const auto getrf = kIsDouble ? api().cusolverDnDgetrf : api().cusolverDnSgetrf;
+  check_cusolver(
+      getrf(handle_.get(), n_, n_, lu_.get(), ld(), workspace_.get(), ipiv<int>(), info()),
+      "cusolverDn?getrf");
+}
+
+template <typename Real>
+void Cusolver<Real>::enqueue_int64() {
+  check_cusolver(
+      api().cusolverDnXgetrf(handle_.get(), parameters_.get(), n_, n_, kType, lu_.get(), ld(),
+                             ipiv<std::int64_t>(), kType, workspace_.get(), device_bytes_,
+                             host_workspace_.data(), host_workspace_.size(), info()),
+      "cusolverDnXgetrf");
+}
+
+template <typename Real>
+std::optional<double> Cusolver<Real>::profiled_factor() {
+  const Object start(api().cudaEventCreate, api().cudaEventDestroy, "cudaEventCreate");
+  const Object stop(api().cudaEventCreate, api().cudaEventDestroy, "cudaEventCreate");
+  reset();
+  check_cuda(api().cudaEventRecord(start.get(), nullptr), "cudaEventRecord");
+  enqueue();
+  check_cuda(api().cudaEventRecord(stop.get(), nullptr), "cudaEventRecord");
+  check_cuda(api().cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
+  float milliseconds = 0;
+  check_cuda(api().cudaEventElapsedTime(&milliseconds, start.get(), stop.get()),
+             "cudaEventElapsedTime");
+  return milliseconds * 1e-3;
+}
+
+template <typename Real>
+Outcome Cusolver<Real>::outcome() {
+  Outcome outcome;
+  if (n_ == 0) return outcome;
+  copy(&outcome.info, info_.get(), sizeof(int), kDeviceToHost);
+  if (outcome.info < 0) fail(*variant(), "info is " + std::to_string(outcome.info));
+  if (pivot_ != Pivot::none && int64_) {
+    std::vector<std::int64_t> wide(n_);
+    copy(wide.data(), ipiv_.get(), n_ * sizeof(std::int64_t), kDeviceToHost);
+    outcome.ipiv.assign(wide.begin(), wide.end());
+  } else if (pivot_ != Pivot::none) {
+    outcome.ipiv.resize(n_);
+    copy(outcome.ipiv.data(), ipiv_.get(), n_ * sizeof(int), kDeviceToHost);
+  }
+  std::vector<Real> diagonal(n_);
+  check_cuda(api().cudaMemcpy2D(diagonal.data(), sizeof(Real), lu_.get(), (n_ + 1) * sizeof(Real),
+                                sizeof(Real), n_, kDeviceToHost),
+             "cudaMemcpy2D");
+  outcome.pivots.assign(diagonal.begin(), diagonal.end());
+  return outcome;
+}
+
+template <typename Real>
+void Cusolver<Real>::solve() {
+  if (n_ == 0 || nrhs_ == 0) return;
+  const auto getrs = kIsDouble ? api().cusolverDnDgetrs : api().cusolverDnSgetrs;
+  const int status =
+      int64_ ? api().cusolverDnXgetrs(handle_.get(), parameters_.get(), kNotTransposed, n_, nrhs_,
+                                      kType, lu_.get(), ld(), ipiv<std::int64_t>(), kType, x_.get(),
+                                      ld(), info())
+             : getrs(handle_.get(), kNotTransposed, n_, nrhs_, lu_.get(), ld(), ipiv<int>(),
+                     x_.get(), ld(), info());
+  check_cusolver(status, int64_ ? "cusolverDnXgetrs" : "cusolverDn?getrs");
+  synchronize();
+}
+
+template <typename Real>
+Matrix Cusolver<Real>::to_host(const Memory& memory, int rows, int columns) {
+  Matrix matrix(rows, columns);
+  std::vector<Real> values(matrix.values().size());
+  copy(values.data(), memory.get(), values.size() * sizeof(Real), kDeviceToHost);
+  std::copy(values.begin(), values.end(), matrix.values().begin());
+  return matrix;
+}
+
+}  // namespace
+
+void require_cusolver(const Device& device, const Problem& problem) {
+  cuda_index(device.name);
+  const double bytes = 2.0 * static_cast<double>(problem.n) *
+                       static_cast<double>(problem.n + problem.nrhs) *
+                       static_cast<double>(element_size(problem.precision));
+  if (bytes > static_cast<double>(device.global_memory)) {
+    throw Unsupported("cuSOLVER's matrices of order " + std::to_string(problem.n) +
+                      " do not fit into the memory of " + device.name + ".");
+  }
+}
+
+std::unique_ptr<Solver> make_cusolver(DeviceContext& context, const Problem& problem) {
+  if (problem.precision == Precision::double_precision) {
+    return std::make_unique<Cusolver<double>>(context.device(), problem);
+  }
+  return std::make_unique<Cusolver<float>>(context.device(), problem);
+}
+
+std::optional<RivalLibrary> cusolver_library() {
+  try {
+    return RivalLibrary{api().version, api().path};
+  } catch (const Unsupported&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace lugpu

@@ -1,0 +1,120 @@
+// libcusolver and libcudart for machines without CUDA: the functions that lugpu calls, on the host.
+// The one device has the name that the variable LUGPU_CUDA_STUB holds; without it there is none.
+// Addresses of device memory are shifted, so that no side reads the other's unnoticed.
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace {
+
+using Long = std::int64_t;
+constexpr std::uintptr_t kShift = std::uintptr_t{1} << 62;
+constexpr int kWorkspace = 16;  // elements, or bytes of either side
+constexpr int kDouble = 1;      // CUDA_R_64F
+
+template <typename T>
+T* host(T* device) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(device) - kShift);
+}
+
+// Integer: int or Long, as the interface has it. A null ipiv: no pivoting.
+template <typename Real, typename Integer>
+int getrf(Long n, void* matrix, Long lda, void* workspace, Integer* ipiv, int* info) {
+  std::memset(host(static_cast<char*>(workspace)), 0, kWorkspace);
+  Real* const start = host(static_cast<Real*>(matrix));
+  const auto a = [start, lda](Long i, Long j) -> Real& { return start[i + j * lda]; };
+  *host(info) = 0;
+  for (Long k = 0; k < n; ++k) {
+    Long p = k;
+    for (Long i = k; ipiv && i < n; ++i) p = std::abs(a(i, k)) > std::abs(a(p, k)) ? i : p;
+    if (ipiv) host(ipiv)[k] = static_cast<Integer>(p + 1);
+    for (Long j = 0; j < n; ++j) std::swap(a(k, j), a(p, j));
+    if (a(k, k) == 0 && *host(info) == 0) *host(info) = static_cast<int>(k + 1);
+    for (Long i = k + 1; i < n && a(k, k) != 0; ++i) {
+      a(i, k) /= a(k, k);
+      for (Long j = k + 1; j < n; ++j) a(i, j) -= a(i, k) * a(k, j);
+    }
+  }
+  return 0;
+}
+
+template <typename Real, typename Integer>
+int getrs(Long n, Long nrhs, const void* lu, Long lda, const Integer* ipiv, void* b, Long ldb) {
+  const Real* a = host(static_cast<const Real*>(lu));
+  Real* x = host(static_cast<Real*>(b));
+  for (; nrhs-- > 0; x += ldb) {
+    for (Long k = 0; ipiv && k < n; ++k) std::swap(x[k], x[host(ipiv)[k] - 1]);
+    for (Long k = 0; k < n; ++k) {
+      for (Long i = k + 1; i < n; ++i) x[i] -= a[i + k * lda] * x[k];
+    }
+    for (Long k = n; k-- > 0;) {
+      x[k] /= a[k + k * lda];
+      for (Long i = 0; i < k; ++i) x[i] -= a[i + k * lda] * x[k];
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+// clang-format off
+extern "C" {
+const char* cudaGetErrorString(int) { return "no CUDA-capable device is detected"; }
+int cudaGetLastError() { return 0; }
+int cudaSetDevice(int device) { return device; }
+int cudaDeviceSynchronize() { return 0; }
+int cudaEventCreate(void**) { return 0; }
+int cudaEventRecord(void*, void*) { return 0; }
+int cudaEventSynchronize(void*) { return 0; }
+int cudaEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 1, 0; }
+int cudaEventDestroy(void*) { return 0; }
+int cudaGetDeviceCount(int* n) { return (*n = std::getenv("LUGPU_CUDA_STUB") ? 1 : 0) == 1 ? 0 : 100; }
+int cudaGetDeviceProperties(char* name, int) { return std::strcpy(name, std::getenv("LUGPU_CUDA_STUB")), 0; }
+int cudaMalloc(std::uintptr_t* memory, std::size_t bytes) {
+  return *memory = reinterpret_cast<std::uintptr_t>(std::malloc(bytes)) + kShift, 0;
+}
+int cudaFree(void* memory) { return std::free(host(memory)), 0; }
+int cudaMemcpy2D(char* to, std::size_t to_pitch, const char* from, std::size_t from_pitch,
+                 std::size_t width, std::size_t height, int kind) {
+  if (kind != 2) to = host(to);      // not cudaMemcpyDeviceToHost
+  if (kind != 1) from = host(from);  // not cudaMemcpyHostToDevice
+  for (; height-- > 0; to += to_pitch, from += from_pitch) std::memcpy(to, from, width);
+  return 0;
+}
+int cudaMemcpy(char* to, const char* from, std::size_t w, int kind) { return cudaMemcpy2D(to, 0, from, 0, w, 1, kind); }
+
+int cusolverGetProperty(int type, int* value) { return *value = type + 1, 0; }  // version 1.2.3
+int cusolverDnCreate(void**) { return 0; }
+int cusolverDnDestroy(void*) { return 0; }
+int cusolverDnCreateParams(void**) { return 0; }
+int cusolverDnDestroyParams(void*) { return 0; }
+int cusolverDnSgetrf_bufferSize(void*, int, int, void*, int, int* w) { return *w = kWorkspace, 0; }
+int cusolverDnDgetrf_bufferSize(void*, int, int, void*, int, int* w) { return *w = kWorkspace, 0; }
+int cusolverDnSgetrf(void*, int, int n, void* a, int lda, void* w, int* ipiv, int* info) {
+  return getrf<float>(n, a, lda, w, ipiv, info);
+}
+int cusolverDnDgetrf(void*, int, int n, void* a, int lda, void* w, int* ipiv, int* info) {
+  return getrf<double>(n, a, lda, w, ipiv, info);
+}
+int cusolverDnSgetrs(void*, int, int n, int m, const void* a, int lda, const int* ipiv, void* b, int ldb, int*) {
+  return getrs<float>(n, m, a, lda, ipiv, b, ldb);
+}
+int cusolverDnDgetrs(void*, int, int n, int m, const void* a, int lda, const int* ipiv, void* b, int ldb, int*) {
+  return getrs<double>(n, m, a, lda, ipiv, b, ldb);
+}
+int cusolverDnXgetrf_bufferSize(void*, void*, Long, Long, int, const void*, Long, int, std::size_t* w, std::size_t* v) {
+  return *w = *v = kWorkspace, 0;
+}
+int cusolverDnXgetrf(void*, void*, Long, Long n, int type, void* a, Long lda, Long* ipiv, int, void* w,
+                     std::size_t bytes, void* v, std::size_t host_bytes, int* info) {
+  if (bytes != kWorkspace || host_bytes != kWorkspace) return 3;  // CUSOLVER_STATUS_INVALID_VALUE
+  std::memset(v, 0, host_bytes);
+  return (type == kDouble ? getrf<double, Long> : getrf<float, Long>)(n, a, lda, w, ipiv, info);
+}
+int cusolverDnXgetrs(void*, void*, int, Long n, Long m, int type, const void* a, Long lda,
+                     const Long* ipiv, int, void* b, Long ldb, int*) {
+  return (type == kDouble ? getrs<double, Long> : getrs<float, Long>)(n, m, a, lda, ipiv, b, ldb);
+}
+}
