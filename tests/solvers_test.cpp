@@ -651,9 +651,9 @@ Matrix inverse_within(const Device& device, const Problem& problem, const Matrix
   Device limited = device;
   const std::uint64_t bytes = columns * element_size(problem.precision);
   limited.image_max_width = bytes / sizeof(cl_uint);
-  // Rows of buffers are padded to 64 bytes.
+  // Rows of buffers are padded to odd multiples of 128 bytes.
   if (problem.storage == Storage::buffer) {
-    limited.max_allocation = problem.n * ((bytes + 63) / 64 * 64);
+    limited.max_allocation = problem.n * (((bytes + 127) / 128 | 1) * 128);
   }
   DeviceContext context(limited);
   GaussJordan solver(context, problem);
