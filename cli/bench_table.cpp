@@ -50,7 +50,7 @@ std::string BenchTable::row(const Result& result) {
   const bool on_device = result.what.device.has_value();
   const bool has_surfaces = !result.what.is_baseline();
   const bool packed = has_surfaces && problem.texel == Texel::rgba;
-  const bool paper = has_surfaces && problem.schedule == Schedule::paper;
+  const bool paper = has_surfaces && problem.nb == 0 && problem.schedule == Schedule::paper;
   const std::string storage = on_device ? name(problem.storage) : "host";
   const std::string head = format(
       "%6zu %-13s %-7s %-6s %-7s ", problem.n, (result.what.routine + (paper ? "*" : "")).c_str(),

@@ -62,10 +62,19 @@ Case make_case(const Arguments& given, const Device& device, const Matrix& a, co
   problem.precision = to_precision(given.precision.empty() ? best : given.precision);
   problem.storage = to_storage(given.storage, device);
   problem.schedule = to_schedule(given.schedule);
-  const Method& method = given.method == "auto" ? automatic_method(problem.pivot, problem.storage)
-                                                : find_method(given.method);
+  const auto texel = to_texel(given.texel);
+  const Method& method =
+      given.method == "auto" ? automatic_method(problem, texel) : find_method(given.method);
+  if (given.nb > 0 && !method.block_size) {
+    throw InputError("--nb: " + std::string(method.name) +
+                     " has no panels; use --method lu-blocked.");
+  }
+  if (problem.schedule == Schedule::paper && method.block_size) {
+    throw InputError("--schedule paper: " + std::string(method.name) +
+                     " is not of the paper; use --method lu.");
+  }
   what.routine = method.name;
-  what.problem = completed(problem, method, device, to_texel(given.texel), given.nb);
+  what.problem = completed(problem, method, device, texel, given.nb);
   what.device = device.name;
   what.device_index = device.index;
   what.matrix = given.matrix;

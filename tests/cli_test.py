@@ -31,8 +31,10 @@ PROGRAM = ""  # set from the command line
 SECONDS = 60  # that a process may take
 COLUMNS = 80
 
-METHODS = ["lu", "gauss-jordan"]
+METHODS = ["lu", "gauss-jordan"]  # of the paper: every pivoting, on every surface
+BLOCKED = "lu-blocked"  # on buffers alone
 PIVOTS = ["none", "partial", "full"]
+BLOCKED_PIVOTS = ["none", "partial"]
 PRECISIONS = ["single", "double"]
 STORAGES = ["image", "buffer"]
 TEXELS = ["r", "rgba"]
@@ -241,7 +243,7 @@ class HelpTest(CommandLine):
         shared = ["-p", "--platform", "-d", "--device", "LUGPU_DEVICE", "--units", "--kernel-dir",
                   "--precision", "--storage", "--json", "--color", "-q", "--quiet", "-v",
                   "--verbose", "-h", "--help"]
-        solver = ["--method", "--pivot", "--texel", "--schedule"]
+        solver = ["--method", "--pivot", "--texel", "--schedule", "--nb"]
         own = {"solve": ["-o", "--output", "MATRIX", "RHS", *solver],
                "bench": ["-n", "--sizes", "--baseline", "--threads", "--warmup", "--runs",
                          "--min-time", "--timeout", "--matrix", "--nrhs", "--seed", "--resume",
@@ -252,7 +254,7 @@ class HelpTest(CommandLine):
                 self.assert_lists(self.help_of(command), shared + options)
 
     def test_help_lists_values(self):
-        values = ["auto", *METHODS, *PIVOTS, "complete", *PRECISIONS, *STORAGES, *TEXELS,
+        values = ["auto", *METHODS, BLOCKED, *PIVOTS, "complete", *PRECISIONS, *STORAGES, *TEXELS,
                   *SCHEDULES, "always", "never"]
         for command, more in (("solve", FORMATS), ("bench", [*RIVALS, "none"])):
             with self.subTest(command=command):
@@ -379,6 +381,48 @@ class SolveTest(CommandLine):
                 x = np.load(self.folder / "x.npy")
                 tolerance = 1e-12 if precision == "double" else 1e-5
                 np.testing.assert_allclose(x, np.linalg.solve(a, b), atol=tolerance)
+
+    def test_blocked_with_every_pivoting_precision_and_block_size(self):
+        """What auto is: panels that are narrower, as wide and wider than the matrix."""
+        a, b = dominant_matrix(70), random_matrix(70, 2, seed=2)
+        self.write("a.npy", a)
+        self.write("b.npy", b)
+        for pivot, precision, nb in itertools.product(BLOCKED_PIVOTS, PRECISIONS, [16, 64, 128]):
+            with self.subTest(pivot=pivot, precision=precision, nb=nb):
+                row, = self.results("solve", "a.npy", "b.npy", "-o", "x.npy", "--pivot", pivot,
+                                    "--precision", precision, "--nb", str(nb))
+                self.assertEqual(case_of(row),
+                                 (BLOCKED, pivot, precision, "buffer", "r", None, 70))
+                self.assertEqual(row["nb"], nb)
+                tolerance = 1e-12 if precision == "double" else 1e-5
+                np.testing.assert_allclose(np.load(self.folder / "x.npy"), np.linalg.solve(a, b),
+                                           atol=tolerance)
+
+    def test_automatic_method(self):
+        """The fastest one that can do what the other options ask for."""
+        self.write("a.csv", random_matrix(5, 5))
+        for flags, path in {
+                (): (BLOCKED, "partial", "buffer", "r", None),
+                ("--pivot", "full"): ("lu", "full", "buffer", None, "fused"),
+                ("--storage", "image"): ("lu", "partial", "image", None, "fused"),
+                ("--texel", "rgba"): ("lu", "partial", "buffer", "rgba", "fused"),
+                ("--schedule", "paper"): ("lu", "partial", "buffer", "r", "paper")}.items():
+            with self.subTest(flags=flags):
+                row, = self.results("solve", "a.csv", *flags)
+                for key, value in zip(("routine", "pivot", "storage", "texel", "schedule"), path):
+                    if value or key != "texel":  # which texel is the fastest, the device decides
+                        self.assertEqual(row[key], value, key)
+
+    def test_options_that_a_method_does_not_have(self):
+        """Said, not passed over: one that is ignored would be a result of something else."""
+        self.write("a.csv", random_matrix(5, 5))
+        for flags, words in (
+                (["--method", "lu", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
+                (["--pivot", "full", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
+                (["--method", BLOCKED, "--schedule", "paper"], ["--schedule paper", "--method lu"]),
+                (["--method", BLOCKED, "--storage", "image"], ["--storage buffer"])):
+            with self.subTest(flags=flags):
+                self.refused("solve", "a.csv", "-o", "x.csv", *flags, words=words)
 
     def test_packed_texels_cannot_follow_the_paper(self):
         """The paper's kernels write single elements; the message names both ways out."""
@@ -529,7 +573,8 @@ class BreakdownTest(CommandLine):
     def test_singular(self):
         """An exact zero pivot in spite of pivoting: status 3, and the pivot is named."""
         self.generate("singular", 40)
-        for method, pivot in itertools.product(METHODS, ["partial", "full"]):
+        for method, pivot in [*itertools.product(METHODS, ["partial", "full"]),
+                              (BLOCKED, "partial")]:
             with self.subTest(method=method, pivot=pivot):
                 self.not_solved("a.mtx", "--method", method, "--pivot", pivot, status=3,
                                 words=["singular", "pivot 40 "])
@@ -543,7 +588,7 @@ class BreakdownTest(CommandLine):
     def test_zero_first_pivot(self):
         """Without pivoting status 4 and the advice to pivot, which then helps."""
         self.write("a.csv", [[0, 1], [1, 0]])
-        for method in METHODS:
+        for method in [*METHODS, BLOCKED]:
             with self.subTest(method=method):
                 self.not_solved("a.csv", "--method", method, "--pivot", "none", status=4,
                                 words=["pivot 1 ", "--pivot partial"])
@@ -552,7 +597,7 @@ class BreakdownTest(CommandLine):
     def test_tiny_pivot(self):
         """A pivot that ruins the answer without being zero: status 4 as well."""
         self.generate("tiny-pivot", 40)
-        for method in METHODS:
+        for method in [*METHODS, BLOCKED]:
             with self.subTest(method=method):
                 flags = ["--method", method, "--precision", "single"]
                 self.not_solved("a.mtx", *flags, "--pivot", "none", status=4,
@@ -568,7 +613,16 @@ class BreakdownTest(CommandLine):
                 self.assertIn(done.returncode, (0, 3))
                 self.assertIn("pivot 3 is", done.stderr)
                 if done.returncode == 0:
-                    self.assertIn("lugpu: warning: ", done.stderr)
+                    self.assertRegex(done.stderr, r"\Alugpu: warning: pivot 3 is -?[0-9.e-]+, so near "
+                                                  r"zero that [^\n]+ A is singular[^\n]+\.\n")
+
+    def test_near_zero_without_pivoting(self):
+        """Says nothing about A: the warning advises to pivot."""
+        self.write("a.csv", [[1e-17, 1], [1, 1]])
+        done = self.run_lugpu("solve", "a.csv", "--pivot", "none")
+        self.assertIn("warning: pivot 1 is 1e-17, so near zero", done.stderr)
+        self.assertIn("--pivot partial", done.stderr)
+        self.assertNotIn("singular", done.stderr)
 
     def test_regular_matrix_gives_no_warning(self):
         self.write("a.csv", dominant_matrix(10))
@@ -709,7 +763,7 @@ class BadUsageTest(CommandLine):
 
     def test_unknown_value(self):
         """The value and the values that are known are named."""
-        for name, known in (("method", METHODS), ("pivot", PIVOTS), ("precision", PRECISIONS),
+        for name, known in (("method", [*METHODS, BLOCKED]), ("pivot", PIVOTS), ("precision", PRECISIONS),
                             ("storage", STORAGES), ("texel", TEXELS), ("schedule", SCHEDULES),
                             ("color", ["always", "never"])):
             for value in ("rook", ""):
@@ -979,6 +1033,22 @@ class BenchTest(CommandLine):
                 rows = self.results(*small(sizes=sizes))
                 self.assertEqual([row["n"] for row in rows], expected)
 
+    def test_automatic_method(self):
+        """For every variant the fastest one that has it."""
+        rows = self.results(*small(method="auto", pivot="partial,full", storage="buffer",
+                                   texel="r", schedule="fused,paper", nb="16,32"))
+        self.assertEqual([(row["routine"], row["pivot"], row["schedule"], row["nb"])
+                          for row in rows],
+                         [(BLOCKED, "partial", None, 16), (BLOCKED, "partial", None, 32),
+                          ("lu", "partial", "paper", None), ("lu", "full", "fused", None),
+                          ("lu", "full", "paper", None)])
+
+    def test_schedules_are_of_the_methods_of_the_paper(self):
+        """A star in the table is the paper's schedule; lu-blocked has neither, and one row."""
+        done = self.lugpu(*small(method=f"{BLOCKED},lu", pivot="partial", schedule="paper,fused"))
+        names = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("     8 ")]
+        self.assertEqual(names, [BLOCKED, "lu*", "lu"])
+
     def test_repeated_names_run_once(self):
         rows = self.results(*small(method="lu,lu", pivot="full,complete"))
         self.assertEqual([case_of(row)[:2] for row in rows], [("lu", "full")])
@@ -1002,11 +1072,15 @@ class BenchTest(CommandLine):
         arguments = ["bench", "--matrix", "tiny-pivot", "--precision", "single", "-n", "64",
                      "--baseline", "none", "--runs", "1", "--min-time", "0", "--json", "r.json"]
         done = self.lugpu(*arguments, "--pivot", "none", status=4)
-        self.assertEqual(done.stdout.count("failed: "), len(METHODS))
+        methods = {*METHODS, BLOCKED}
+        self.assertEqual(done.stdout.count("failed: "), len(methods))
         self.assertEqual(table_rows(done.stdout), {})
+        self.assertEqual({row["routine"] for row in self.report()}, methods)
         for row in self.report():
             self.assertEqual((row["status"], row["gflops"]), ("failed", None))
             self.assertIn("--pivot partial", row["reason"])
+            if row["routine"] != "gauss-jordan":  # which leaves no factors to see growth in
+                self.assertRegex(row["reason"], r"growth [0-9.]+e\+")
         self.lugpu(*arguments, "--pivot", "partial")
         self.assertEqual({row["status"] for row in self.report()}, {"ok"})
 
@@ -1033,6 +1107,7 @@ class UnsupportedTest(CommandLine):
         """Said with the reason, before the matrix is made; not a failure."""
         n = self.largest_image() + 1
         status, seconds, memory = self.cost_of("bench", "-n", str(n), "--storage", "image",
+                                               "--method", ",".join(METHODS),
                                                "--baseline", "none", "--json", "r.json")
         self.assertEqual(status, 0)
         self.assertLess(seconds, 20)
@@ -1042,6 +1117,17 @@ class UnsupportedTest(CommandLine):
             self.assertEqual((row["status"], row["gflops"]), ("unsupported", None))
             self.assertIn(str(n), row["reason"])
         self.assertLess(memory, 8 * n * n)
+
+    def test_blocked_on_an_image(self):
+        """The default methods on images: the rows of the one that cannot say what would."""
+        rows = self.results(*small(method=",".join([BLOCKED, *METHODS]), storage="image",
+                                   pivot=",".join(PIVOTS)))
+        blocked = [row for row in rows if row["routine"] == BLOCKED]
+        self.assertEqual([row["pivot"] for row in blocked], BLOCKED_PIVOTS)
+        for row in blocked:
+            self.assertEqual(row["status"], "unsupported")
+            self.assertIn("--storage buffer", row["reason"])
+        self.assertEqual(len(rows) - len(blocked), len(METHODS) * len(PIVOTS))
 
     def test_matrix_too_large_for_any_memory(self):
         """The largest n that -n takes; the table says so, and the rivals are told as well."""

@@ -122,18 +122,22 @@ void check_factors(Solver& solver, const Matrix& a, double eps, const Outcome& o
   }
 }
 
-// Names the pivot that rounding may have kept from being zero.
+// Names the pivot that rounding may have kept from being zero, and says what follows.
 void warn_of_near_singularity(const Outcome& outcome, const Matrix& a, double eps, Result& result) {
   if (outcome.pivots.empty()) return;
   const auto smaller = [](double x, double y) { return std::abs(x) < std::abs(y); };
   const auto least = std::min_element(outcome.pivots.begin(), outcome.pivots.end(), smaller);
   const double threshold = eps * static_cast<double>(a.rows()) * norm_max(a);
   if (std::abs(*least) <= threshold) {
-    result.warnings.push_back("pivot " + std::to_string(least - outcome.pivots.begin() + 1) +
-                              " is " + short_number(*least) + ", near zero: A may be singular.");
+    result.warnings.push_back(
+        "pivot " + std::to_string(least - outcome.pivots.begin() + 1) + " is " +
+        short_number(*least) + ", so near zero that " +
+        (result.what.problem.pivot == Pivot::none
+             ? "X may be wrong without pivoting; use --pivot partial."
+             : "it may be a rounding error: A is singular, or as good as singular."));
   }
   if (result.checks.rcond && *result.checks.rcond < eps) {
-    result.warnings.push_back("the reciprocal condition number is about " +
+    result.warnings.push_back("A is ill-conditioned, its reciprocal condition number is about " +
                               short_number(*result.checks.rcond) +
                               ": X may have no correct digit.");
   }

@@ -150,21 +150,24 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
 
 namespace {
 
-// The variants of one method on a device that the plan asks for: a method with blocks has no
-// schedule, one without has no block size.
+// The variants of a method on a device that the plan asks for: a method with blocks has no
+// schedule, one without has no block size. "auto" is the fastest one for each variant.
 void append_variants(const SweepPlan& plan, const Device& device, const Problem& problem,
-                     const Method& method, std::vector<Case>& cases) {
-  const std::vector<Schedule> one_schedule = {plan.schedules.front()};
+                     const std::string& name, std::vector<Case>& cases) {
   const std::vector<std::size_t> no_blocks = {0};
   for (const std::optional<Texel>& texel : plan.texels) {
-    for (const Schedule schedule : method.block_size ? one_schedule : plan.schedules) {
+    for (const Schedule schedule : plan.schedules) {
+      Problem variant = problem;
+      variant.schedule = schedule;
+      const Method& method = name == "auto" ? automatic_method(variant, texel) : find_method(name);
+      const auto& known = method.pivots;
+      if (std::find(known.begin(), known.end(), problem.pivot) == known.end()) continue;
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
-        Problem variant = problem;
-        variant.schedule = schedule;
         cases.push_back({"lugpu", method.name, completed(variant, method, device, texel, nb),
                          device.name, device.index, std::nullopt, plan.seed,
                          matrix_kind(plan, problem.pivot)});
       }
+      if (method.block_size && name != "auto") break;
     }
   }
 }
@@ -188,16 +191,13 @@ std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std:
   for (const std::string& name : plan.methods) {
     for (const Storage storage : plan.storages) {
       for (const Pivot pivot : plan.pivots) {
-        const Method& method = name == "auto" ? automatic_method(pivot, storage) : find_method(name);
-        const auto& known = method.pivots;
-        if (std::find(known.begin(), known.end(), pivot) == known.end()) continue;
         Problem problem;
         problem.n = n;
         problem.nrhs = plan.nrhs;
         problem.pivot = pivot;
         problem.precision = precision;
         problem.storage = storage;
-        append_variants(plan, device, problem, method, cases);
+        append_variants(plan, device, problem, name, cases);
       }
     }
   }

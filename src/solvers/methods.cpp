@@ -61,8 +61,10 @@ const Method& find_method(const std::string& name) {
   throw InputError("There is no method \"" + name + "\"; there are: " + known + ".");
 }
 
-const Method& automatic_method(Pivot pivot, Storage storage) {
-  return find_method(pivot == Pivot::full || storage == Storage::image ? "lu" : "lu-blocked");
+const Method& automatic_method(const Problem& problem, std::optional<Texel> texel) {
+  const bool blocked = problem.pivot != Pivot::full && problem.storage == Storage::buffer &&
+                       problem.schedule == Schedule::fused && texel != Texel::rgba;
+  return find_method(blocked ? "lu-blocked" : "lu");
 }
 
 Storage automatic_storage(const Device&) {

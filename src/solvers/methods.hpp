@@ -36,9 +36,10 @@ std::span<const Method> methods();
 /// Throws InputError that lists the methods if there is no such method.
 const Method& find_method(const std::string& name);
 
-/// What is fastest: the method for a pivoting and a storage; the storage on a device (buffers on
-/// every device measured: on a CPU, images cost a function call an access).
-const Method& automatic_method(Pivot pivot, Storage storage);
+/// What is fastest: the method that can do what the problem (pivoting, storage, schedule) and the
+/// texels asked for need; the storage on a device (buffers on every device measured: on a CPU,
+/// images cost a function call an access).
+const Method& automatic_method(const Problem& problem, std::optional<Texel> texel);
 Storage automatic_storage(const Device& device);
 
 /// The problem with the texels and the block size that are asked for, or else the fastest ones of
