@@ -269,7 +269,8 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
   list("--texel", given.texels, texel_names(),
        "r: one element a texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)");
   list("--schedule", given.schedules, schedule_names(),
-       "fused: one pass a step; paper: LU-GPU's own passes (default: fused)");
+       "Of the unblocked methods; fused: one pass a step, paper: LU-GPU's own passes "
+       "(default: fused)");
   command.add_option("--nb", given.nbs, "Columns of a panel of lu-blocked (default: the fastest)")
       ->delimiter(',')
       ->check(CLI::Range(std::size_t{1}, kLargestBlock))
@@ -292,7 +293,7 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
 }
 
 void add_effort_options(CLI::App& command, Arguments& given) {
-  command.add_option("--threads", given.threads, "Threads of the baselines (default: all cores)")
+  command.add_option("--threads", given.threads, "Threads of getrf (default: all cores)")
       ->check(CLI::Range(1, kMostThreads))
       ->type_name("N");
   command.add_option("--warmup", given.effort.warmup, "Untimed runs of a case (default: 1)")
@@ -319,7 +320,8 @@ void add_effort_options(CLI::App& command, Arguments& given) {
 }  // namespace
 
 Command add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Time the methods against LAPACK, all checked");
+  CLI::App* command =
+      app.add_subcommand("bench", "Time the methods against LAPACK and other rivals");
   const auto given = std::make_shared<Arguments>();
   add_sweep_options(*command, *given);
   add_effort_options(*command, *given);

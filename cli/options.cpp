@@ -21,6 +21,8 @@ void add_device_options(CLI::App& command, Options& options, bool many) {
                   "Use so many of the compute units, where the device can be partitioned")
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("N");
+  command.add_flag("--no-vendor-kernels", options.no_vendor_kernels,
+                   "Use the kernels that any OpenCL device can run");
   command.add_option("--kernel-dir", options.kernel_dir, "Read the kernels from .cl files here")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
@@ -100,7 +102,8 @@ CLI::Validator finite() {
 std::vector<DeviceContext> open_devices(const Options& options) {
   std::vector<DeviceContext> contexts;
   for (const std::string& device : CLI::detail::split(options.device, ',')) {
-    const Device whole = choose_device(options.platform, device);
+    Device whole = choose_device(options.platform, device);
+    whole.vendor_kernels = !options.no_vendor_kernels;
     contexts.emplace_back(options.units == 0 ? whole : with_compute_units(whole, options.units),
                           options.kernel_dir, options.verbose);
   }

@@ -16,6 +16,7 @@ struct Options {
   std::string device;  ///< index or part of a name; for bench several, separated by commas
   std::string kernel_dir;
   unsigned units = 0;  ///< compute units of the device to use; 0 for all
+  bool no_vendor_kernels = false;
   std::string json;    ///< a file, "-" for stdout, or empty
   std::string colour = "auto";
   bool quiet = false;

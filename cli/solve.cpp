@@ -96,6 +96,12 @@ void print_line(const char* label, const std::string& text) {
   std::cout << head << wrapped(text, head.size(), head.size()) << '\n';
 }
 
+// What a method works on: its panels, or its surfaces.
+std::string layout(const Problem& problem) {
+  return problem.nb > 0 ? format("panels of %zu columns", problem.nb)
+                        : format("%s of %s texels", name(problem.storage), name(problem.texel));
+}
+
 void print_times(const Result& result) {
   std::string text;
   for (const char* phase : {"upload", "factor", "solve", "download", "total"}) {
@@ -112,9 +118,9 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
   const std::string n = std::to_string(problem.n);
   print_line("A", given.matrix + ", " + n + " x " + n);
   print_line("B", given.rhs.empty() ? "A * ones" : given.rhs + ", " + shape(b));
-  print_line("method", format("%s, pivoting %s, %s precision, %s of %s texels",
-                              result.what.routine.c_str(), name(problem.pivot),
-                              name(problem.precision), name(problem.storage), name(problem.texel)));
+  print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
+                              name(problem.pivot), name(problem.precision)) +
+                           layout(problem));
   print_line("device", device.name + " (" + device.platform + ")");
   print_times(result);
   if (result.checks.info == 0) {
@@ -204,7 +210,10 @@ Command add_solve(CLI::App& app) {
   command->add_option("-o,--output", given->output, "File for X: " + format_extensions())
       ->check(not_empty())
       ->type_name("FILE");
-  command->add_option("--method", given->method, "Method (default: auto, the fastest)")
+  command
+      ->add_option(
+          "--method", given->method,
+          "Method (default: auto, the fastest one that can do what the other options ask for)")
       ->check(CLI::IsMember(method_names()))
       ->type_name("NAME");
   command->add_option("--pivot", given->pivot, "Pivoting (default: partial)")
@@ -226,7 +235,8 @@ Command add_solve(CLI::App& app) {
       ->type_name("WHICH");
   command
       ->add_option("--schedule", given->schedule,
-                   "fused: one pass a step; paper: LU-GPU's own passes (default: fused)")
+                   "Of the unblocked methods; fused: one pass a step, paper: LU-GPU's own "
+                   "passes (default: fused)")
       ->check(CLI::IsMember(schedule_names()))
       ->type_name("WHICH");
   command->add_option("--nb", given->nb, "Columns of a panel of lu-blocked (default: the fastest)")

@@ -1,10 +1,13 @@
 #!/usr/bin/python3
-"""Draw what `lugpu bench --json` measured: one figure for every device and precision.
+"""Draw what `lugpu bench --json` measured: two figures for every device and precision.
 
-A figure has a row of panels for each pivoting, as the LU-GPU paper has a figure for each, and three
+The first has a row of panels for each pivoting, as the LU-GPU paper has a figure for each, and three
 columns: time, GFLOP/s and speed-up, all over the order n. A colour is a method or a rival's library on
 the device, a dashed line with open markers is a buffer, black is a baseline on the host, paler is a
 further file; markers tell the rest apart.
+
+The second, where there are rivals to compare with, shows for every rival its time over that of lugpu's
+method for the pivoting: above 1, lugpu is faster.
 """
 
 import argparse
@@ -42,15 +45,17 @@ COLOURS = {"lu": "#004488", "gauss-jordan": "#BB5566", "lu-blocked": "#DDAA33"}
 OTHER_COLOUR = "#66AABB"
 RIVAL_COLOURS = {"cusolver": "#228833", "viennacl": "#AA3377"}
 MARKERS = "osD^vPX<>p"
-BASELINE_MARKERS = "x+*d"
+BASELINE_MARKERS = "x+*12"
+JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is held against rivals
 LINES = {"image": "-", "buffer": "--", "host": "-."}
-GREY = "#555555"
+GREY, PALE = "#555555", "#F0F0F0"
 
 # Measures of a figure in inches; and how many lines below it of how many characters.
 PANEL_WIDTH, PANEL_HEIGHT, COLUMN_GAP, ROW_GAP = 2.75, 2.15, 0.8, 0.3
 LEFT, TOP, AXIS_BELOW, EDGE, LEGEND_GAP = 0.95, 0.95, 0.65, 0.12, 0.15
 LEGEND_LINE, LEGEND_HANDLE, LEGEND_CHARACTER, NOTE_LINE = 0.2, 0.65, 0.07, 0.16
 NOTE_ROWS, NOTE_CHARACTERS = 6, 180
+RATIO_WIDTH, RATIO_HEIGHT = 3.3, 2.9
 
 # The look is fixed here and not in a user's matplotlibrc, and files hold no date and no random
 # ids, so that drawing the same results again changes nothing.
@@ -65,7 +70,11 @@ METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": "lugpu s
 EPILOG = """\
 Figures are named STEM-PRECISION, or STEM-DEVICE-PRECISION if the files hold
 several devices, each as .png and .svg; STEM is the first file's name without
-its ending.
+its ending. Those that end in -ratio show the time of every rival over the time
+of lugpu: of lu-blocked where it was measured (no and partial pivoting), of lu
+against getc2 (full pivoting). A rival that does not pivot is drawn beside those
+that do, and the legend says so. Of several results of lugpu at one n, the
+fastest counts.
 
 The speed-up is over getrf (no and partial pivoting) or getc2 (full pivoting);
 of several such baselines the fastest of the same file counts.
@@ -280,13 +289,42 @@ def plain(text):
 
 # --- Drawing -------------------------------------------------------------------------------------
 
-def reference(row, pivot, rows):
-    """The baseline's time at a result's n: the fastest, of the same file and matrix if possible."""
-    rivals = [other for other in rows if is_baseline(other) and other["n"] == row["n"]
-              and other["routine"] == BASELINE[pivot]]
+def fastest(row, others):
+    """The least time of others at a result's n, of the same file and matrix if possible."""
+    near = [other for other in others if other["n"] == row["n"]]
     for field in ("source", "matrix"):
-        rivals = [other for other in rivals if other[field] == row[field]] or rivals
-    return min((other["median_s"] for other in rivals), default=None)
+        near = [other for other in near if other[field] == row[field]] or near
+    return min((other["median_s"] for other in near), default=None)
+
+
+def reference(row, pivot, rows):
+    """The baseline's time at a result's n."""
+    return fastest(row, [other for other in rows if is_baseline(other)
+                         and other["routine"] == BASELINE[pivot]])
+
+
+def ratios(rival, ours):
+    """(n, time of the rival over time of ours) of a rival's series."""
+    compared = [(row, fastest(row, ours)) for row in rival["rows"]]
+    return [(row["n"], row["median_s"] / time) for row, time in compared if time is not None]
+
+
+def comparisons(all_series, rows):
+    """{pivot: (lugpu's method, [(series of a rival, (n, ratio))])} where both were measured.
+
+    Full pivoting is another problem and has rivals of its own.
+    """
+    found = {}
+    for pivot, routine in itertools.product(PIVOTS, JUDGED):
+        ours = [row for row in rows if not is_baseline(row) and row["pivot"] == pivot
+                and row["routine"] == routine]
+        lines = [(entry, ratios(entry, ours)) for entry in all_series
+                 if is_baseline(entry["rows"][0])
+                 and (entry["rows"][0]["pivot"] == "full") == (pivot == "full")]
+        lines = [(entry, xy) for entry, xy in lines if xy]
+        if lines and pivot not in found:
+            found[pivot] = (routine, lines)
+    return found
 
 
 def points(entry, quantity, pivot, rows):
@@ -385,7 +423,7 @@ def y_label(quantity, pivot, series):
 
 def set_x_axis(ax, sizes, labelled):
     """A logarithmic axis of sizes, as plain numbers."""
-    ax.set_xscale("log")
+    ax.set_xscale("log", base=2)
     ax.set_xlim(min(sizes) / 1.15, max(sizes) * 1.15)
     ax.xaxis.set_major_locator(FixedLocator(size_ticks(sizes)))
     ax.xaxis.set_minor_locator(NullLocator())
@@ -396,13 +434,17 @@ def set_x_axis(ax, sizes, labelled):
 
 
 def set_y_axis(ax, values, formatter):
-    """A logarithmic axis that holds the values and room around them, with one tick at least."""
+    """A logarithmic axis that holds the values and room around them, with one tick at least.
+
+    Returns its ends.
+    """
     low, high = min(values) / 1.6, max(values) * 1.6
     ax.set_yscale("log")
     ax.set_ylim(low, high)
     ax.yaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(formatter)
+    return low, high
 
 
 def spell_time(seconds, _):
@@ -444,13 +486,13 @@ def lay_out(panels, note_lines):
     return figure, axes
 
 
-def write_around(figure, device, precision, rows, notes):
+def write_around(figure, device, precision, rows, notes=(), what="Factorization alone"):
     """The heading of a figure, and what is left out below it."""
     width, height = figure.get_size_inches()
     matrices = ", ".join(dict.fromkeys(row["matrix"] for row in rows))
     lines = [(cut(f"{device or 'host'}, {precision} precision", 95), height - EDGE, "top",
               {"fontsize": 13, "fontweight": "bold"}),
-             (cut(f"Factorization alone. Matrix: {matrices}", NOTE_CHARACTERS),
+             (cut(f"{what}. Matrix: {matrices}", NOTE_CHARACTERS),
               height - EDGE - 0.26, "top", {"color": GREY}),
              ("\n".join(notes), EDGE, "bottom", {"fontsize": 8, "color": GREY})]
     for text, y, align, look in lines:
@@ -473,6 +515,55 @@ def draw_page(device, precision, rows, notes):
                              title=PIVOTS[pivot], alignment="left",
                              title_fontproperties={"weight": "bold"})
     write_around(figure, device, precision, rows, notes)
+    return figure
+
+
+def draw_ratios(ax, lines, styles):
+    """One panel: the ratio of each rival, dotted if it does not pivot; pale where it is faster."""
+    values = [1.0] + [y for _, xy in lines for _, y in xy]
+    room = [min(values) / 1.5, max(values) * 1.5]  # for the words in the corners
+    low, _ = set_y_axis(ax, values + room, FuncFormatter(lambda y, _: f"{y:g}×"))
+    ax.axhspan(low, 1.0, color=PALE, linewidth=0, zorder=0.1)
+    ax.axhline(1.0, color="black", linewidth=1.0, zorder=0.9)
+    for place, word in ((0.98, "lugpu is faster"), (0.02, "the rival is faster")):
+        ax.text(0.02, place, word, transform=ax.transAxes, va="top" if place > 0.5 else "bottom",
+                color=GREY, fontsize=8)
+    dotted = {"none": {"linestyle": ":"}}
+    return [ax.plot(*zip(*xy), **(styles[entry["style"]]
+                                  | dotted.get(entry["rows"][0]["pivot"], {})))[0]
+            for entry, xy in lines]
+
+
+def draw_comparison(device, precision, rows):
+    """The figure of the rivals of one device and precision, or None where there are none."""
+    all_series = series_of(rows)
+    panels = comparisons(all_series, rows)
+    if not panels:
+        return None
+    styles = styles_of(all_series)
+    labels = {entry["label"]: f"{entry['label']}, pivoting {entry['rows'][0]['pivot']}"
+              for _, lines in panels.values() for entry, _ in lines}
+    step = RATIO_WIDTH + COLUMN_GAP
+    legend = LEGEND_HANDLE + LEGEND_CHARACTER * max(map(len, labels.values()))
+    right = LEFT + step * len(panels) - COLUMN_GAP
+    width, height = right + LEGEND_GAP + legend, TOP + RATIO_HEIGHT + AXIS_BELOW
+    figure = Figure(figsize=(width, height))
+    handles = {}
+    for place, (pivot, (routine, lines)) in enumerate(panels.items()):
+        ax = figure.add_axes([(LEFT + place * step) / width, AXIS_BELOW / height,
+                              RATIO_WIDTH / width, RATIO_HEIGHT / height])
+        drawn = draw_ratios(ax, lines, styles)
+        handles |= {labels[entry["label"]]: line for (entry, _), line in zip(lines, drawn)}
+        set_x_axis(ax, [n for _, xy in lines for n, _ in xy], labelled=True)
+        ax.set_title(f"{routine}, {PIVOTS[pivot]}")
+        ax.set_ylabel("time of the rival / time of lugpu" if place == 0 else "")
+    figure.legend(handles.values(), map(plain, handles), loc="center left", frameon=False,
+                  bbox_to_anchor=((right + LEGEND_GAP) / width,
+                                  (AXIS_BELOW + RATIO_HEIGHT / 2) / height),
+                  borderaxespad=0, borderpad=0, handlelength=3.2, alignment="left",
+                  title="rivals", title_fontproperties={"weight": "bold"})
+    write_around(figure, device, precision, rows,
+                 what="Time of each rival over the time of lugpu, factorization alone")
     return figure
 
 
@@ -508,6 +599,9 @@ def plot(paths, folder):
         notes = footnote([describe_left_out(row, *several) for row in missing])
         parts = [paths[0].stem] + [slug(device or "host")] * several_devices + [slug(precision)]
         written += save(draw_page(device, precision, own, notes), folder / "-".join(parts))
+        comparison = draw_comparison(device, precision, own)
+        if comparison:
+            written += save(comparison, folder / "-".join(parts + ["ratio"]))
     for row in left_out:
         print("left out:", describe_left_out(row, *several), file=sys.stderr)
     return written

@@ -521,6 +521,19 @@ class SolveReportTest(CommandLine):
         self.assertIn("a.csv, 30 x 30", text)
         self.assertIn("30 x 1, written to x.csv", text)
 
+    def test_method_in_the_report(self):
+        """A blocked method names its panels, another its surfaces."""
+        for flags, text in ((["--nb", "32"], f"{BLOCKED}, pivoting partial, double precision, "
+                             "panels of 32 columns"),
+                            ([], " columns"),
+                            (["--method", "lu", "--texel", "r", "--storage", "image"],
+                             "lu, pivoting partial, double precision, image of r texels")):
+            with self.subTest(flags=flags):
+                done = self.lugpu("solve", "a.csv", "--precision", "double", *flags)
+                self.assert_narrow(done.stdout)
+                method = " ".join(done.stdout.split()).partition("method ")[2]
+                self.assertIn(text, method.partition(" device ")[0])
+
     def test_colour_where_asked_for(self):
         self.assertIn("\033[", self.lugpu("solve", "a.csv", "--color", "always").stdout)
         self.assertNotIn("\033[", self.lugpu("solve", "a.csv", "--color", "never").stdout)
@@ -1016,6 +1029,11 @@ class BenchTest(CommandLine):
                           small(matrix="singular"), small(sizes=2**20)):
             with self.subTest(arguments=arguments):
                 self.assert_narrow(self.run_lugpu(*arguments).stdout)
+
+    def test_footer_says_what_speedups_are_over(self):
+        footer = " ".join(self.lugpu(*small()).stdout.split())
+        self.assertIn("speedup: over getrf of the same n and precision, for lu-blocked", footer)
+        self.assertIn("for full pivoting over getc2", footer)
 
     def test_default_matrices(self):
         """`dominant` without pivoting, which random matrices would need; `random` with it."""

@@ -14,6 +14,9 @@ from pathlib import Path
 import jsonschema
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True  # plot.py is imported from a folder that holds sources alone
+sys.path.insert(0, str(ROOT / "scripts"))
+import plot  # noqa: E402
 SCHEMA = json.loads((ROOT / "docs/lugpu.schema.json").read_text(encoding="utf-8"))
 SIZES = [64, 128, 256, 512, 1024]
 DEVICE = "Example GPU 6800"
@@ -218,8 +221,9 @@ class SchemaTest(unittest.TestCase):
 class PlotTest(InFolder):
     def test_draws_each_precision_as_png_and_svg(self):
         done = self.drawn(self.write("sweep.json", record(sweep())))
-        self.assertEqual(done.stdout.split(), [str(self.folder / f"sweep-{precision}.{ending}")
-                                               for precision in ("single", "double")
+        self.assertEqual(done.stdout.split(), [str(self.folder / f"sweep-{name}.{ending}")
+                                               for name in ("single", "single-ratio", "double",
+                                                            "double-ratio")
                                                for ending in ("png", "svg")])
         for precision in ("single", "double"):
             width, height = png_size(self.folder / f"sweep-{precision}.png")
@@ -282,8 +286,74 @@ class PlotTest(InFolder):
             self.assertIn(text, svg)
         self.assertNotIn("speed-up over the fastest", svg)
 
+    def rivals(self, times, **ours):
+        """Results of rivals with these multiples of the time of lugpu's, 1 ms, for all sizes."""
+        rows = []
+        for n in SIZES:
+            rows += [result(**{"routine": "lu-blocked", "storage": "buffer", "pivot": pivot,
+                               "schedule": None, "nb": 64, "n": n} | ours)
+                     for pivot in ("none", "partial")]
+            known = {"cusolver": ("cusolver", "partial"), "cusolver-none": ("cusolver", "none"),
+                     "viennacl": ("viennacl", "none")}
+            rows += [rival(name, *known[name], n, 1e-3 * times[name]) for name in known
+                     if name in times]
+            if "getrf" in times:
+                rows.append(baseline("getrf", "openblas", 2, "partial", "single", n,
+                                     1e-3 * times["getrf"]))
+        return rows
+
+    def svg(self, name, rows):
+        self.drawn(self.write(f"{name}.json", record(rows)))
+        self.assertTrue(png_size(self.folder / f"{name}-single-ratio.png"))
+        return (self.folder / f"{name}-single-ratio.svg").read_text(encoding="utf-8")
+
+    def test_draws_the_time_of_rivals_over_that_of_lugpu(self):
+        svg = self.svg("ratio", self.rivals({"getrf": 16, "cusolver": 0.5, "cusolver-none": 0.25,
+                                             "viennacl": 4}))
+        for text in ("lu-blocked, no pivoting", "lu-blocked, partial pivoting", "lugpu is faster",
+                     "the rival is faster", "time of the rival / time of lugpu", ">1×<", ">1024<",
+                     "getrf (openblas, 2 threads), pivoting partial",
+                     "cusolver (buffer), pivoting partial",
+                     "cusolver-none (buffer), pivoting none", "viennacl (buffer), pivoting none"):
+            self.assertIn(text, svg)
+        self.assertNotIn("full pivoting", svg)
+
+    def test_ratios_are_of_the_fastest_result_of_the_blocked_method(self):
+        rows = (self.rivals({"getrf": 3}) + self.rivals({}, nb=32, median_s=5e-4)
+                + self.rivals({}, routine="lu", nb=None, median_s=1e-5))
+        page = plot.page_rows(DEVICE, "single", [row | {"source": "s"} for row in rows])
+        found = plot.comparisons(plot.series_of(page), page)
+        self.assertEqual(list(found), ["none", "partial"])
+        for routine, lines in found.values():
+            self.assertEqual(routine, "lu-blocked")
+            (entry, xy), = lines
+            self.assertEqual(entry["label"], "getrf (openblas, 2 threads)")
+            self.assertEqual([n for n, _ in xy], SIZES)
+            for _, ratio in xy:
+                self.assertAlmostEqual(ratio, 6)
+
+    def test_ratios_need_a_rival_of_the_same_size(self):
+        """Where there is none there is no figure, and a rival's other sizes are not drawn."""
+        rows = self.rivals({})
+        rows.append(rival("cusolver", "cusolver", "partial", 99, 1e-3))
+        rows.append(baseline("getc2", "lapack", None, "full", "single", 64, 1e-3))
+        self.drawn(self.write("none.json", record(rows)))
+        self.assertFalse(list(self.folder.glob("none-*-ratio.*")))
+        svg = self.svg("one", rows + [rival("cusolver", "cusolver", "partial", 64, 1e-3)])
+        self.assertIn("cusolver (buffer)", svg)
+        self.assertNotIn(">99<", svg)
+
+    def test_full_pivoting_is_held_against_getc2(self):
+        svg = self.svg("full", [result(pivot="full"), baseline(
+            "getc2", "lapack", None, "full", "single", 64, 0.1), baseline(
+                "getrf", "openblas", 2, "partial", "single", 64, 0.1)])
+        self.assertIn("lu, full pivoting", svg)
+        self.assertIn("getc2 (lapack), pivoting full", svg)
+        self.assertNotIn("getrf", svg)
+
     def test_draws_a_single_size_and_no_baseline(self):
         self.drawn(self.write("one.json", record([result(n=1000)])))
+        self.assertFalse(list(self.folder.glob("*ratio*")))
         svg = (self.folder / "one-single.svg").read_text(encoding="utf-8")
         for text in ("no getrf to compare with", ">1000<"):
             self.assertIn(text, svg)
@@ -316,7 +386,8 @@ class PlotTest(InFolder):
         path = self.write("sweep.json", record(sweep()))
         for folder in ("a", "b"):
             self.drawn(path, "-o", self.folder / folder)
-        for name in ("sweep-single.svg", "sweep-double.png"):
+        for name in ("sweep-single.svg", "sweep-double.png", "sweep-double-ratio.svg",
+                     "sweep-single-ratio.png"):
             self.assertEqual((self.folder / "a" / name).read_bytes(),
                              (self.folder / "b" / name).read_bytes())
 

@@ -165,7 +165,7 @@ void find_solver(Api& api) {
   for (int part = 0; part < 3; ++part) {  // MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL
     int value = 0;
     api.cusolverGetProperty(part, &value);
-    api.version += (part > 0 ? "." : "") + std::to_string(value);
+    api.version.append(part > 0 ? "." : "").append(std::to_string(value));
   }
 }
 

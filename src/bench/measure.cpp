@@ -238,6 +238,7 @@ Result measure(DeviceContext& context, const Method& method, const Case& what, c
   const auto start = Clock::now();
   result.phases_s["upload"] = timed([&] { solver->upload(a, b); });
   sample(*solver, effort, start, result);
+  result.variant = solver->variant();
   profile(context, *solver, result);
   const WorkModel work = method.work(what.problem.n);
   result.counters["elements_updated"] = work.elements_updated;

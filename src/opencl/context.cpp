@@ -68,7 +68,8 @@ std::string DeviceContext::with_includes(const std::string& file) const {
   std::string text = line_directive(1), line;
   for (int number = 1; std::getline(source, line); ++number) {
     if (line.starts_with(include)) {
-      const std::string name = line.substr(include.size(), line.find('"', include.size()) - include.size());
+      const std::string name =
+          line.substr(include.size(), line.find('"', include.size()) - include.size());
       text += with_includes(name) + line_directive(number + 1);
     } else {
       text += line + '\n';
@@ -107,8 +108,8 @@ DeviceContext::Kernel& DeviceContext::find_kernel(const KernelId& id) {
   Kernel kernel{cl::Kernel(find_program(id), id.function), 0, 0};
   const auto group =
       kernel.handle.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device_.handle);
-  kernel.group_x = group[0];
-  kernel.group_y = group[1];
+  kernel.group_x = id.group > 0 ? id.group : group[0];
+  kernel.group_y = id.group > 0 ? 1 : group[1];
   if (kernel.group_x * kernel.group_y > device_.max_work_group) {
     throw Unsupported("The kernel " + std::string(id.function) + " needs work-groups of " +
                       std::to_string(kernel.group_x * kernel.group_y) + ", and " + device_.name +

@@ -30,6 +30,7 @@ struct KernelId {
   Storage storage;
   Texel texel = Texel::r;
   std::string options = "";  ///< more build options, e.g. " -DLANES=64"
+  std::size_t group = 0;     ///< work-items of a work-group, where the kernel leaves that open
 };
 
 /// How many work-items a launch needs, and the global offset of its first. Their number is rounded

@@ -27,8 +27,9 @@ struct Device {
   bool images = false;
   std::uint64_t image_max_width = 0;  ///< texels
   std::uint64_t image_max_height = 0;
-  bool image_float = false;   ///< CL_R CL_FLOAT can be read and written
-  bool image_uint32 = false;  ///< CL_R CL_UNSIGNED_INT32 can be read and written
+  bool image_float = false;    ///< CL_R CL_FLOAT can be read and written
+  bool image_uint32 = false;   ///< CL_R CL_UNSIGNED_INT32 can be read and written
+  bool vendor_kernels = true;  ///< whether kernels for one vendor's devices may be used
 };
 
 /// Every device of every platform. Empty when there is no OpenCL platform at all.

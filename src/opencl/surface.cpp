@@ -120,6 +120,12 @@ Surface::Surface(DeviceContext& context, std::size_t rows, std::size_t columns, 
                 : cl::Memory(context.allocate(rows * pitch_ * element_size(precision)));
 }
 
+void clear(DeviceContext& context, Surface& buffer) {
+  const std::size_t bytes = buffer.rows() * buffer.pitch() * element_size(buffer.precision());
+  const cl::Buffer memory(buffer.memory()(), true);
+  if (bytes > 0) context.queue().enqueueFillBuffer(memory, cl_uchar{0}, 0, bytes);
+}
+
 void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
                   Storage storage, std::size_t count, std::uint64_t other_bytes, Texel texel) {
   if (const std::string why = missing_feature(device, precision, storage, texel); !why.empty()) {

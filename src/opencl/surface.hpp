@@ -48,6 +48,9 @@ struct PingPong {
   void swap() { std::swap(src, dst); }
 };
 
+/// Zeros in a buffer, its padding too.
+void clear(DeviceContext& context, Surface& buffer);
+
 /// Throws Unsupported, with the limit that is in the way, unless the device can hold `count`
 /// surfaces of this kind together with `other_bytes` of buffers, none of which is larger than a
 /// surface.

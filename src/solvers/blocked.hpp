@@ -1,8 +1,10 @@
 // Blocked right-looking LU: P A = L U with no or partial pivoting, in place on a buffer (LAPACK's
-// getrf). Two launches a panel; the next panel is factored while the rest is updated (look-ahead).
+// getrf), and the solution with its factors (getrs). Two launches a panel; the next panel is
+// factored while the rest is updated (look-ahead). One class for CPUs, one for GPUs.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "opencl/surface.hpp"
@@ -10,46 +12,52 @@
 
 namespace lugpu {
 
-/// Factors m x n matrices of one shape and precision, any m and n.
+/// What is to be factored: m x n, any m and n.
+struct Shape {
+  std::size_t m = 0, n = 0;
+  Pivot pivot = Pivot::partial;  ///< none or partial
+  Precision precision = Precision::double_precision;
+  std::size_t nb = 0;  ///< columns of a block; 0 for the fastest
+};
+
+/// Factors and solves; for one shape and precision.
 class Blocked {
  public:
-  /// nb: columns of a panel, 0 for block_size(). Throws Unsupported unless this device's kernels can work with it.
-  Blocked(DeviceContext& context, std::size_t m, std::size_t n, Pivot pivot, Precision precision,
-          std::size_t nb);
+  /// For the class of the context's device. Throws Unsupported for a block size that its kernels
+  /// cannot work with, or a device without the local memory that they need.
+  static std::unique_ptr<Blocked> make(DeviceContext& context, const Shape& shape);
 
-  /// The fastest number of columns of a panel for matrices of order n.
-  static std::size_t block_size(const Device& device, std::size_t n, Precision precision);
-  /// Bytes of device memory beside the matrix: two panels, U of one block row, the pivots.
-  static std::uint64_t workspace(std::size_t m, std::size_t n, Precision precision,
-                                 std::size_t nb);
+  /// The fastest number of columns of a block for matrices of order n.
+  static std::size_t block_size(const Device& device, std::size_t n);
+  /// Bytes of device memory beside the matrix, at most: panels, a block row of U, the pivots.
+  static std::uint64_t workspace(const Shape& shape);
+
+  virtual ~Blocked() = default;
 
   /// Enqueues the factorization of `a`, m x n. L (unit, below the diagonal) and U overwrite it.
-  void factor(Surface& a);
-
-  /// Enqueues X = inv(U) inv(L) X for the n x n factors `lu`; x: n rows, any number of columns, a buffer
-  /// whose padding holds finite numbers (LAPACK's getrs after the interchanges).
-  void solve(const Surface& lu, Surface& x);
+  virtual void factor(Surface& a) = 0;
+  /// Enqueues X = inv(U) inv(L) X for the n x n factors `lu`; x: n rows, any number of columns, a
+  /// buffer whose padding holds finite numbers (LAPACK's getrs after the interchanges).
+  virtual void solve(const Surface& lu, Surface& x) = 0;
+  /// Which kernels run, where there is a choice.
+  virtual std::optional<std::string> variant() const { return std::nullopt; }
 
   /// min(m, n) ints: row k was interchanged with row ipiv(k), 0-based, in this order.
   const cl::Buffer& ipiv() const { return ipiv_; }
   /// One int: k > 0 if the k-th pivot (1-based) is the first that is exactly zero, otherwise 0.
   const cl::Buffer& info() const { return info_; }
 
- private:
-  KernelId kernel(const char* file, const char* function) const;
-  void subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
-                      std::size_t last);
+ protected:
+  Blocked(DeviceContext& context, const Shape& shape);
 
   DeviceContext& context_;
-  std::size_t m_, n_;
-  Precision precision_;
-  bool pivoted_;
-  std::size_t nb_;
-  std::size_t strip_;        // columns of a register tile
-  std::string options_;      // build options of the kernels
-  cl::Buffer panel_, next_;  // W of lu_blocked_cpu.cl, for this panel and the next
-  cl::Buffer block_row_;     // V
+  Shape shape_;
   cl::Buffer ipiv_, info_;
 };
+
+/// ceil(count / divisor)
+constexpr std::size_t ceiling(std::size_t count, std::size_t divisor) {
+  return (count + divisor - 1) / divisor;
+}
 
 }  // namespace lugpu

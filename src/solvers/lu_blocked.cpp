@@ -6,31 +6,37 @@
 #include "solvers/substitution.hpp"
 
 namespace lugpu {
+namespace {
+
+Shape shape_of(const Problem& problem) {
+  return {problem.n, problem.n, problem.pivot, problem.precision, problem.nb};
+}
+
+}  // namespace
 
 // A, A as uploaded, and B, P B, X, padded.
 void LuBlocked::require_room(const Device& device, const Problem& problem) {
   if (problem.storage == Storage::image || problem.texel == Texel::rgba) {
-    throw Unsupported("lu-blocked works in place, which an image does not allow; use --storage buffer.");
+    throw Unsupported(
+        "lu-blocked works in place, which an image does not allow; use --storage buffer.");
   }
   const std::uint64_t elements = problem.n * (problem.n + 3 * (problem.nrhs + 32));
   require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 1,
-               elements * element_size(problem.precision) +
-                   Blocked::workspace(problem.n, problem.n, problem.precision, problem.nb));
+               elements * element_size(problem.precision) + Blocked::workspace(shape_of(problem)));
 }
 
 LuBlocked::LuBlocked(DeviceContext& context, const Problem& problem)
     : context_(context),
       problem_((require_room(context.device(), problem), problem)),
       a_(context, problem.n, problem.n, problem.precision, problem.storage, problem.texel),
-      blocked_(context, problem.n, problem.n, problem.pivot, problem.precision, problem.nb),
+      blocked_(Blocked::make(context, shape_of(problem))),
       x_(context, problem.n, problem.nrhs, problem.precision, Storage::buffer),
       pb_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {
-  const cl::Buffer padded(static_cast<const cl::Buffer&>(x_.memory()));
-  context.queue().enqueueFillBuffer(padded, cl_uchar{0}, 0, problem.n * x_.pitch() * element_size(problem.precision));
+  clear(context, x_);
 }
 
 std::size_t LuBlocked::block_size(const Device& device, const Problem& problem) {
-  return Blocked::block_size(device, problem.n, problem.precision);
+  return Blocked::block_size(device, problem.n);
 }
 
 void LuBlocked::upload(const Matrix& a, const Matrix& b) {
@@ -45,19 +51,19 @@ void LuBlocked::reset() {
 }
 
 void LuBlocked::factor() {
-  blocked_.factor(a_);
+  blocked_->factor(a_);
   context_.queue().finish();
 }
 
 Outcome LuBlocked::outcome() {
   Outcome outcome;
   cl_int info = 0;
-  context_.read_back("outcome", blocked_.info(), 0, sizeof info, &info);
+  context_.read_back("outcome", blocked_->info(), 0, sizeof info, &info);
   outcome.info = info;
   outcome.pivots = export_diagonal(context_, a_);
   if (problem_.pivot != Pivot::none && problem_.n > 0) {
     outcome.ipiv.resize(problem_.n);
-    context_.read_back("outcome", blocked_.ipiv(), 0, problem_.n * sizeof(cl_int),
+    context_.read_back("outcome", blocked_->ipiv(), 0, problem_.n * sizeof(cl_int),
                        outcome.ipiv.data());
     for (int& row : outcome.ipiv) ++row;
   }
@@ -72,7 +78,7 @@ void LuBlocked::solve() {
   if (!pivots.ipiv.empty()) rows = permutation_of(pivots.ipiv);
   gather_rows(context_, host_b_, pb_, rows, problem_.nrhs, problem_.precision);
   import_columns(context_, pb_, problem_.nrhs, x_, 0);
-  blocked_.solve(a_, x_);
+  blocked_->solve(a_, x_);
   context_.queue().finish();
 }
 

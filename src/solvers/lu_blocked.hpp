@@ -23,12 +23,13 @@ class LuBlocked : public Solver {
   void solve() override;
   Matrix download() override;
   std::optional<Matrix> lu() override;
+  std::optional<std::string> variant() const override { return blocked_->variant(); }
 
  private:
   DeviceContext& context_;
   Problem problem_;
   Surface a_;
-  Blocked blocked_;
+  std::unique_ptr<Blocked> blocked_;
   cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
   Surface x_;                   // X, n x nrhs
   cl::Buffer pb_;               // P B, column-major

@@ -1,0 +1,147 @@
+// LU factorization by blocks, right-looking, on a GPU, with two launches for every panel of NB columns:
+//   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows of U;
+//   update_and_factor   the first work-groups bring the next panel up to date and factor it, meanwhile the
+//                       others update what lies to its right.
+// To halve the traffic of C, or better, the columns to the right can be updated with several panels at once
+// (BlockedGpu::factor).
+//
+// Build options: those of panel_gpu.clh. LUGPU_NVIDIA takes the matrix units of NVIDIA's GPUs.
+
+#ifdef LUGPU_NVIDIA
+#include "tile_nvidia.clh"
+#else
+#include "tile_gpu.clh"
+#endif
+#include "panel_gpu.clh"
+#include "strip_gpu.clh"
+
+// Part of a launch: C = rows row : m, columns column : column_end, minus columns k : k_end of L times rows
+// k : k_end of U.
+typedef struct {
+  int row, column, column_end, k, k_end;
+} region_of;
+
+inline int tiles_across(int column, int column_end) { return max(0, column_end - column + 127) / 128; }
+
+// Work-groups 0 : groups update columns panel : panel_end with k : k_end, and factor panel : panel + width
+// of them. Then come the tiles of region 1 and those of region 2, 128 x 128 each, row by row. Regions start
+// at multiples of 16 columns.
+// NVIDIA's compiler obeys -cl-nv-maxrregcount only if the size is not required here.
+#ifdef LUGPU_FREE_SIZE
+__kernel void update_and_factor(
+#else
+__kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and_factor(
+#endif
+    __global real* restrict a, int pitch, int m, int panel, int width, int panel_end, int groups, int k,
+    int k_end,
+    int row1, int column1, int column_end1, int k1, int k_end1, int row2, int column2,
+    int column_end2, int k2, int k_end2, __global ulong* mail, __global int* pivots,
+    __global int* row_for, __global int* row_goes_to, __global int* info) {
+  __local ulong2 scratch[TILE_BYTES / 16];
+  const int group = get_group_id(0);
+  if (group < groups) {
+    if (k_end > k) {
+      update_tile(a, pitch, a, pitch, panel + group * PANEL_ITEMS, panel, m, panel_end, k, k_end, true,
+                  (__local real*)scratch);
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+    factor_panel(a, pitch, m, panel, width, groups, group, mail, pivots, row_for, row_goes_to, info,
+                 (__local panel_scratch*)scratch);
+    return;
+  }
+  int tile = group - groups;
+  const int across1 = tiles_across(column1, column_end1);
+  const int tiles1 = across1 * ((m - row1 + 127) / 128);
+  region_of r = {row1, column1, column_end1, k1, k_end1};
+  int across = across1;
+  if (tile >= tiles1) {
+    tile -= tiles1;
+    const region_of r2 = {row2, column2, column_end2, k2, k_end2};
+    r = r2;
+    across = tiles_across(column2, column_end2);
+  }
+  update_tile(a, pitch, a, pitch, r.row + tile / across * 128, r.column + tile % across * 128, m, r.column_end,
+              r.k, r.k_end, false, (__local real*)scratch);
+}
+
+// A strip of columns: left_strips strips start at column 0, the others at column panel + width.
+// All columns get the panel's interchanges. In columns from panel + width to solve_end, rows solve_from :
+// panel + width become rows of U, inverse(L) times what they were.
+__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
+    __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
+    int solve_from, int solve_end, __global const int* restrict row_for,
+    __global const int* restrict row_goes_to) {
+  __local real4 l_packs[NB * L_STRIDE / 4];
+  __local real u[PART * STRIP];
+  __local int from[NB], to[NB];
+  __local real* l = (__local real*)l_packs;
+  const int me = get_local_id(0), part = me / STRIP;
+  const int strip = get_group_id(0);
+  const int after = panel + width;
+  const int start = strip < left_strips ? strip * STRIP : after + (strip - left_strips) * STRIP;
+  const int c = start + me % STRIP;
+  const bool solving = strip >= left_strips && start < solve_end;  // the same for the work-group
+  const bool solves = solving && c < solve_end;
+  __global real* column = a + min(c, n - 1);
+
+  // This work-item's rows of the panel, as the interchanges leave them.
+  real x[PART];
+#if PIVOT
+  if (me < NB) {
+    from[me] = me < width ? row_for[me] : panel;
+    to[me] = me < width ? row_goes_to[me] : 0;
+  }
+  if (solving && solve_from == panel) fetch_l(a, pitch, panel, width, panel, width, l);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  real moved[PART];
+#pragma unroll
+  for (int i = 0; i < PART; ++i) x[i] = column[(size_t)from[part * PART + i] * pitch];
+#pragma unroll
+  for (int i = 0; i < PART; ++i) {
+    if (to[part * PART + i] >= after) moved[i] = column[(size_t)(panel + part * PART + i) * pitch];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // all has been read that is overwritten now
+  if (c < n) {
+#pragma unroll
+    for (int i = 0; i < PART; ++i) {
+      if (to[part * PART + i] >= after) column[(size_t)to[part * PART + i] * pitch] = moved[i];
+      if (!solves && part * PART + i < width) column[(size_t)(panel + part * PART + i) * pitch] = x[i];
+    }
+  }
+#else
+#pragma unroll
+  for (int i = 0; i < PART; ++i)
+    x[i] = column[(size_t)(panel + min(part * PART + i, width - 1)) * pitch];
+  if (solving && solve_from == panel) fetch_l(a, pitch, panel, width, panel, width, l);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+  if (!solving) return;
+
+#pragma unroll 1
+  for (int p = solve_from; p < after; p += NB) {
+    const int height = min(NB, after - p);
+    real y[PART];
+#pragma unroll
+    for (int i = 0; i < PART; ++i)
+      y[i] = p == panel ? x[i] : column[(size_t)(p + part * PART + i) * pitch];
+#pragma unroll 1
+    for (int t = solve_from; t < p; t += NB) {
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+      fetch_l(a, pitch, p, height, t, NB, l);
+      barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll 16
+      for (int k = 0; k < NB; ++k)
+        subtract(y, l + k * L_STRIDE + part * PART, column[(size_t)(t + k) * pitch]);
+    }
+    if (solve_from < panel) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      fetch_l(a, pitch, p, height, p, height, l);
+      barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    substitute(y, l, u);
+#pragma unroll
+    for (int i = 0; i < PART; ++i) {
+      if (solves && part * PART + i < height) column[(size_t)(p + part * PART + i) * pitch] = y[i];
+    }
+  }
+}

@@ -1,0 +1,114 @@
+#include "solvers/blocked_cpu.hpp"
+
+#include <algorithm>
+
+#include "error.hpp"
+
+namespace lugpu {
+namespace {
+
+// Rows and columns of C that a work-group updates: its rows of L, and a strip of U at a time, stay
+// in the first-level cache.
+constexpr std::size_t kBlockRows = 96, kBlockColumns = 256;
+// Strips of columns that a work-group interchanges and solves for.
+constexpr std::size_t kStrips = 4;
+
+// Elements of the device's vector registers: 2, 4, 8 or 16.
+std::size_t vector_width(const cl::Device& device, Precision precision) {
+  const cl_uint bytes = 4 * device.getInfo<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>();
+  return std::clamp<std::size_t>(bytes, 16, 64) / element_size(precision);
+}
+
+}  // namespace
+
+BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(context, shape) {
+  const std::size_t vector = vector_width(context.device().handle, shape.precision);
+  strip_ = 2 * vector;
+  if (shape.nb % strip_ != 0) {
+    throw Unsupported("Panels of " + std::to_string(shape.nb) + " columns are not possible on " +
+                      context.device().name + "; --nb must be a multiple of " +
+                      std::to_string(strip_) + ".");
+  }
+  // As many sums as there are registers, less four: 16 of up to 32 bytes, 32 of 64.
+  const std::size_t rows = vector * element_size(shape.precision) == 64 ? 12 : 6;
+  options_ = " -DNB=" + std::to_string(shape.nb) + " -DVECTOR=" + std::to_string(vector) +
+             " -DROWS=" + std::to_string(rows);
+  const std::size_t size = element_size(shape.precision);
+  panel_ = context.allocate(shape.m * shape.nb * size);
+  next_ = context.allocate(shape.m * shape.nb * size);
+  block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
+}
+
+std::size_t BlockedCpu::block_size(std::size_t) {
+  return 64;
+}
+
+KernelId BlockedCpu::kernel(const char* file, const char* function) const {
+  return {file, function, shape_.precision, Storage::buffer, Texel::r, options_};
+}
+
+void BlockedCpu::factor(Surface& a) {
+  const std::size_t nb = shape_.nb;
+  const cl_int m = static_cast<cl_int>(shape_.m), n = static_cast<cl_int>(shape_.n);
+  const cl_int pivoted = shape_.pivot != Pivot::none;
+  const std::size_t steps = std::min(shape_.m, shape_.n);
+  const std::uint64_t size = element_size(shape_.precision);
+  // P A(:, 0:nb) = L U
+  context_.run("panel", kernel("lu_blocked_cpu.cl", "factor_first"), {1}, a, panel_, ipiv_, info_,
+               m, static_cast<cl_int>(std::min(nb, shape_.n)), pivoted);
+  context_.timeline().add_bytes(2 * shape_.m * std::min(nb, shape_.n) * size);
+  for (std::size_t k = 0; k < steps; k += nb) {
+    // A(k:k+nb, right) = inv(L11) P A(k:k+nb, right), and P A left of the panel
+    const std::size_t columns = strip_ * kStrips;
+    const std::size_t right = std::min(k + nb, shape_.n);
+    context_.run("interchange", kernel("lu_blocked_cpu.cl", "exchange_and_solve"),
+                 {ceiling(k, columns) + ceiling(shape_.n - right, columns)}, a, panel_, block_row_,
+                 ipiv_, static_cast<cl_int>(k), static_cast<cl_int>(std::min(nb, steps - k)), n,
+                 static_cast<cl_int>(columns), pivoted);
+    context_.timeline().add_bytes(4 * nb * (shape_.n - right + k) * size);
+    const std::size_t next = k + nb;
+    if (next >= steps) break;
+    // A(next:m, next:n) -= L21 U12, and the next panel is factored
+    const std::size_t next_right = std::min(next + nb, shape_.n);
+    const std::size_t blocks =
+        ceiling(shape_.m - next, kBlockRows) * ceiling(shape_.n - next_right, kBlockColumns);
+    context_.run("update", kernel("lu_blocked_cpu.cl", "update_and_factor"), {1 + blocks}, a,
+                 panel_, block_row_, next_, ipiv_, info_, static_cast<cl_int>(k), m, n,
+                 static_cast<cl_int>(next_right - next), static_cast<cl_int>(kBlockRows),
+                 static_cast<cl_int>(kBlockColumns), pivoted);
+    context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) * size);
+    std::swap(panel_, next_);
+    context_.checkpoint();
+  }
+}
+
+// x(first:last, :) -= lu(first:last, k:k+nb) x(k:k+nb, :)
+void BlockedCpu::subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
+                                std::size_t last) {
+  context_.run("solve", kernel("solve_cpu.cl", "subtract_block"),
+               {ceiling(last - first, kBlockRows), ceiling(x.columns(), kBlockColumns)}, lu, x,
+               static_cast<cl_int>(k), static_cast<cl_int>(std::min(shape_.nb, shape_.n - k)),
+               static_cast<cl_int>(first), static_cast<cl_int>(last),
+               static_cast<cl_int>(x.columns()), static_cast<cl_int>(kBlockRows),
+               static_cast<cl_int>(kBlockColumns));
+}
+
+void BlockedCpu::solve(const Surface& lu, Surface& x) {
+  const std::size_t n = shape_.n, nb = shape_.nb;
+  const auto solve_block = [&](const char* function, std::size_t k) {
+    context_.run("solve", kernel("solve_cpu.cl", function), {ceiling(x.columns(), strip_)}, lu, x,
+                 static_cast<cl_int>(k), static_cast<cl_int>(std::min(nb, n - k)));
+  };
+  for (std::size_t k = 0; k < n; k += nb) {
+    solve_block("forward_block", k);
+    subtract_block(lu, x, k, std::min(k + nb, n), n);
+    context_.checkpoint();
+  }
+  for (std::size_t block = ceiling(n, nb); block-- > 0;) {
+    solve_block("backward_block", block * nb);
+    subtract_block(lu, x, block * nb, 0, block * nb);
+    context_.checkpoint();
+  }
+}
+
+}  // namespace lugpu

@@ -1,0 +1,320 @@
+#include "solvers/blocked_gpu.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "error.hpp"
+#include "matrix/generate.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kPanel = 64;   // NB of the kernels, and STRIP
+constexpr std::size_t kItems = 256;  // of every work-group
+constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
+constexpr std::size_t kLocalBytes = 48 << 10;
+constexpr std::size_t kMostBlock = 4 * kPanel;
+
+// Compute capability of an NVIDIA GPU, 10 major + minor; 0 for others.
+int compute_capability(const Device& device) {
+  constexpr cl_device_info kMajor = 0x4000, kMinor = 0x4001;  // cl_nv_device_attribute_query
+  if (device.platform.find("NVIDIA") == std::string::npos) return 0;
+  cl_uint major = 0, minor = 0;
+  clGetDeviceInfo(device.handle(), kMajor, sizeof major, &major, nullptr);
+  clGetDeviceInfo(device.handle(), kMinor, sizeof minor, &minor, nullptr);
+  return static_cast<int>(10 * major + minor);
+}
+
+// Of the matrix units: tf32 from 8.0 on, the double shapes used here from 9.0.
+bool has_matrix_units(const Device& device, Precision precision) {
+  return compute_capability(device) >= (precision == Precision::double_precision ? 90 : 80);
+}
+
+cl_int to_int(std::size_t value) {
+  return static_cast<cl_int>(value);
+}
+
+}  // namespace
+
+BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
+    : Blocked(context, shape), most_groups_(context.device().compute_units) {
+  if (shape.nb % kPanel != 0 || shape.nb > kMostBlock) {
+    throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
+                      context.device().name + "; --nb must be 64, 128, 192 or 256.");
+  }
+  if (context.device().local_memory < kLocalBytes) {
+    throw Unsupported("lu-blocked needs 48 KiB of local memory, and " + context.device().name +
+                      " has less; use --method lu.");
+  }
+  const bool nvidia =
+      context.device().vendor_kernels && has_matrix_units(context.device(), shape.precision);
+  for (const Kernels kernels : {Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
+    kernels_ = kernels;
+    if ((nvidia || !kernels.nvidia) && proven(context, shape, kernels)) break;
+  }
+  allocate();
+}
+
+BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels)
+    : Blocked(context, shape), kernels_(kernels), most_groups_(context.device().compute_units) {
+  allocate();
+}
+
+void BlockedGpu::allocate() {
+  const std::size_t words = element_size(shape_.precision) / 4;
+  const std::size_t proposals = std::max(2 * most_groups_, kPanel) * 8;
+  mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
+  mail_ = context_.allocate(mail_bytes_);
+  row_for_ = context_.allocate(kPanel * sizeof(cl_int));
+  row_goes_to_ = context_.allocate(kPanel * sizeof(cl_int));
+}
+
+std::size_t BlockedGpu::block_size(std::size_t n) {
+  return n < 8192 ? kPanel : kMostBlock;
+}
+
+bool BlockedGpu::proven(DeviceContext& context, const Shape& shape, Kernels kernels) {
+  using Key = std::tuple<cl_device_id, Precision, Pivot, bool, bool>;
+  static std::map<Key, bool> known;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const Key key = {context.device().handle(), shape.precision, shape.pivot, kernels.nvidia,
+                   kernels.waiting};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+
+  // Several work-groups in a panel, ragged tiles, blocks of two panels.
+  constexpr std::size_t n = 601;
+  Matrix a = random_matrix(n, n, 1);
+  for (std::size_t i = 0; i < n && shape.pivot == Pivot::none; ++i) a(i, i) += n;
+  Surface surface(context, n, n, shape.precision, Storage::buffer);
+  import_columns(context, upload(context, a, shape.precision), n, surface, 0);
+  BlockedGpu solver(context, {n, n, shape.pivot, shape.precision, 2 * kPanel}, kernels);
+  cl_int info = -1;
+  std::vector<cl_int> ipiv(n);
+  try {
+    solver.factor(surface);
+    context.read_back("proof", solver.info(), 0, sizeof info, &info);
+    context.read_back("proof", solver.ipiv(), 0, n * sizeof(cl_int), ipiv.data());
+  } catch (const Error&) {
+    return known[key] = false;  // a driver that cannot build them
+  }
+  bool right = info == 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    right = right && ipiv[k] >= static_cast<cl_int>(k) && ipiv[k] < static_cast<cl_int>(n);
+  }
+  if (!right) return known[key] = false;
+  const Matrix lu =
+      download(context, export_columns(context, surface, 0, n), n, n, shape.precision);
+  // r = P A v - L (U v)
+  std::vector<double> v(n), av(n), uv(n);
+  for (std::size_t j = 0; j < n; ++j) v[j] = 1 + 1.0 / static_cast<double>(j + 1);
+  double norm = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      av[i] += a(i, j) * v[j];
+      norm = std::max(norm, std::abs(a(i, j)));
+      if (i <= j) uv[i] += lu(i, j) * v[j];
+    }
+  }
+  for (std::size_t k = 0; k < n; ++k) std::swap(av[k], av[static_cast<std::size_t>(ipiv[k])]);
+  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+  for (std::size_t i = 0; i < n; ++i) {
+    double r = av[i] - uv[i];
+    for (std::size_t j = 0; j < i; ++j) r -= lu(i, j) * uv[j];
+    right = right && std::abs(r) <= 30 * static_cast<double>(n) * norm * eps * std::sqrt(n);
+  }
+  return known[key] = right;
+}
+
+std::optional<std::string> BlockedGpu::variant() const {
+  return std::string(kernels_.nvidia ? "nvidia" : "portable") +
+         (kernels_.waiting ? "" : ", panels by launches");
+}
+
+KernelId BlockedGpu::kernel(const char* file, const char* function) const {
+  std::string options = " -DNB=64 -DGROUPS_MAX=" + std::to_string(most_groups_) +
+                        " -DPIVOT=" + (shape_.pivot == Pivot::none ? "0" : "1");
+  if (kernels_.nvidia) options += " -DLUGPU_NVIDIA";
+  KernelId id = {file, function, shape_.precision, Storage::buffer, Texel::rgba, options};
+  // Two work-groups a multiprocessor instead of one. NVIDIA's compiler obeys only where the size of
+  // the work-group is left open.
+  const bool limited = std::string(function) == "update_and_factor" &&
+                       shape_.precision == Precision::single_precision &&
+                       compute_capability(context_.device()) > 0;
+  if (limited) {
+    id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128";
+    id.group = kItems;
+  }
+  return id;
+}
+
+std::size_t BlockedGpu::tiles(const Region& region) const {
+  if (region.column >= region.column_end || region.row >= shape_.m) return 0;
+  return ceiling(region.column_end - region.column, kTile) * ceiling(shape_.m - region.row, kTile);
+}
+
+// Panel `panel` to the other columns up to right_end: its interchanges, and rows solve_from to its
+// last of U in the columns up to solve_end.
+void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_from,
+                                    std::size_t solve_end, std::size_t right_end) {
+  const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
+  const std::size_t left = shape_.pivot == Pivot::none ? 0 : panel / kPanel;
+  const std::size_t strips = left + ceiling(right_end - panel - width, kPanel);
+  context_.run("interchange", kernel("lu_blocked_gpu.cl", "exchange_and_solve"), {strips * kItems},
+               a, to_int(shape_.n), to_int(panel), to_int(width), to_int(left), to_int(solve_from),
+               to_int(solve_end), row_for_, row_goes_to_);
+  context_.timeline().add_bytes(4 * width * strips * kPanel * element_size(shape_.precision));
+}
+
+// The panel and the columns after it up to panel_end get k : k_end of L and U, and the panel is
+// factored; meanwhile the regions are updated.
+void BlockedGpu::update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end,
+                                   std::size_t k, std::size_t k_end, const Region& near,
+                                   const Region& far) {
+  const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
+  std::size_t groups = ceiling(shape_.m - panel, kItems);
+  Region first = near;
+  const bool waiting = kernels_.waiting && groups <= most_groups_;
+  if (!waiting) {
+    // The panel's columns belong to the near region then: both have the same rows, columns next to
+    // one another, and the same k.
+    groups = 0;
+    first = {panel, panel, std::max(panel_end, near.column_end), k, k_end};
+    if (k == k_end) first = {};
+  }
+  const auto run = [&](const Region& r1, const Region& r2) {
+    context_.run("update", kernel("lu_blocked_gpu.cl", "update_and_factor"),
+                 {(groups + tiles(r1) + tiles(r2)) * kItems}, a, to_int(shape_.m), to_int(panel),
+                 to_int(width), to_int(panel_end), to_int(groups), to_int(k), to_int(k_end),
+                 to_int(r1.row), to_int(r1.column), to_int(r1.column_end), to_int(r1.k),
+                 to_int(r1.k_end), to_int(r2.row), to_int(r2.column), to_int(r2.column_end),
+                 to_int(r2.k), to_int(r2.k_end), mail_, ipiv_, row_for_, row_goes_to_, info_);
+  };
+  run(first, far);
+  const std::uint64_t elements =
+      (shape_.m - panel) * (panel_end - panel) + kTile * kTile * (tiles(near) + tiles(far));
+  context_.timeline().add_bytes(2 * elements * element_size(shape_.precision));
+  if (!waiting) factor_by_launches(a, panel, width);
+}
+
+void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t width) {
+  const cl_int m = to_int(shape_.m), first = to_int(panel), columns = to_int(width);
+  const cl_int pivoted = shape_.pivot != Pivot::none;
+  for (std::size_t j = 0; j < width; ++j) {
+    context_.run("panel", kernel("panel_launches.cl", "choose_and_exchange"), {kItems}, a, m, first,
+                 columns, to_int(j), pivoted, ipiv_, info_);
+    context_.run("panel", kernel("panel_launches.cl", "eliminate_column"),
+                 {shape_.m - panel - j - 1}, a, m, first, columns, to_int(j));
+  }
+  context_.run("panel", kernel("panel_launches.cl", "list_moves"), {kPanel}, ipiv_, first, columns,
+               row_for_, row_goes_to_);
+}
+
+void BlockedGpu::factor(Surface& a) {
+  const std::size_t n = shape_.n, block = shape_.nb;
+  const std::size_t end = std::min(shape_.m, n);
+  context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
+  context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
+  if (end == 0) return;
+  // P A(:, 0:64) = L U
+  update_and_factor(a, 0, std::min(kPanel, end), 0, 0, {}, {});
+
+  // The far columns, right of the next block, get a block's update in as many parts as it has
+  // panels, one in each of the following launches.
+  std::size_t parts = 1, far_columns = n;
+  const auto part = [&](std::size_t i, std::size_t row, std::size_t k, std::size_t k_end) {
+    const std::size_t wide = ceiling(ceiling(n - far_columns, parts), kTile) * kTile;
+    if (i >= parts) return Region{};
+    return Region{row, std::min(n, far_columns + i * wide),
+                  std::min(n, far_columns + (i + 1) * wide), k, k_end};
+  };
+  for (std::size_t panel = 0; panel < end; panel += kPanel) {
+    const std::size_t after = std::min(panel + kPanel, end);
+    const std::size_t block_start = panel / block * block;
+    const std::size_t block_end = std::min(block_start + block, end);
+    const bool last = after == block_end;
+    // U(panel, right) = inv(L11) P A(panel, right); for the last panel of a block, of all its rows
+    const std::size_t solve_end = last ? n : block_end;
+    exchange_and_solve(a, panel, last ? block_start : panel, solve_end,
+                       shape_.pivot == Pivot::none ? solve_end : n);
+    if (after == end) break;
+    const std::size_t next_width = std::min(kPanel, end - after);
+    if (last) {
+      // Columns next to a last panel that ends anywhere go with it, as far as the next multiple of
+      // 16, where regions may start.
+      const std::size_t next_end = std::min(after + block, end);
+      const std::size_t aligned_end = std::min(n, ceiling(next_end, 16) * 16);
+      const std::size_t panel_end =
+          next_end == after + next_width ? aligned_end : after + next_width;
+      far_columns = aligned_end;
+      parts = next_end - after == block ? block / kPanel : 1;
+      update_and_factor(a, after, panel_end, block_start, after,
+                        {after, panel_end, aligned_end, block_start, after},
+                        part(0, after, block_start, after));
+    } else {
+      const Region far = block_start > 0 ? part((panel - block_start) / kPanel + 1, block_start,
+                                                block_start - block, block_start)
+                                         : Region{};
+      update_and_factor(a, after, after + next_width, panel, after,
+                        {after, after + next_width, block_end, panel, after}, far);
+    }
+    context_.checkpoint();
+  }
+}
+
+// x(first:last, :) -= lu(first:last, k:k+64) x(k:k+64, :)
+void BlockedGpu::subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
+                                std::size_t last) {
+  context_.run("solve", kernel("solve_gpu.cl", "subtract_block"),
+               {ceiling(last - first, kTile) * kItems, ceiling(x.columns(), kTile)}, lu, x,
+               to_int(k), to_int(std::min(kPanel, shape_.n - k)), to_int(first), to_int(last),
+               to_int(x.columns()));
+}
+
+void BlockedGpu::solve(const Surface& lu, Surface& x) {
+  if (x.columns() <= kPanel) {
+    solve_narrow(lu, x);
+    return;
+  }
+  const std::size_t n = shape_.n;
+  const auto solve_block = [&](const char* function, std::size_t k) {
+    context_.run("solve", kernel("solve_gpu.cl", function), {ceiling(x.columns(), kPanel) * kItems},
+                 lu, x, to_int(k), to_int(std::min(kPanel, n - k)));
+  };
+  for (std::size_t k = 0; k < n; k += kPanel) {
+    solve_block("forward_block", k);
+    subtract_block(lu, x, k, std::min(k + kPanel, n), n);
+    context_.checkpoint();
+  }
+  for (std::size_t block = ceiling(n, kPanel); block-- > 0;) {
+    solve_block("backward_block", block * kPanel);
+    subtract_block(lu, x, block * kPanel, 0, block * kPanel);
+    context_.checkpoint();
+  }
+}
+
+// One launch a block: all work-groups solve with the triangle, each for itself.
+void BlockedGpu::solve_narrow(const Surface& lu, Surface& x) {
+  const std::size_t n = shape_.n;
+  Surface y(context_, n, x.columns(), shape_.precision, Storage::buffer);
+  const auto step = [&](const char* function, std::size_t k, std::size_t first, std::size_t last,
+                        const Surface& from, const Surface& to) {
+    context_.run("solve", kernel("solve_gpu.cl", function),
+                 {(1 + ceiling(last - first, kPanel)) * kItems}, lu, from, to, to_int(k),
+                 to_int(std::min(kPanel, n - k)), to_int(first), to_int(last));
+  };
+  for (std::size_t k = 0; k < n; k += kPanel) {
+    step("forward_step", k, std::min(k + kPanel, n), n, x, y);
+    context_.checkpoint();
+  }
+  for (std::size_t block = ceiling(n, kPanel); block-- > 0;) {
+    step("backward_step", block * kPanel, 0, block * kPanel, y, x);
+    context_.checkpoint();
+  }
+}
+
+}  // namespace lugpu

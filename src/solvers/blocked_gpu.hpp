@@ -1,0 +1,55 @@
+// Blocked LU by lu_blocked_gpu.cl, solve_gpu.cl and panel_launches.cl: for GPUs.
+#pragma once
+
+#include "solvers/blocked.hpp"
+
+namespace lugpu {
+
+/// Panels of 64 columns; a block of shape.nb columns is one or several of them, with whose product
+/// the columns right of the next block are updated at once.
+class BlockedGpu : public Blocked {
+ public:
+  /// Chooses the fastest kernels that are proven on the device (see proven()).
+  BlockedGpu(DeviceContext& context, const Shape& shape);
+  static std::size_t block_size(std::size_t n);
+
+  void factor(Surface& a) override;
+  void solve(const Surface& lu, Surface& x) override;
+  std::optional<std::string> variant() const override;
+
+ private:
+  /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
+  /// work-groups that wait for one another, or by several launches a column.
+  struct Kernels {
+    bool nvidia, waiting;
+  };
+  /// Columns column : column_end of rows row : m get what columns k : k_end of L and rows k : k_end
+  /// of U say.
+  struct Region {
+    std::size_t row = 0, column = 0, column_end = 0, k = 0, k_end = 0;
+  };
+
+  BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels);
+  /// Whether the kernels factor a test matrix right on this device; asked of it once.
+  static bool proven(DeviceContext& context, const Shape& shape, Kernels kernels);
+  void allocate();
+  KernelId kernel(const char* file, const char* function) const;
+  std::size_t tiles(const Region& region) const;
+
+  void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_from,
+                          std::size_t solve_end, std::size_t right_end);
+  void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
+                         std::size_t k_end, const Region& near, const Region& far);
+  void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
+  void solve_narrow(const Surface& lu, Surface& x);
+  void subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
+                      std::size_t last);
+
+  Kernels kernels_{false, true};
+  std::size_t most_groups_;  // that are sure to run at the same time
+  cl::Buffer mail_;          // between work-groups, see panel_gpu.clh
+  std::uint64_t mail_bytes_ = 0;
+  cl::Buffer row_for_, row_goes_to_;  // the interchanges of a panel
+};
+
+}  // namespace lugpu
