@@ -91,52 +91,73 @@ void subtract_block(__global const real* lu, int pitch, __global real* x, int x_
   }
 }
 
-// One launch a block for X of one strip: every work-group solves for rows k : k + rows, the first one writes
-// them to X; the others subtract them from NB rows each of B(first:last, :).
-inline void step(const bool upper, __global const real* lu, int pitch, __global real* b,
-                 __global real* x, int x_pitch, int k, int rows, int first, int last,
-                 __local real* l, __local real* u) {
-  const int c = get_local_id(0) % STRIP, me = get_local_id(0) / STRIP;
+// X, of one strip, in one launch: a work-group has a block of NB rows of B, waits for the blocks of X that
+// were solved for before its own, subtracts what each contributes, and solves for its block. It waits for
+// earlier work-groups only. Whoever finds another number than the one that all of X was filled with has the
+// element, so that no order between stores is needed.
+#define SPIN_LIMIT (1 << 22)
+#define IS_EMPTY(v) (AS_BITS(v) == (bits)-1)  // a NaN that no operation returns
+
+inline real await_element(volatile __global const real* x) {
+  real v = *x;
+  for (int i = 0; IS_EMPTY(v) && i < SPIN_LIMIT; ++i) v = *x;
+  return v;
+}
+
+inline void solve_waiting(const bool upper, __global const real* lu, int pitch,
+                          __global const real* b, volatile __global real* x, int x_pitch, int n,
+                          __local real* l, __local real* u) {
+  const int c = get_local_id(0) % STRIP, part = get_local_id(0) / STRIP;
+  const int blocks = (n + NB - 1) / NB;
   const int group = get_group_id(0);
-  real solved[PART];
-  load_rows(b, x_pitch, c, k + me * PART, rows - me * PART, solved);
-  solve_block(upper, lu, pitch, k, rows, solved, l, u);
-  if (group == 0) {
-    store_rows(x, x_pitch, c, k + me * PART, rows - me * PART, solved);
-    return;
-  }
-  const int row = first + (group - 1) * NB;
-  const int there = row + me * PART;
-  fetch_l(lu, pitch, row, min(NB, last - row), k, rows, l);
+  const int row = (upper ? blocks - 1 - group : group) * NB;
+  const int rows = min(NB, n - row);
   real y[PART];
-  load_rows(b, x_pitch, c, there, last - there, y);
-  for (int p = 0; p < PARTS; ++p) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me == p) {
-#pragma unroll
-      for (int i = 0; i < PART; ++i) u[i * STRIP + c] = solved[i];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+  load_rows(b, x_pitch, c, row + part * PART, rows - part * PART, y);
+  for (int before = 0; before < group; ++before) {
+    const int k = (upper ? blocks - 1 - before : before) * NB;
+    const int depth = min(NB, n - k);
+    fetch_l(lu, pitch, row, rows, k, depth, l);
+    real solved[PART];
 #pragma unroll
     for (int i = 0; i < PART; ++i) {
-      subtract(y, l + (p * PART + i) * L_STRIDE + me * PART, u[i * STRIP + c]);
+      const int q = part * PART + i;
+      solved[i] = q < depth && c < x_pitch ? await_element(x + (size_t)(k + q) * x_pitch + c) : 0;
     }
+    for (int p = 0; p < PARTS; ++p) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (part == p) {
+#pragma unroll
+        for (int i = 0; i < PART; ++i) u[i * STRIP + c] = solved[i];
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+      for (int i = 0; i < PART; ++i) {
+        subtract(y, l + (p * PART + i) * L_STRIDE + part * PART, u[i * STRIP + c]);
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
-  store_rows(b, x_pitch, c, there, last - there, y);
+  solve_block(upper, lu, pitch, row, rows, y, l, u);
+#pragma unroll
+  for (int i = 0; i < PART; ++i) {
+    const int q = part * PART + i;
+    if (q < rows && c < x_pitch) x[(size_t)(row + q) * x_pitch + c] = isnan(y[i]) ? (real)NAN : y[i];
+  }
 }
 
 __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1)))
-void forward_step(__global const real* lu, int pitch, __global real* b, int b_pitch,
-                  __global real* x, int x_pitch, int k, int rows, int first, int last) {
+void forward_waiting(__global const real* lu, int pitch, __global const real* b, int b_pitch,
+                     __global real* x, int x_pitch, int n) {
   __local real4 l[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
-  step(false, lu, pitch, b, x, x_pitch, k, rows, first, last, (__local real*)l, u);
+  solve_waiting(false, lu, pitch, b, x, x_pitch, n, (__local real*)l, u);
 }
 
 __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1)))
-void backward_step(__global const real* lu, int pitch, __global real* b, int b_pitch,
-                   __global real* x, int x_pitch, int k, int rows, int first, int last) {
+void backward_waiting(__global const real* lu, int pitch, __global const real* b, int b_pitch,
+                      __global real* x, int x_pitch, int n) {
   __local real4 l[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
-  step(true, lu, pitch, b, x, x_pitch, k, rows, first, last, (__local real*)l, u);
+  solve_waiting(true, lu, pitch, b, x, x_pitch, n, (__local real*)l, u);
 }

@@ -241,8 +241,8 @@ class HelpTest(CommandLine):
 
     def test_help_lists_options(self):
         shared = ["-p", "--platform", "-d", "--device", "LUGPU_DEVICE", "--units", "--kernel-dir",
-                  "--precision", "--storage", "--json", "--color", "-q", "--quiet", "-v",
-                  "--verbose", "-h", "--help"]
+                  "--no-vendor-kernels", "--precision", "--storage", "--json", "--color", "-q",
+                  "--quiet", "-v", "--verbose", "-h", "--help"]
         solver = ["--method", "--pivot", "--texel", "--schedule", "--nb"]
         own = {"solve": ["-o", "--output", "MATRIX", "RHS", *solver],
                "bench": ["-n", "--sizes", "--baseline", "--threads", "--warmup", "--runs",
@@ -387,7 +387,7 @@ class SolveTest(CommandLine):
         a, b = dominant_matrix(70), random_matrix(70, 2, seed=2)
         self.write("a.npy", a)
         self.write("b.npy", b)
-        for pivot, precision, nb in itertools.product(BLOCKED_PIVOTS, PRECISIONS, [16, 64, 128]):
+        for pivot, precision, nb in itertools.product(BLOCKED_PIVOTS, PRECISIONS, [64, 128, 256]):
             with self.subTest(pivot=pivot, precision=precision, nb=nb):
                 row, = self.results("solve", "a.npy", "b.npy", "-o", "x.npy", "--pivot", pivot,
                                     "--precision", precision, "--nb", str(nb))
@@ -523,8 +523,8 @@ class SolveReportTest(CommandLine):
 
     def test_method_in_the_report(self):
         """A blocked method names its panels, another its surfaces."""
-        for flags, text in ((["--nb", "32"], f"{BLOCKED}, pivoting partial, double precision, "
-                             "panels of 32 columns"),
+        for flags, text in ((["--nb", "128"], f"{BLOCKED}, pivoting partial, double precision, "
+                             "panels of 128 columns"),
                             ([], " columns"),
                             (["--method", "lu", "--texel", "r", "--storage", "image"],
                              "lu, pivoting partial, double precision, image of r texels")):
@@ -1054,10 +1054,10 @@ class BenchTest(CommandLine):
     def test_automatic_method(self):
         """For every variant the fastest one that has it."""
         rows = self.results(*small(method="auto", pivot="partial,full", storage="buffer",
-                                   texel="r", schedule="fused,paper", nb="16,32"))
+                                   texel="r", schedule="fused,paper", nb="64,128"))
         self.assertEqual([(row["routine"], row["pivot"], row["schedule"], row["nb"])
                           for row in rows],
-                         [(BLOCKED, "partial", None, 16), (BLOCKED, "partial", None, 32),
+                         [(BLOCKED, "partial", None, 64), (BLOCKED, "partial", None, 128),
                           ("lu", "partial", "paper", None), ("lu", "full", "fused", None),
                           ("lu", "full", "paper", None)])
 

@@ -183,6 +183,17 @@ TEST_P(LuBlockedTest, OtherBlockSizes) {
   EXPECT_THROW(factor(a, 50), Unsupported);
 }
 
+// More rows than the work-groups that run at the same time can hold.
+TEST_P(LuBlockedTest, TallPanels) {
+  const Matrix a = harmless(256 * context.device().compute_units + 100, 70);
+  const Factors factors = factor(a);
+  EXPECT_EQ(factors.info, 0);
+  EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
+  if (pivot == Pivot::partial && precision == Precision::double_precision) {
+    EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
+  }
+}
+
 TEST_P(LuBlockedTest, AnyNumberOfRightHandSides) {
   for (const std::size_t n : {1, 63, 65, 200}) {
     for (const std::size_t nrhs : {1, 2, 17, 64, 130}) {

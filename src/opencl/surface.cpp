@@ -120,10 +120,10 @@ Surface::Surface(DeviceContext& context, std::size_t rows, std::size_t columns, 
                 : cl::Memory(context.allocate(rows * pitch_ * element_size(precision)));
 }
 
-void clear(DeviceContext& context, Surface& buffer) {
+void fill(DeviceContext& context, Surface& buffer, cl_uchar byte) {
   const std::size_t bytes = buffer.rows() * buffer.pitch() * element_size(buffer.precision());
   const cl::Buffer memory(buffer.memory()(), true);
-  if (bytes > 0) context.queue().enqueueFillBuffer(memory, cl_uchar{0}, 0, bytes);
+  if (bytes > 0) context.queue().enqueueFillBuffer(memory, byte, 0, bytes);
 }
 
 void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,

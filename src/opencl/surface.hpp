@@ -48,8 +48,8 @@ struct PingPong {
   void swap() { std::swap(src, dst); }
 };
 
-/// Zeros in a buffer, its padding too.
-void clear(DeviceContext& context, Surface& buffer);
+/// Every byte of a buffer, its padding too, becomes `byte`.
+void fill(DeviceContext& context, Surface& buffer, cl_uchar byte);
 
 /// Throws Unsupported, with the limit that is in the way, unless the device can hold `count`
 /// surfaces of this kind together with `other_bytes` of buffers, none of which is larger than a

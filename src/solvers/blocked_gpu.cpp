@@ -109,23 +109,35 @@ bool BlockedGpu::proven(DeviceContext& context, const Shape& shape, Kernels kern
   if (!right) return known[key] = false;
   const Matrix lu =
       download(context, export_columns(context, surface, 0, n), n, n, shape.precision);
-  // r = P A v - L (U v)
-  std::vector<double> v(n), av(n), uv(n);
-  for (std::size_t j = 0; j < n; ++j) v[j] = 1 + 1.0 / static_cast<double>(j + 1);
+  // P A v against L (U v), for one v, and then A X = A v.
+  std::vector<double> v(n), uv(n);
+  Matrix pav(n, 1);
   double norm = 0;
   for (std::size_t j = 0; j < n; ++j) {
+    v[j] = 1 + 1.0 / static_cast<double>(j + 1);
     for (std::size_t i = 0; i < n; ++i) {
-      av[i] += a(i, j) * v[j];
+      pav(i, 0) += a(i, j) * v[j];
       norm = std::max(norm, std::abs(a(i, j)));
       if (i <= j) uv[i] += lu(i, j) * v[j];
     }
   }
-  for (std::size_t k = 0; k < n; ++k) std::swap(av[k], av[static_cast<std::size_t>(ipiv[k])]);
+  const Matrix av = pav;
+  for (std::size_t k = 0; k < n; ++k)
+    std::swap(pav(k, 0), pav(static_cast<std::size_t>(ipiv[k]), 0));
+  Surface b(context, n, 1, shape.precision, Storage::buffer);
+  fill(context, b, 0);
+  import_columns(context, upload(context, pav, shape.precision), 1, b, 0);
+  solver.solve(surface, b);
+  const Matrix x = download(context, export_columns(context, b, 0, 1), n, 1, shape.precision);
   const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+  const double limit = 30 * static_cast<double>(n) * norm * eps;
   for (std::size_t i = 0; i < n; ++i) {
-    double r = av[i] - uv[i];
-    for (std::size_t j = 0; j < i; ++j) r -= lu(i, j) * uv[j];
-    right = right && std::abs(r) <= 30 * static_cast<double>(n) * norm * eps * std::sqrt(n);
+    double factor_error = pav(i, 0) - uv[i], error = av(i, 0);
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j < i) factor_error -= lu(i, j) * uv[j];
+      error -= a(i, j) * x(j, 0);
+    }
+    right = right && std::abs(factor_error) <= limit && std::abs(error) <= limit;
   }
   return known[key] = right;
 }
@@ -276,8 +288,8 @@ void BlockedGpu::subtract_block(const Surface& lu, Surface& x, std::size_t k, st
 }
 
 void BlockedGpu::solve(const Surface& lu, Surface& x) {
-  if (x.columns() <= kPanel) {
-    solve_narrow(lu, x);
+  if (x.columns() <= kPanel && kernels_.waiting) {
+    solve_waiting(lu, x);
     return;
   }
   const std::size_t n = shape_.n;
@@ -297,24 +309,16 @@ void BlockedGpu::solve(const Surface& lu, Surface& x) {
   }
 }
 
-// One launch a block: all work-groups solve with the triangle, each for itself.
-void BlockedGpu::solve_narrow(const Surface& lu, Surface& x) {
-  const std::size_t n = shape_.n;
-  Surface y(context_, n, x.columns(), shape_.precision, Storage::buffer);
-  const auto step = [&](const char* function, std::size_t k, std::size_t first, std::size_t last,
-                        const Surface& from, const Surface& to) {
-    context_.run("solve", kernel("solve_gpu.cl", function),
-                 {(1 + ceiling(last - first, kPanel)) * kItems}, lu, from, to, to_int(k),
-                 to_int(std::min(kPanel, n - k)), to_int(first), to_int(last));
+// Two launches, whose work-groups wait for one another.
+void BlockedGpu::solve_waiting(const Surface& lu, Surface& x) {
+  Surface y(context_, shape_.n, x.columns(), shape_.precision, Storage::buffer);
+  const auto run = [&](const char* function, const Surface& from, Surface& to) {
+    fill(context_, to, 0xff);
+    context_.run("solve", kernel("solve_gpu.cl", function), {ceiling(shape_.n, kPanel) * kItems},
+                 lu, from, to, to_int(shape_.n));
   };
-  for (std::size_t k = 0; k < n; k += kPanel) {
-    step("forward_step", k, std::min(k + kPanel, n), n, x, y);
-    context_.checkpoint();
-  }
-  for (std::size_t block = ceiling(n, kPanel); block-- > 0;) {
-    step("backward_step", block * kPanel, 0, block * kPanel, y, x);
-    context_.checkpoint();
-  }
+  run("forward_waiting", x, y);
+  run("backward_waiting", y, x);
 }
 
 }  // namespace lugpu

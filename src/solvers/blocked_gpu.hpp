@@ -41,7 +41,7 @@ class BlockedGpu : public Blocked {
   void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
                          std::size_t k_end, const Region& near, const Region& far);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
-  void solve_narrow(const Surface& lu, Surface& x);
+  void solve_waiting(const Surface& lu, Surface& x);
   void subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
                       std::size_t last);
 

@@ -32,7 +32,7 @@ LuBlocked::LuBlocked(DeviceContext& context, const Problem& problem)
       blocked_(Blocked::make(context, shape_of(problem))),
       x_(context, problem.n, problem.nrhs, problem.precision, Storage::buffer),
       pb_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {
-  clear(context, x_);
+  fill(context, x_, 0);
 }
 
 std::size_t LuBlocked::block_size(const Device& device, const Problem& problem) {
