@@ -98,10 +98,23 @@ void subtract_block(__global const real* lu, int pitch, __global real* x, int x_
 #define SPIN_LIMIT (1 << 22)
 #define IS_EMPTY(v) (AS_BITS(v) == (bits)-1)  // a NaN that no operation returns
 
-inline real await_element(volatile __global const real* x) {
-  real v = *x;
-  for (int i = 0; IS_EMPTY(v) && i < SPIN_LIMIT; ++i) v = *x;
-  return v;
+// v = this work-item's PART rows of the block of X at `x`, of which the first `rows` exist, as soon as they
+// are there. One of them is asked for until it is there; then all loads are under way before the first is
+// looked at.
+inline void await_rows(volatile __global const real* x, int pitch, int rows, real* v) {
+  bool missing = rows > 0;
+  for (int i = 0; missing && i < SPIN_LIMIT; ++i) {
+    const real last = x[(size_t)(min(rows, PART) - 1) * pitch];
+    missing = IS_EMPTY(last);
+  }
+  missing = true;
+  for (int i = 0; missing && i < SPIN_LIMIT; ++i) {
+#pragma unroll
+    for (int r = 0; r < PART; ++r) v[r] = r < rows ? x[(size_t)r * pitch] : 0;
+    missing = false;
+#pragma unroll
+    for (int r = 0; r < PART; ++r) missing = missing || IS_EMPTY(v[r]);
+  }
 }
 
 inline void solve_waiting(const bool upper, __global const real* lu, int pitch,
@@ -119,11 +132,8 @@ inline void solve_waiting(const bool upper, __global const real* lu, int pitch,
     const int depth = min(NB, n - k);
     fetch_l(lu, pitch, row, rows, k, depth, l);
     real solved[PART];
-#pragma unroll
-    for (int i = 0; i < PART; ++i) {
-      const int q = part * PART + i;
-      solved[i] = q < depth && c < x_pitch ? await_element(x + (size_t)(k + q) * x_pitch + c) : 0;
-    }
+    await_rows(x + (size_t)(k + part * PART) * x_pitch + min(c, x_pitch - 1), x_pitch,
+               depth - part * PART, solved);
     for (int p = 0; p < PARTS; ++p) {
       barrier(CLK_LOCAL_MEM_FENCE);
       if (part == p) {
