@@ -1,5 +1,8 @@
 #include "opencl/context.hpp"
 
+#include <sys/mman.h>
+
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -40,7 +43,19 @@ void DeviceContext::set_profiling(bool on) {
 }
 
 cl::Buffer DeviceContext::allocate(std::size_t bytes) {
-  return cl::Buffer(context_, CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1));
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  if (device_.type != "cpu" || bytes < kHugePage) {
+    return cl::Buffer(context_, CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1));
+  }
+  // On a CPU, large buffers are in huge pages where the system has them: strides from row to row
+  // would miss the table of small ones.
+  const std::size_t whole = round_up(bytes, kHugePage);
+  void* memory = std::aligned_alloc(kHugePage, whole);
+  if (!memory) throw std::bad_alloc();
+  madvise(memory, whole, MADV_HUGEPAGE);
+  cl::Buffer buffer(context_, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory);
+  buffer.setDestructorCallback([](cl_mem, void* used) { std::free(used); }, memory);
+  return buffer;
 }
 
 std::string DeviceContext::source_of(const std::string& file) const {

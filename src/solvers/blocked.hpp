@@ -27,7 +27,7 @@ class Blocked {
   /// cannot work with, or a device without the local memory that they need.
   static std::unique_ptr<Blocked> make(DeviceContext& context, const Shape& shape);
 
-  /// The fastest number of columns of a block for matrices of order n.
+  /// The fastest number of columns of a block for matrices of order n, as measured.
   static std::size_t block_size(const Device& device, std::size_t n);
   /// Bytes of device memory beside the matrix, at most: panels, a block row of U, the pivots.
   static std::uint64_t workspace(const Shape& shape);

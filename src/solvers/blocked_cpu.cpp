@@ -9,7 +9,7 @@ namespace {
 
 // Rows and columns of C that a work-group updates: its rows of L, and a strip of U at a time, stay
 // in the first-level cache.
-constexpr std::size_t kBlockRows = 96, kBlockColumns = 256;
+constexpr std::size_t kBlockRows = 48, kBlockColumns = 1024;
 // Strips of columns that a work-group interchanges and solves for.
 constexpr std::size_t kStrips = 4;
 
@@ -39,8 +39,8 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
 }
 
-std::size_t BlockedCpu::block_size(std::size_t) {
-  return 64;
+std::size_t BlockedCpu::block_size(std::size_t n) {
+  return n < 2048 ? 64 : n < 3072 ? 128 : 192;
 }
 
 KernelId BlockedCpu::kernel(const char* file, const char* function) const {
