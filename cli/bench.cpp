@@ -271,7 +271,7 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
   list("--schedule", given.schedules, schedule_names(),
        "Of the unblocked methods; fused: one pass a step, paper: LU-GPU's own passes "
        "(default: fused)");
-  command.add_option("--nb", given.nbs, "Columns of a panel of lu-blocked (default: the fastest)")
+  command.add_option("--nb", given.nbs, "Columns of a block of lu-blocked (default: the fastest)")
       ->delimiter(',')
       ->check(CLI::Range(std::size_t{1}, kLargestBlock))
       ->type_name("LIST");

@@ -98,7 +98,7 @@ void print_line(const char* label, const std::string& text) {
 
 // What a method works on: its panels, or its surfaces.
 std::string layout(const Problem& problem) {
-  return problem.nb > 0 ? format("panels of %zu columns", problem.nb)
+  return problem.nb > 0 ? format("blocks of %zu columns", problem.nb)
                         : format("%s of %s texels", name(problem.storage), name(problem.texel));
 }
 
@@ -239,7 +239,7 @@ Command add_solve(CLI::App& app) {
                    "passes (default: fused)")
       ->check(CLI::IsMember(schedule_names()))
       ->type_name("WHICH");
-  command->add_option("--nb", given->nb, "Columns of a panel of lu-blocked (default: the fastest)")
+  command->add_option("--nb", given->nb, "Columns of a block of lu-blocked (default: the fastest)")
       ->check(CLI::Range(std::size_t{1}, kLargestBlock))
       ->type_name("N");
   add_device_options(*command, given->options, false);

@@ -524,7 +524,7 @@ class SolveReportTest(CommandLine):
     def test_method_in_the_report(self):
         """A blocked method names its panels, another its surfaces."""
         for flags, text in ((["--nb", "128"], f"{BLOCKED}, pivoting partial, double precision, "
-                             "panels of 128 columns"),
+                             "blocks of 128 columns"),
                             ([], " columns"),
                             (["--method", "lu", "--texel", "r", "--storage", "image"],
                              "lu, pivoting partial, double precision, image of r texels")):

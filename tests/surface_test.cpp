@@ -222,23 +222,24 @@ TEST(RequireFits, ImagesEndAtTheirLimits) {
 
 TEST(RequireFits, OneSurfaceIsAtMostOneAllocation) {
   Device device = roomy_device();
-  device.max_allocation = 64 * 64 * 4;
-  EXPECT_EQ(refusal(device, 64, 64, kSingleBuffer), "");
-  EXPECT_NE(refusal(device, 65, 64, kSingleBuffer).find("largest allocation"), std::string::npos);
-  EXPECT_NE(refusal(device, 64, 65, kSingleBuffer), "");
-  EXPECT_NE(refusal(device, 64, 64, kDoubleBuffer), "");
-  EXPECT_EQ(refusal(device, 64, 64, kSingleImage), "");
-  EXPECT_NE(refusal(device, 65, 64, kSingleImage), "");
+  // 96 floats are 3 times 128 bytes, which takes no padding.
+  device.max_allocation = 64 * 96 * 4;
+  EXPECT_EQ(refusal(device, 64, 96, kSingleBuffer), "");
+  EXPECT_NE(refusal(device, 65, 96, kSingleBuffer).find("largest allocation"), std::string::npos);
+  EXPECT_NE(refusal(device, 64, 97, kSingleBuffer), "");
+  EXPECT_NE(refusal(device, 64, 96, kDoubleBuffer), "");
+  EXPECT_EQ(refusal(device, 64, 96, kSingleImage), "");
+  EXPECT_NE(refusal(device, 65, 96, kSingleImage), "");
 }
 
 TEST(RequireFits, EverythingTogetherIsAtMostTheMemory) {
   Device device = roomy_device();
-  const std::uint64_t surface = 64 * 64 * 8;
+  const std::uint64_t surface = 64 * 48 * 8;
   device.global_memory = 3 * surface;
-  EXPECT_EQ(refusal(device, 64, 64, kDoubleBuffer, 2, surface), "");
-  EXPECT_EQ(refusal(device, 64, 64, kDoubleBuffer, 3, 0), "");
-  EXPECT_NE(refusal(device, 64, 64, kDoubleBuffer, 3, 1).find("memory"), std::string::npos);
-  EXPECT_NE(refusal(device, 64, 64, kDoubleBuffer, 2, surface + 1), "");
+  EXPECT_EQ(refusal(device, 64, 48, kDoubleBuffer, 2, surface), "");
+  EXPECT_EQ(refusal(device, 64, 48, kDoubleBuffer, 3, 0), "");
+  EXPECT_NE(refusal(device, 64, 48, kDoubleBuffer, 3, 1).find("memory"), std::string::npos);
+  EXPECT_NE(refusal(device, 64, 48, kDoubleBuffer, 2, surface + 1), "");
 }
 
 // 2^31 x 2^31 doubles are 2^65 bytes.
@@ -282,9 +283,10 @@ TEST(LargestOrder, ByHand) {
   const Device device = roomy_device();
   EXPECT_EQ(largest_order(device, Precision::single_precision, Storage::image, 2), 8192u);
   EXPECT_EQ(largest_order(device, Precision::double_precision, Storage::image, 2), 8192u);
-  // 16 GiB are 2^31 doubles; rows are padded to 46344, and 46338 of them are more than 2^31.
-  EXPECT_EQ(largest_order(device, Precision::double_precision, Storage::buffer, 2), 46337u);
-  EXPECT_EQ(largest_order(device, Precision::single_precision, Storage::buffer, 2), 65536u);
+  // 16 GiB are 2^31 doubles; rows are padded to 46352, and 46330 of them are more than 2^31.
+  EXPECT_EQ(largest_order(device, Precision::double_precision, Storage::buffer, 2), 46329u);
+  // 2^32 floats; rows of 65504 take no padding, those of 65505 are padded to 65568.
+  EXPECT_EQ(largest_order(device, Precision::single_precision, Storage::buffer, 2), 65504u);
 }
 
 TEST(LargestOrder, IsZeroWithoutTheFeature) {

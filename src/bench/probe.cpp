@@ -44,7 +44,8 @@ double copy_rate(DeviceContext& context) {
   const KernelId kernel = {"ceilings.cl", "copy_bytes", Precision::single_precision,
                            Storage::buffer};
   const double seconds = best_time(context, [&] {
-    context.run("copy", kernel, {(bytes / 16 + 3) / 4}, source, target, static_cast<cl_ulong>(bytes / 16));
+    context.run("copy", kernel, {(bytes / 16 + 3) / 4}, source, target,
+                static_cast<cl_ulong>(bytes / 16));
   });
   return 2 * static_cast<double>(bytes) / seconds;
 }

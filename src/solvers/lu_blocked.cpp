@@ -18,7 +18,7 @@ Shape shape_of(const Problem& problem) {
 void LuBlocked::require_room(const Device& device, const Problem& problem) {
   if (problem.storage == Storage::image || problem.texel == Texel::rgba) {
     throw Unsupported(
-        "lu-blocked works in place, which an image does not allow; use --storage buffer.");
+        "lu-blocked works in place on single elements of buffers; use --storage buffer --texel r.");
   }
   const std::uint64_t elements = problem.n * (problem.n + 3 * (problem.nrhs + 32));
   require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 1,

@@ -27,7 +27,7 @@ struct Method {
   /// Throws Unsupported if the device cannot hold the problem, before anything is allocated.
   void (*require_room)(const Device& device, const Problem& problem);
   std::unique_ptr<Solver> (*make)(DeviceContext& context, const Problem& problem);
-  /// The fastest number of columns of a panel; null for a method without blocks.
+  /// The fastest number of columns of a block; null for a method without blocks.
   std::size_t (*block_size)(const Device& device, const Problem& problem) = nullptr;
 };
 

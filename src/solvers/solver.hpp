@@ -38,7 +38,7 @@ struct Problem {
   Storage storage = Storage::buffer;  ///< this and the rest: of no meaning on the host
   Texel texel = Texel::r;
   Schedule schedule = Schedule::paper;
-  std::size_t nb = 0;  ///< columns of a panel; 0 for the fastest, or a method without blocks
+  std::size_t nb = 0;  ///< columns of a block; 0 for the fastest, or a method without blocks
 };
 
 /// How a factorization ended.
