@@ -99,15 +99,9 @@ void subtract_block(__global const real* lu, int pitch, __global real* x, int x_
 #define IS_EMPTY(v) (AS_BITS(v) == (bits)-1)  // a NaN that no operation returns
 
 // v = this work-item's PART rows of the block of X at `x`, of which the first `rows` exist, as soon as they
-// are there. One of them is asked for until it is there; then all loads are under way before the first is
-// looked at.
+// are there. All loads are under way before the first is looked at.
 inline void await_rows(volatile __global const real* x, int pitch, int rows, real* v) {
-  bool missing = rows > 0;
-  for (int i = 0; missing && i < SPIN_LIMIT; ++i) {
-    const real last = x[(size_t)(min(rows, PART) - 1) * pitch];
-    missing = IS_EMPTY(last);
-  }
-  missing = true;
+  bool missing = true;
   for (int i = 0; missing && i < SPIN_LIMIT; ++i) {
 #pragma unroll
     for (int r = 0; r < PART; ++r) v[r] = r < rows ? x[(size_t)r * pitch] : 0;

@@ -52,9 +52,15 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
   }
   const bool nvidia =
       context.device().vendor_kernels && has_matrix_units(context.device(), shape.precision);
+  bool found = false;
   for (const Kernels kernels : {Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
+    if (found || (kernels.nvidia && !nvidia)) continue;
     kernels_ = kernels;
-    if ((nvidia || !kernels.nvidia) && proven(context, shape, kernels)) break;
+    found = proven(context, shape, kernels);
+  }
+  if (!found) {
+    throw Unsupported("lu-blocked solves a test system wrong on " + context.device().name +
+                      "; use --method lu.");
   }
   allocate();
 }
