@@ -32,6 +32,7 @@ class BlockedGpu : public Blocked {
   BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels);
   /// Whether the kernels factor a test matrix right on this device; asked of it once.
   static bool proven(DeviceContext& context, const Shape& shape, Kernels kernels);
+  static bool solves_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   void allocate();
   KernelId kernel(const char* file, const char* function) const;
   std::size_t tiles(const Region& region) const;
