@@ -138,7 +138,7 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
       fetch_l(a, pitch, p, height, p, height, l);
       barrier(CLK_LOCAL_MEM_FENCE);
     }
-    substitute(y, l, u);
+    substitute(true, y, l, u);
 #pragma unroll
     for (int i = 0; i < PART; ++i) {
       if (solves && part * PART + i < height) column[(size_t)(p + part * PART + i) * pitch] = y[i];

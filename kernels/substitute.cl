@@ -59,7 +59,7 @@ void subtract_block(SOURCE(lu), __global real* x, int top, int bottom, int first
   const int i = top + get_global_id(0);
   if (i >= bottom) return;
   __global real* column = x + (size_t)get_global_id(1) * n;
-  real sum = column[i];
-  for (int j = first; j < last; ++j) sum = fma(-LOAD(lu, i, j), column[j], sum);
-  column[i] = sum;
+  real sum = 0;
+  for (int j = first; j < last; ++j) sum = fma(LOAD(lu, i, j), column[j], sum);
+  column[i] -= sum;
 }

@@ -31,3 +31,15 @@ void export_columns(SOURCE(source), __global real* restrict host, int rows, int 
   const int j = get_global_id(1);
   if (i < rows && j < columns) host[(size_t)j * rows + i] = LOAD(source, i, first + j);
 }
+
+// target(j, i) = source(i, j),  0 <= i < rows, 0 <= j < columns, for single elements: a 16 x 16 tile for a
+// work-group
+__kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void transpose(SOURCE(source), TARGET(target), int rows, int columns) {
+  __local real tile[16][17];
+  const int x = get_local_id(0), y = get_local_id(1);
+  const int j = get_group_id(0) * 16, i = get_group_id(1) * 16;
+  tile[y][x] = i + y < rows && j + x < columns ? LOAD(source, i + y, j + x) : 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (j + y < columns && i + x < rows) STORE_PACK(target, j + y, i + x, (pack)tile[x][y]);
+}

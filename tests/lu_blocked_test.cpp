@@ -214,6 +214,78 @@ TEST_P(LuBlockedTest, AnyNumberOfRightHandSides) {
   }
 }
 
+// X = inv(L U) B and X = inv((L U)') B, against what B was made of.
+void solves_both_systems(DeviceContext& context, const Matrix& a, const BlockedKind& kind,
+                         std::size_t nrhs) {
+  SCOPED_TRACE(std::to_string(a.rows()) + ", " + std::to_string(nrhs) + " right-hand sides");
+  const SurfaceKind buffer = {kind.precision, Storage::buffer};
+  const std::size_t n = a.rows();
+  Surface surface = surface_of(context, buffer, a);
+  const auto blocked = Blocked::make(context, {n, n, kind.pivot, kind.precision, 0});
+  blocked->factor(surface);
+  const Matrix lu = contents(context, surface);
+  Matrix product(n, n);  // L U, which is A but for the interchanges
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t k = 0; k <= j; ++k) {
+      for (std::size_t i = k; i < n; ++i) product(i, j) += (i == k ? 1 : lu(i, k)) * lu(k, j);
+    }
+  }
+  const Matrix b = random_in(kind.precision, n, nrhs, 3);
+  for (const Op op : {Op::none, Op::transpose, Op::transpose}) {
+    Matrix system = product;
+    for (std::size_t j = 0; j < n && op == Op::transpose; ++j) {
+      for (std::size_t i = 0; i < n; ++i) system(i, j) = product(j, i);
+    }
+    Surface x(context, n, nrhs, kind.precision, Storage::buffer);
+    fill(context, x, 0);
+    import_columns(context, upload(context, b, kind.precision), nrhs, x, 0);
+    blocked->solve(surface, x, op);
+    EXPECT_LT(solve_ratio(system, contents(context, x), b, epsilon(kind.precision)),
+              kSolveRatioLimit);
+  }
+}
+
+TEST_P(LuBlockedTest, SolvesWithTheFactorsAndTheirTranspose) {
+  for (const std::size_t n : {1, 5, 64, 65, 200}) {
+    for (const std::size_t nrhs : {1, 3, 16, 17, 70}) {
+      solves_both_systems(context, harmless(n, n), GetParam(), nrhs);
+    }
+  }
+}
+
+// The kernel for GPUs that solves in one launch, on any device: every triangle, at the edges of
+// blocks.
+TEST_P(LuBlockedTest, SolvesInOneLaunch) {
+  for (const std::size_t n : {1, 5, 63, 64, 65, 130, 200}) {
+    for (const bool upper : {false, true}) {
+      for (const bool unit : {false, true}) {
+        SCOPED_TRACE(std::to_string(n) + (upper ? " upper" : " lower") + (unit ? " unit" : ""));
+        const std::size_t nrhs = 3;
+        Matrix triangle = harmless(n, n);
+        for (std::size_t i = 0; i < n; ++i) triangle(i, i) += 2;
+        const Surface t = surface_of(context, {precision, Storage::buffer}, triangle);
+        for (std::size_t j = 0; j < n; ++j) {
+          for (std::size_t i = 0; i < n; ++i) {
+            if (upper ? i > j : i < j) triangle(i, j) = 0;
+            if (unit && i == j) triangle(i, j) = 1;
+          }
+        }
+        const Matrix right = random_in(precision, n, nrhs, 3);
+        const Surface b = surface_of(context, {precision, Storage::buffer}, right);
+        Surface x(context, n, nrhs, precision, Storage::buffer);
+        fill(context, x, 0xff);
+        context.run(
+            "test",
+            {"solve_gpu.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba, " -DNB=64"},
+            {(n + 63) / 64 * nrhs * 256}, t, b, x, static_cast<cl_int>(n),
+            static_cast<cl_int>(nrhs), static_cast<cl_int>(upper), static_cast<cl_int>(unit));
+        EXPECT_LT(solve_ratio(triangle, contents(context, x), right, epsilon(precision)),
+                  kSolveRatioLimit);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, LuBlockedTest,
                          testing::Values(BlockedKind{Precision::single_precision, Pivot::none},
                                          BlockedKind{Precision::single_precision, Pivot::partial},

@@ -172,18 +172,14 @@ double rcond_from_lu(const Matrix& lu, double a_norm_1) {
   return rcond;
 }
 
-double solve_ratio_limit(std::size_t n) {
-  return kSolveRatioLimit * std::max(1.0, static_cast<double>(n) / 4096);
-}
-
-std::string Checks::failure(std::size_t n) const {
+std::string Checks::failure() const {
   const struct {
     const char* name;
     std::optional<double> ratio;
     double limit;
   } limited[] = {
       {"factor_ratio", factor_ratio, kFactorRatioLimit},
-      {"solve_ratio", solve_ratio, solve_ratio_limit(n)},
+      {"solve_ratio", solve_ratio, kSolveRatioLimit},
       {"hpl_residual", hpl_residual, kHplResidualLimit},
   };
   for (const auto& [name, ratio, limit] : limited) {

@@ -18,13 +18,8 @@ inline constexpr double kEpsilonSingle = 0x1p-24;
 
 /// Limits below which a ratio passes.
 inline constexpr double kFactorRatioLimit = 30.0;  ///< LAPACK TESTING/LIN
-inline constexpr double kSolveRatioLimit = 30.0;   ///< LAPACK TESTING/LIN, for its small matrices
+inline constexpr double kSolveRatioLimit = 30.0;   ///< LAPACK TESTING/LIN
 inline constexpr double kHplResidualLimit = 16.0;  ///< HPL
-
-/// The limit of solve_ratio for order n. The ratio has no N, while rounding errors grow with it: on
-/// random matrices OpenBLAS's getrf reaches 10 at n = 4096 and 29 at 16384, cuSOLVER's 15 and 48. So
-/// kSolveRatioLimit holds up to n = 4096, and n / 4096 times that beyond.
-double solve_ratio_limit(std::size_t n);
 
 /// ||A||_1, the largest column sum of magnitudes; 0 for an empty matrix; NaN if any element is NaN.
 double norm_1(const Matrix& a);
@@ -66,9 +61,8 @@ struct Checks {
   std::optional<double> rcond;
   int info = 0;  ///< LAPACK's: k > 0 means that the k-th pivot is exactly zero
 
-  /// One sentence that names the first ratio that is not under its limit for order n, or empty if
-  /// all pass.
-  std::string failure(std::size_t n) const;
+  /// One sentence that names the first ratio that is not under its limit, or empty if all pass.
+  std::string failure() const;
 };
 
 }  // namespace lugpu

@@ -152,7 +152,7 @@ std::string breakdown(const Problem& problem, int info) {
 }
 
 std::string check_failure(const Problem& problem, const Checks& checks) {
-  std::string reason = checks.failure(problem.n);
+  std::string reason = checks.failure();
   if (checks.growth && std::isfinite(*checks.growth)) {
     reason += ", growth " + short_number(*checks.growth);
   }
@@ -185,7 +185,7 @@ void conclude(Solver& solver, const Matrix& a, const Matrix& b, const Effort& ef
   result.checks.solve_ratio = solve_ratio(a, solution, b, eps);
   result.checks.hpl_residual = hpl_residual(a, solution, b, eps);
   check_factors(solver, a, eps, outcome, effort.check_factors, result.checks);
-  const bool passed = result.checks.failure(problem.n).empty();
+  const bool passed = result.checks.failure().empty();
   result.status = passed ? Status::ok : Status::failed;
   if (!passed) result.reason = check_failure(problem, result.checks);
   warn_of_near_singularity(outcome, a, eps, result);

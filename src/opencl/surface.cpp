@@ -184,6 +184,14 @@ void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_
               static_cast<cl_int>(first));
 }
 
+Surface transpose(DeviceContext& context, const Surface& a) {
+  Surface transposed(context, a.columns(), a.rows(), a.precision(), a.storage(), a.texel());
+  context.run("transpose", a.kernel("transfer.cl", "transpose"),
+              {(a.columns() + 15) / 16 * 16, (a.rows() + 15) / 16 * 16}, a, transposed,
+              static_cast<cl_int>(a.rows()), static_cast<cl_int>(a.columns()));
+  return transposed;
+}
+
 std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface) {
   const std::size_t n = surface.rows();
   const cl::Buffer diagonal = context.allocate(n * element_size(surface.precision()));

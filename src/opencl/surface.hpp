@@ -76,6 +76,9 @@ Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t ro
 void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
                     Surface& surface, std::size_t first);
 
+/// A' as a surface like A, which is a buffer of single elements.
+Surface transpose(DeviceContext& context, const Surface& a);
+
 /// The diagonal of a square surface.
 std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface);
 

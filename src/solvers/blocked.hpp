@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "opencl/surface.hpp"
@@ -19,6 +20,9 @@ struct Shape {
   Precision precision = Precision::double_precision;
   std::size_t nb = 0;  ///< columns of a block; 0 for the fastest
 };
+
+/// Which system the factors are to solve.
+enum class Op { none, transpose };
 
 /// Factors and solves; for one shape and precision.
 class Blocked {
@@ -35,10 +39,12 @@ class Blocked {
   virtual ~Blocked() = default;
 
   /// Enqueues the factorization of `a`, m x n. L (unit, below the diagonal) and U overwrite it.
-  virtual void factor(Surface& a) = 0;
-  /// Enqueues X = inv(U) inv(L) X for the n x n factors `lu`; x: n rows, any number of columns, a
-  /// buffer whose padding holds finite numbers (LAPACK's getrs after the interchanges).
-  virtual void solve(const Surface& lu, Surface& x) = 0;
+  void factor(Surface& a);
+  /// Enqueues X = inv(L U) X or X = inv((L U)') X for the n x n factors `lu`: LAPACK's getrs
+  /// without the interchanges. x: n rows, any number of columns, a buffer whose padding holds
+  /// finite numbers; its memory may be another afterwards. The first solution with the transpose
+  /// keeps the transpose of `lu` on the device for those to come, until the next factor().
+  void solve(const Surface& lu, Surface& x, Op op = Op::none);
   /// Which kernels run, where there is a choice.
   virtual std::optional<std::string> variant() const { return std::nullopt; }
 
@@ -48,11 +54,31 @@ class Blocked {
   const cl::Buffer& info() const { return info_; }
 
  protected:
+  /// A triangle of a square surface, with the diagonal of that or (unit) with ones.
+  struct Triangle {
+    const Surface& of;
+    bool upper, unit;
+  };
+
   Blocked(DeviceContext& context, const Shape& shape);
+
+  virtual void factorize(Surface& a) = 0;
+  /// X = inv(T) X, by blocks of solve_rows() rows.
+  virtual void solve_triangle(const Triangle& t, Surface& x);
+  /// x(first:first+rows, :) = inv(T(first:first+rows, first:first+rows)) x(first:first+rows, :)
+  virtual void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) = 0;
+  /// x(first:last, :) -= T(first:last, k:k+rows) x(k:k+rows, :)
+  virtual void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                              std::size_t first, std::size_t last) = 0;
+  /// NB of the kernels that solve.
+  virtual std::size_t solve_rows() const = 0;
 
   DeviceContext& context_;
   Shape shape_;
   cl::Buffer ipiv_, info_;
+
+ private:
+  std::optional<Surface> transposed_;  // the factors, see solve()
 };
 
 /// ceil(count / divisor)

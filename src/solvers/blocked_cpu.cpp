@@ -47,7 +47,7 @@ KernelId BlockedCpu::kernel(const char* file, const char* function) const {
   return {file, function, shape_.precision, Storage::buffer, Texel::r, options_};
 }
 
-void BlockedCpu::factor(Surface& a) {
+void BlockedCpu::factorize(Surface& a) {
   const std::size_t nb = shape_.nb;
   const cl_int m = static_cast<cl_int>(shape_.m), n = static_cast<cl_int>(shape_.n);
   const cl_int pivoted = shape_.pivot != Pivot::none;
@@ -82,33 +82,19 @@ void BlockedCpu::factor(Surface& a) {
   }
 }
 
-// x(first:last, :) -= lu(first:last, k:k+nb) x(k:k+nb, :)
-void BlockedCpu::subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
-                                std::size_t last) {
-  context_.run("solve", kernel("solve_cpu.cl", "subtract_block"),
-               {ceiling(last - first, kBlockRows), ceiling(x.columns(), kBlockColumns)}, lu, x,
-               static_cast<cl_int>(k), static_cast<cl_int>(std::min(shape_.nb, shape_.n - k)),
-               static_cast<cl_int>(first), static_cast<cl_int>(last),
-               static_cast<cl_int>(x.columns()), static_cast<cl_int>(kBlockRows),
-               static_cast<cl_int>(kBlockColumns));
+void BlockedCpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
+  context_.run("solve", kernel("solve_cpu.cl", "solve_block"), {ceiling(x.columns(), strip_)}, t.of,
+               x, static_cast<cl_int>(first), static_cast<cl_int>(rows),
+               static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
 }
 
-void BlockedCpu::solve(const Surface& lu, Surface& x) {
-  const std::size_t n = shape_.n, nb = shape_.nb;
-  const auto solve_block = [&](const char* function, std::size_t k) {
-    context_.run("solve", kernel("solve_cpu.cl", function), {ceiling(x.columns(), strip_)}, lu, x,
-                 static_cast<cl_int>(k), static_cast<cl_int>(std::min(nb, n - k)));
-  };
-  for (std::size_t k = 0; k < n; k += nb) {
-    solve_block("forward_block", k);
-    subtract_block(lu, x, k, std::min(k + nb, n), n);
-    context_.checkpoint();
-  }
-  for (std::size_t block = ceiling(n, nb); block-- > 0;) {
-    solve_block("backward_block", block * nb);
-    subtract_block(lu, x, block * nb, 0, block * nb);
-    context_.checkpoint();
-  }
+void BlockedCpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                                std::size_t first, std::size_t last) {
+  context_.run("solve", kernel("solve_cpu.cl", "subtract_block"),
+               {ceiling(last - first, kBlockRows), ceiling(x.columns(), kBlockColumns)}, t.of, x,
+               static_cast<cl_int>(k), static_cast<cl_int>(rows), static_cast<cl_int>(first),
+               static_cast<cl_int>(last), static_cast<cl_int>(x.columns()),
+               static_cast<cl_int>(kBlockRows), static_cast<cl_int>(kBlockColumns));
 }
 
 }  // namespace lugpu

@@ -10,13 +10,13 @@ class BlockedCpu : public Blocked {
   BlockedCpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(std::size_t n);
 
-  void factor(Surface& a) override;
-  void solve(const Surface& lu, Surface& x) override;
-
  private:
+  void factorize(Surface& a) override;
+  void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) override;
+  void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                      std::size_t first, std::size_t last) override;
+  std::size_t solve_rows() const override { return shape_.nb; }
   KernelId kernel(const char* file, const char* function) const;
-  void subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
-                      std::size_t last);
 
   std::size_t strip_;        // columns of a register tile
   std::string options_;      // build options of the kernels

@@ -18,6 +18,7 @@ constexpr std::size_t kItems = 256;  // of every work-group
 constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 4 * kPanel;
+constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
 
 // Compute capability of an NVIDIA GPU, 10 major + minor; 0 for others.
 int compute_capability(const Device& device) {
@@ -239,7 +240,7 @@ void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t w
                row_for_, row_goes_to_);
 }
 
-void BlockedGpu::factor(Surface& a) {
+void BlockedGpu::factorize(Surface& a) {
   const std::size_t n = shape_.n, block = shape_.nb;
   const std::size_t end = std::min(shape_.m, n);
   context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
@@ -291,47 +292,34 @@ void BlockedGpu::factor(Surface& a) {
   }
 }
 
-// x(first:last, :) -= lu(first:last, k:k+64) x(k:k+64, :)
-void BlockedGpu::subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
-                                std::size_t last) {
+std::size_t BlockedGpu::solve_rows() const {
+  return kPanel;
+}
+
+void BlockedGpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
+  context_.run("solve", kernel("solve_gpu.cl", "solve_block"),
+               {ceiling(x.columns(), kPanel) * kItems}, t.of, x, to_int(first), to_int(rows),
+               to_int(t.upper), to_int(t.unit));
+}
+
+void BlockedGpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                                std::size_t first, std::size_t last) {
   context_.run("solve", kernel("solve_gpu.cl", "subtract_block"),
-               {ceiling(last - first, kTile) * kItems, ceiling(x.columns(), kTile)}, lu, x,
-               to_int(k), to_int(std::min(kPanel, shape_.n - k)), to_int(first), to_int(last),
-               to_int(x.columns()));
+               {ceiling(last - first, kTile) * kItems, ceiling(x.columns(), kTile)}, t.of, x,
+               to_int(k), to_int(rows), to_int(first), to_int(last), to_int(x.columns()));
 }
 
-void BlockedGpu::solve(const Surface& lu, Surface& x) {
-  if (x.columns() <= kPanel && kernels_.waiting) {
-    solve_waiting(lu, x);
-    return;
+// A few columns in one launch, whose work-groups wait for one another.
+void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
+  if (x.columns() > kFewColumns || !kernels_.waiting) return Blocked::solve_triangle(t, x);
+  if (!solved_ || solved_->columns() != x.columns()) {
+    solved_.emplace(context_, shape_.n, x.columns(), shape_.precision, Storage::buffer);
   }
-  const std::size_t n = shape_.n;
-  const auto solve_block = [&](const char* function, std::size_t k) {
-    context_.run("solve", kernel("solve_gpu.cl", function), {ceiling(x.columns(), kPanel) * kItems},
-                 lu, x, to_int(k), to_int(std::min(kPanel, n - k)));
-  };
-  for (std::size_t k = 0; k < n; k += kPanel) {
-    solve_block("forward_block", k);
-    subtract_block(lu, x, k, std::min(k + kPanel, n), n);
-    context_.checkpoint();
-  }
-  for (std::size_t block = ceiling(n, kPanel); block-- > 0;) {
-    solve_block("backward_block", block * kPanel);
-    subtract_block(lu, x, block * kPanel, 0, block * kPanel);
-    context_.checkpoint();
-  }
-}
-
-// Two launches, whose work-groups wait for one another.
-void BlockedGpu::solve_waiting(const Surface& lu, Surface& x) {
-  Surface y(context_, shape_.n, x.columns(), shape_.precision, Storage::buffer);
-  const auto run = [&](const char* function, const Surface& from, Surface& to) {
-    fill(context_, to, 0xff);
-    context_.run("solve", kernel("solve_gpu.cl", function), {ceiling(shape_.n, kPanel) * kItems},
-                 lu, from, to, to_int(shape_.n));
-  };
-  run("forward_waiting", x, y);
-  run("backward_waiting", y, x);
+  fill(context_, *solved_, 0xff);
+  context_.run("solve", kernel("solve_gpu.cl", "solve_waiting"),
+               {ceiling(shape_.n, kPanel) * x.columns() * kItems}, t.of, x, *solved_,
+               to_int(shape_.n), to_int(x.columns()), to_int(t.upper), to_int(t.unit));
+  std::swap(x, *solved_);
 }
 
 }  // namespace lugpu

@@ -13,8 +13,6 @@ class BlockedGpu : public Blocked {
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(std::size_t n);
 
-  void factor(Surface& a) override;
-  void solve(const Surface& lu, Surface& x) override;
   std::optional<std::string> variant() const override;
 
  private:
@@ -42,15 +40,20 @@ class BlockedGpu : public Blocked {
   void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
                          std::size_t k_end, const Region& near, const Region& far);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
-  void solve_waiting(const Surface& lu, Surface& x);
-  void subtract_block(const Surface& lu, Surface& x, std::size_t k, std::size_t first,
-                      std::size_t last);
+
+  void factorize(Surface& a) override;
+  void solve_triangle(const Triangle& t, Surface& x) override;
+  void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) override;
+  void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                      std::size_t first, std::size_t last) override;
+  std::size_t solve_rows() const override;
 
   Kernels kernels_{false, true};
   std::size_t most_groups_;  // that are sure to run at the same time
   cl::Buffer mail_;          // between work-groups, see panel_gpu.clh
   std::uint64_t mail_bytes_ = 0;
   cl::Buffer row_for_, row_goes_to_;  // the interchanges of a panel
+  std::optional<Surface> solved_;     // what solve_triangle has solved for
 };
 
 }  // namespace lugpu

@@ -61,21 +61,25 @@ Outcome LuBlocked::outcome() {
   context_.read_back("outcome", blocked_->info(), 0, sizeof info, &info);
   outcome.info = info;
   outcome.pivots = export_diagonal(context_, a_);
-  if (problem_.pivot != Pivot::none && problem_.n > 0) {
-    outcome.ipiv.resize(problem_.n);
-    context_.read_back("outcome", blocked_->ipiv(), 0, problem_.n * sizeof(cl_int),
-                       outcome.ipiv.data());
-    for (int& row : outcome.ipiv) ++row;
-  }
+  outcome.ipiv = ipiv("outcome");
   return outcome;
+}
+
+std::vector<int> LuBlocked::ipiv(const char* phase) {
+  std::vector<int> ipiv;
+  if (problem_.pivot == Pivot::none || problem_.n == 0) return ipiv;
+  ipiv.resize(problem_.n);
+  context_.read_back(phase, blocked_->ipiv(), 0, problem_.n * sizeof(cl_int), ipiv.data());
+  for (int& row : ipiv) ++row;
+  return ipiv;
 }
 
 void LuBlocked::solve() {
   const std::size_t n = problem_.n;
-  const Outcome pivots = outcome();
+  const std::vector<int> pivots = ipiv("solve");
   std::vector<int> rows(n);
   std::iota(rows.begin(), rows.end(), 0);
-  if (!pivots.ipiv.empty()) rows = permutation_of(pivots.ipiv);
+  if (!pivots.empty()) rows = permutation_of(pivots);
   gather_rows(context_, host_b_, pb_, rows, problem_.nrhs, problem_.precision);
   import_columns(context_, pb_, problem_.nrhs, x_, 0);
   blocked_->solve(a_, x_);

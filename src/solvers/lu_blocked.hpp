@@ -26,6 +26,9 @@ class LuBlocked : public Solver {
   std::optional<std::string> variant() const override { return blocked_->variant(); }
 
  private:
+  /// ipiv of the factorization, 1-based; empty without pivoting.
+  std::vector<int> ipiv(const char* phase);
+
   DeviceContext& context_;
   Problem problem_;
   Surface a_;
