@@ -19,16 +19,16 @@ inline void store_panel(__global real* a, int pitch, const __global real* w, int
   }
 }
 
-// The first panel: A(0:m, 0:width) = L U, also left in W.
+// Panel k, all of whose columns are up to date: A(k:m, k:k+width) = L U, also left in W.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void factor_first(__global real* a, int pitch, __global real* w, __global int* ipiv,
-                  __global int* info, int m, int width, int pivoted) {
-  *info = 0;
-  for (int i = 0; i < m; ++i) {
-    for (int j = 0; j < width; ++j) w[(size_t)i * NB + j] = a[(size_t)i * pitch + j];
+void factor_columns(__global real* a, int pitch, __global real* w, __global int* ipiv,
+                    __global int* info, int k, int m, int width, int pivoted) {
+  const int rows = m - k;
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < width; ++j) w[(size_t)i * NB + j] = a[(size_t)(k + i) * pitch + k + j];
   }
-  factor_panel(w, m, width, pivoted, 0, ipiv, info);
-  store_panel(a, pitch, w, 0, m, width);
+  factor_panel(w, rows, width, pivoted, k, ipiv, info);
+  store_panel(a, pitch, w, k, rows, width);
 }
 
 // Panel k to the other columns of A, of which a work-group takes `columns`, the ones left of the panel

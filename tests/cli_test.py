@@ -32,7 +32,7 @@ SECONDS = 60  # that a process may take
 COLUMNS = 80
 
 METHODS = ["lu", "gauss-jordan"]  # of the paper: every pivoting, on every surface
-BLOCKED = "lu-blocked"  # on buffers alone
+BLOCKED = "lu-blocked"
 PIVOTS = ["none", "partial", "full"]
 BLOCKED_PIVOTS = ["none", "partial"]
 PRECISIONS = ["single", "double"]
@@ -404,7 +404,8 @@ class SolveTest(CommandLine):
         for flags, path in {
                 (): (BLOCKED, "partial", "buffer", "r", None),
                 ("--pivot", "full"): ("lu", "full", "buffer", None, "fused"),
-                ("--storage", "image"): ("lu", "partial", "image", None, "fused"),
+                ("--storage", "image"): (BLOCKED, "partial", "image", None, None),
+                ("--storage", "image", "--pivot", "full"): ("lu", "full", "image", None, "fused"),
                 ("--texel", "rgba"): ("lu", "partial", "buffer", "rgba", "fused"),
                 ("--schedule", "paper"): ("lu", "partial", "buffer", "r", "paper")}.items():
             with self.subTest(flags=flags):
@@ -420,7 +421,7 @@ class SolveTest(CommandLine):
                 (["--method", "lu", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
                 (["--pivot", "full", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
                 (["--method", BLOCKED, "--schedule", "paper"], ["--schedule paper", "--method lu"]),
-                (["--method", BLOCKED, "--storage", "image"], ["--storage buffer"])):
+                (["--method", BLOCKED, "--texel", "rgba"], ["--texel r"])):
             with self.subTest(flags=flags):
                 self.refused("solve", "a.csv", "-o", "x.csv", *flags, words=words)
 
@@ -1137,15 +1138,17 @@ class UnsupportedTest(CommandLine):
         self.assertLess(memory, 8 * n * n)
 
     def test_blocked_on_an_image(self):
-        """The default methods on images: the rows of the one that cannot say what would."""
-        rows = self.results(*small(method=",".join([BLOCKED, *METHODS]), storage="image",
-                                   pivot=",".join(PIVOTS)))
-        blocked = [row for row in rows if row["routine"] == BLOCKED]
-        self.assertEqual([row["pivot"] for row in blocked], BLOCKED_PIVOTS)
-        for row in blocked:
-            self.assertEqual(row["status"], "unsupported")
-            self.assertIn("--storage buffer", row["reason"])
-        self.assertEqual(len(rows) - len(blocked), len(METHODS) * len(PIVOTS))
+        """A row for each storage and texel; packed buffers are unsupported, with the reason."""
+        rows = self.results(*small(method=BLOCKED, storage=",".join(STORAGES),
+                                   texel=",".join(TEXELS), pivot=",".join(BLOCKED_PIVOTS)))
+        self.assertEqual(len(rows), len(STORAGES) * len(TEXELS) * len(BLOCKED_PIVOTS))
+        for row in rows:
+            if (row["storage"], row["texel"]) == ("buffer", "rgba"):
+                self.assertEqual(row["status"], "unsupported")
+                self.assertIn("--texel r", row["reason"])
+            else:
+                self.assertEqual(row["status"], "ok")
+                self.assertGreater(row["counters"]["bytes_counted"], 0)
 
     def test_matrix_too_large_for_any_memory(self):
         """The largest n that -n takes; the table says so, and the rivals are told as well."""

@@ -3,6 +3,8 @@
 
 #include <lapacke.h>
 
+#include <numeric>
+
 #include "error.hpp"
 #include "opencl_fixture.hpp"
 #include "solvers/blocked.hpp"
@@ -26,6 +28,28 @@ struct Factors {
   int info = 0;
 };
 
+/// What a factorization of `blocked` left in lu.
+Factors factors_of(DeviceContext& context, const Blocked& blocked, const Surface& lu) {
+  Factors factors{contents(context, lu), std::vector<int>(std::min(lu.rows(), lu.columns())), 0};
+  context.read_back("test", blocked.info(), 0, sizeof(cl_int), &factors.info);
+  if (!factors.ipiv.empty()) {
+    context.read_back("test", blocked.ipiv(), 0, factors.ipiv.size() * sizeof(cl_int),
+                      factors.ipiv.data());
+  }
+  for (int& row : factors.ipiv) ++row;
+  return factors;
+}
+
+/// A matrix that this pivoting copes with, rounded to the precision.
+Matrix harmless_for(Pivot pivot, Precision precision, std::size_t m, std::size_t n,
+                    std::uint64_t seed) {
+  Matrix a = random_in(precision, m, n, seed);
+  if (pivot == Pivot::none) {
+    for (std::size_t i = 0; i < std::min(m, n); ++i) a(i, i) += static_cast<double>(m + n);
+  }
+  return rounded_to(precision, a);
+}
+
 class LuBlockedTest : public testing::TestWithParam<BlockedKind> {
  protected:
   void SetUp() override {
@@ -38,23 +62,11 @@ class LuBlockedTest : public testing::TestWithParam<BlockedKind> {
     Surface surface = surface_of(context, {precision, Storage::buffer}, a);
     const auto blocked = Blocked::make(context, {a.rows(), a.cols(), pivot, precision, nb});
     blocked->factor(surface);
-    Factors factors{contents(context, surface), std::vector<int>(std::min(a.rows(), a.cols())), 0};
-    context.read_back("test", blocked->info(), 0, sizeof(cl_int), &factors.info);
-    if (!factors.ipiv.empty()) {
-      context.read_back("test", blocked->ipiv(), 0, factors.ipiv.size() * sizeof(cl_int),
-                        factors.ipiv.data());
-    }
-    for (int& row : factors.ipiv) ++row;
-    return factors;
+    return factors_of(context, *blocked, surface);
   }
 
-  /// A matrix that this pivoting copes with, rounded to the precision.
   Matrix harmless(std::size_t m, std::size_t n, std::uint64_t seed = 1) {
-    Matrix a = random_in(precision, m, n, seed);
-    if (pivot == Pivot::none) {
-      for (std::size_t i = 0; i < std::min(m, n); ++i) a(i, i) += static_cast<double>(m + n);
-    }
-    return rounded_to(precision, a);
+    return harmless_for(pivot, precision, m, n, seed);
   }
 
   DeviceContext& context = shared_context();
@@ -101,7 +113,7 @@ std::vector<int> getrf_pivots(const Matrix& a, Precision precision) {
 }
 
 TEST_P(LuBlockedTest, EveryShapeAroundTheEdgesOfBlocks) {
-  const std::size_t nb = Blocked::block_size(context.device(), 100);
+  const std::size_t nb = Blocked::block_size(context.device(), {100, 100});
   const std::vector<std::size_t> sizes = {
       1, 2, 3, 5, 10, 50, nb - 1, nb, nb + 1, 132, 2 * nb - 1, 2 * nb, 2 * nb + 1, 3 * nb + 7};
   for (const std::size_t m : sizes) {
@@ -293,11 +305,268 @@ INSTANTIATE_TEST_SUITE_P(All, LuBlockedTest,
                                          BlockedKind{Precision::double_precision, Pivot::partial}),
                          testing::PrintToStringParamName());
 
-TEST(LuBlockedLimits, ImagesAreUnsupported) {
+// From one surface to the other: images, and buffers by the same kernels.
+
+struct PingPongKind {
+  SurfaceKind surface;
+  Pivot pivot;
+};
+
+void PrintTo(const PingPongKind& kind, std::ostream* out) {
+  *out << name(kind.surface) << "_" << name(kind.pivot);
+}
+
+std::vector<PingPongKind> ping_pong_kinds() {
+  std::vector<PingPongKind> kinds;
+  for (const SurfaceKind& surface : all_kinds()) {
+    for (const Pivot pivot : {Pivot::none, Pivot::partial}) kinds.push_back({surface, pivot});
+  }
+  return kinds;
+}
+
+class LuBlockedPingPong : public testing::TestWithParam<PingPongKind> {
+ protected:
+  void SetUp() override {
+    const std::string missing = missing_on(context.device().handle, kind);
+    if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
+  }
+
+  Factors factor(const Matrix& a, std::size_t nb = 0) {
+    const std::size_t n = a.rows();
+    PingPong pair{surface_of(context, kind, a), surface_of(context, kind, filled(n, n, NAN))};
+    Surface lu = surface_of(context, {precision, Storage::buffer}, filled(n, n, NAN));
+    const auto blocked = Blocked::make(context, {n, n, pivot, precision, nb, true});
+    blocked->factor(pair, lu);
+    return factors_of(context, *blocked, lu);
+  }
+
+  Matrix harmless(std::size_t n, std::uint64_t seed = 1) {
+    return harmless_for(pivot, precision, n, n, seed);
+  }
+
+  Problem problem(std::size_t n, std::size_t nrhs) {
+    return {n, nrhs, pivot, precision, kind.storage, kind.texel};
+  }
+
+  DeviceContext& context = shared_context();
+  const SurfaceKind kind = GetParam().surface;
+  const Precision precision = kind.precision;
+  const Pivot pivot = GetParam().pivot;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, LuBlockedPingPong, testing::ValuesIn(ping_pong_kinds()),
+                         testing::PrintToStringParamName());
+
+/// A = inv(P) L U whose elimination no precision rounds: the elements of L below its diagonal are 0
+/// or 1/2 in magnitude and those of U small whole numbers, with a diagonal of `diagonal`. A column
+/// whose pivot is zero has zeros below. The rows of A are shuffled if there is pivoting.
+struct Exact {
+  Matrix a, lu;
+};
+
+Exact exact(const std::vector<double>& diagonal, bool shuffled) {
+  const std::size_t n = diagonal.size();
+  const Matrix random = random_matrix(n, n, n);  // in -1/2 : 1/2
+  Exact exact{Matrix(n, n), Matrix(n, n)};
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const double whole = std::round(2 * random(i, j)) + 0.0;  // no -0
+      exact.lu(i, j) = i == j ? diagonal[j] : i < j ? whole : diagonal[j] == 0 ? 0 : whole / 2;
+    }
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      // 5 has no common divisor with n.
+      const std::size_t row = shuffled ? (5 * i + 3) % n : i;
+      for (std::size_t k = 0; k <= std::min(i, j); ++k) {
+        exact.a(row, j) += (k == i ? 1 : exact.lu(i, k)) * exact.lu(k, j);
+      }
+    }
+  }
+  return exact;
+}
+
+TEST_P(LuBlockedPingPong, ExactFactors) {
+  for (const std::size_t n : {1, 2, 3, 63, 64, 66, 127, 128, 129, 193, 257}) {
+    SCOPED_TRACE(n);
+    const auto [a, lu] = exact(std::vector<double>(n, 4), pivot == Pivot::partial);
+    const Factors factors = factor(a);
+    EXPECT_EQ(factors.info, 0);
+    EXPECT_TRUE(equal(factors.lu, lu));
+    if (pivot == Pivot::partial) {
+      EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
+    }
+  }
+}
+
+TEST_P(LuBlockedPingPong, InfoIsTheFirstZeroPivot) {
+  const std::size_t n = 197;
+  for (const std::size_t zero : {0, 1, 63, 64, 130, 196}) {
+    SCOPED_TRACE("column " + std::to_string(zero));
+    std::vector<double> diagonal(n, 4);
+    diagonal[zero] = diagonal[n - 1] = 0;
+    const auto [a, lu] = exact(diagonal, pivot == Pivot::partial);
+    const Factors factors = factor(a);
+    EXPECT_EQ(factors.info, static_cast<int>(zero) + 1);
+    if (pivot == Pivot::none) {
+      EXPECT_TRUE(equal(factors.lu, lu));
+    }
+    EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
+  }
+  EXPECT_EQ(factor(Matrix(70, 70)).info, 1);
+}
+
+TEST_P(LuBlockedPingPong, EveryOrderAroundTheEdgesOfBlocks) {
+  for (const std::size_t n : {1, 2, 3, 5, 63, 64, 65, 127, 128, 129, 191, 200, 320, 333}) {
+    SCOPED_TRACE(n);
+    const Matrix a = harmless(n, n);
+    const Factors factors = factor(a);
+    EXPECT_EQ(factors.info, 0);
+    EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
+    if (pivot == Pivot::partial && precision == Precision::double_precision) {
+      EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
+    }
+  }
+}
+
+TEST_P(LuBlockedPingPong, BitwiseTheSameEveryTime) {
+  const Matrix a = harmless(260);
+  const Factors first = factor(a), second = factor(a);
+  EXPECT_TRUE(equal(first.lu, second.lu));
+  EXPECT_EQ(first.ipiv, second.ipiv);
+}
+
+TEST_P(LuBlockedPingPong, OtherBlockSizes) {
+  const Matrix a = harmless(260);
+  if (context.device().type != "cpu") {
+    EXPECT_THROW(factor(a, 128), Unsupported);
+    return;
+  }
+  for (const std::size_t nb : {32, 160, 320}) {
+    SCOPED_TRACE(nb);
+    EXPECT_LT(factor_error(a, factor(a, nb), epsilon(precision)), kFactorRatioLimit);
+  }
+}
+
+TEST_P(LuBlockedPingPong, SolvesAndStartsAgain) {
+  if (kind.storage == Storage::buffer) GTEST_SKIP() << "lu-blocked has its buffers in place";
+  for (const std::size_t n : {0, 1, 64, 100, 130}) {
+    SCOPED_TRACE(n);
+    const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
+    LuBlocked solver(context, problem(n, 3));
+    solver.upload(a, b);
+    Matrix first;
+    for (int run = 0; run < 2; ++run) {
+      solver.reset();
+      solver.factor();
+      EXPECT_EQ(solver.outcome().info, 0);
+      solver.solve();
+      EXPECT_LT(solve_ratio(a, solver.download(), b, epsilon(precision)), kSolveRatioLimit);
+      if (run == 0) first = solver.download();
+    }
+    EXPECT_TRUE(equal(solver.download(), first));
+    EXPECT_EQ(solver.outcome().pivots.size(), n);
+  }
+}
+
+// The update of either class of devices, each of which runs on all of them.
+
+class UpdateBetweenSurfaces : public SurfaceKindTest {
+ protected:
+  /// target = source(from) - L U after the 64 columns of panel k, with L and U of lu.
+  void update(const std::string& type, PingPong& pair, const Surface& lu, const cl::Buffer& to,
+              std::size_t k) {
+    const std::size_t n = lu.rows();
+    const cl_int step = static_cast<cl_int>(k), end = static_cast<cl_int>(n);
+    if (type == "gpu") {
+      const std::size_t tiles = ceiling(n - k - 64, 128);
+      context.run("test", pair.src.kernel("lu_blocked_image_gpu.cl", "update", " -DNB=64"),
+                  {tiles * 256, tiles}, pair.src, pair.dst, lu, to, step, end);
+    } else {
+      const cl::Buffer tiles = context.allocate(2 * 12 * 64 * sizeof(double));
+      const std::string options = " -DNB=64 -DVECTOR=4 -DROWS=6 -DTILE_ROWS=12 -DTILE_COLUMNS=64";
+      context.run("test", pair.src.kernel("lu_blocked_image_cpu.cl", "update", options), {2},
+                  pair.src, pair.dst, lu, tiles, to, step, end);
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, UpdateBetweenSurfaces, testing::ValuesIn(all_kinds()),
+                         testing::PrintToStringParamName());
+
+/// Whole numbers from -2 to 2.
+Matrix whole_numbers(std::size_t n, std::uint64_t seed) {
+  Matrix a = random_matrix(n, n, seed);
+  for (double& value : a.values()) value = std::round(4 * value);
+  return a;
+}
+
+TEST_P(UpdateBetweenSurfaces, ExactProducts) {
+  for (const std::size_t n : {65, 130, 191, 193, 259}) {
+    for (const std::size_t k : {0, 64}) {
+      if (n <= k + 64) continue;
+      // The row that interchanges as getrf's bring to each row, and where the panel's go.
+      std::vector<std::size_t> from(n);
+      std::iota(from.begin(), from.end(), 0);
+      for (std::size_t j = k; j < k + 64; ++j) std::swap(from[j], from[j + 7 * j % (n - j)]);
+      std::vector<cl_int> to(64);
+      for (std::size_t i = k; i < n; ++i) {
+        if (from[i] - k < 64) to[from[i] - k] = static_cast<cl_int>(i);
+      }
+      const cl::Buffer goes_to(context.handle(), to.begin(), to.end(), true);
+      const Matrix a = whole_numbers(n, 1), lu = whole_numbers(n, 2);
+      Matrix expected = filled(n, n, 7);  // where nothing is to be written
+      for (std::size_t j = k + 64; j < n; ++j) {
+        for (std::size_t i = k + 64; i < n; ++i) {
+          expected(i, j) = a(from[i], j);
+          for (std::size_t q = k; q < k + 64; ++q) expected(i, j) -= lu(i, q) * lu(q, j);
+        }
+      }
+      const Surface factors = surface_of(context, {precision, Storage::buffer}, lu);
+      for (const char* type : {"cpu", "gpu"}) {
+        SCOPED_TRACE(std::string(type) + ", " + std::to_string(n) + ", " + std::to_string(k));
+        PingPong pair{surface_of(context, GetParam(), a),
+                      surface_of(context, GetParam(), filled(n, n, 7))};
+        update(type, pair, factors, goes_to, k);
+        EXPECT_TRUE(equal(contents(context, pair.dst), expected));
+      }
+    }
+  }
+}
+
+TEST(LuBlockedLimits, PackedBuffersAreUnsupported) {
   Problem problem;
   problem.n = 5;
-  problem.storage = Storage::image;
+  problem.texel = Texel::rgba;
   EXPECT_THROW(LuBlocked(shared_context(), problem), Unsupported);
+}
+
+TEST(LuBlockedLimits, ImagesMustFit) {
+  Problem problem;
+  problem.n = 200;
+  problem.storage = Storage::image;
+  Device device = shared_context().device();
+  device.images = device.image_float = device.image_uint32 = device.double_precision = true;
+  device.image_max_width = device.image_max_height = 400;
+  device.global_memory = device.max_allocation = std::uint64_t{1} << 30;
+  EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
+  device.image_max_width = 399;  // a double takes two texels
+  EXPECT_THROW(LuBlocked::require_room(device, problem), Unsupported);
+  problem.texel = Texel::rgba;  // two doubles a texel
+  device.image_max_width = 100;
+  EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
+  device.image_max_height = 199;
+  EXPECT_THROW(LuBlocked::require_room(device, problem), Unsupported);
+
+  // Room for what is in place, not for two images more.
+  device.image_max_width = device.image_max_height = 100000;
+  problem.n = 10000;
+  device.max_allocation = std::uint64_t{1} << 40;
+  device.global_memory = 4 * problem.n * problem.n * sizeof(double);
+  EXPECT_THROW(LuBlocked::require_room(device, problem), Unsupported);
+  problem.storage = Storage::buffer;
+  problem.texel = Texel::r;
+  EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
 }
 
 }  // namespace

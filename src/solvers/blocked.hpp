@@ -1,6 +1,7 @@
-// Blocked right-looking LU: P A = L U with no or partial pivoting, in place on a buffer (LAPACK's
-// getrf), and the solution with its factors (getrs). Two launches a panel; the next panel is
-// factored while the rest is updated (look-ahead). One class for CPUs, one for GPUs.
+// Blocked right-looking LU: P A = L U with no or partial pivoting (LAPACK's getrf), and the
+// solution with its factors (getrs). In place on a buffer: two launches a panel; the next panel is
+// factored while the rest is updated (look-ahead). Or from one surface to another, for images,
+// which no kernel can both read and write. One class for CPUs, one for GPUs.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct Shape {
   std::size_t m = 0, n = 0;
   Pivot pivot = Pivot::partial;  ///< none or partial
   Precision precision = Precision::double_precision;
-  std::size_t nb = 0;  ///< columns of a block; 0 for the fastest
+  std::size_t nb = 0;      ///< columns of a block; 0 for the fastest
+  bool ping_pong = false;  ///< to be factored from one surface to another, not in place; m = n
 };
 
 /// Which system the factors are to solve.
@@ -31,15 +33,20 @@ class Blocked {
   /// cannot work with, or a device without the local memory that they need.
   static std::unique_ptr<Blocked> make(DeviceContext& context, const Shape& shape);
 
-  /// The fastest number of columns of a block for matrices of order n, as measured.
-  static std::size_t block_size(const Device& device, std::size_t n);
-  /// Bytes of device memory beside the matrix, at most: panels, a block row of U, the pivots.
-  static std::uint64_t workspace(const Shape& shape);
+  /// The fastest number of columns of a block for a shape, as measured.
+  static std::size_t block_size(const Device& device, const Shape& shape);
+  /// Bytes of device memory beside the surfaces, at most: panels, a block row of U, pivots, tiles.
+  static std::uint64_t workspace(const Device& device, const Shape& shape);
 
   virtual ~Blocked() = default;
 
   /// Enqueues the factorization of `a`, m x n. L (unit, below the diagonal) and U overwrite it.
   void factor(Surface& a);
+  /// Enqueues the factorization of the n x n matrix in a.src, for a shape with ping_pong; the
+  /// surfaces of the pair may be images, of any texels, and are overwritten. L and U go to `lu`, an
+  /// n x n buffer of single elements. A step reads and writes every element of the trailing matrix
+  /// once.
+  void factor(PingPong& a, Surface& lu);
   /// Enqueues X = inv(L U) X or X = inv((L U)') X for the n x n factors `lu`: LAPACK's getrs
   /// without the interchanges. x: n rows, any number of columns, a buffer whose padding holds
   /// finite numbers; its memory may be another afterwards. The first solution with the transpose
@@ -73,9 +80,20 @@ class Blocked {
   /// NB of the kernels that solve.
   virtual std::size_t solve_rows() const = 0;
 
+  // The steps of factor(a, lu), each enqueued. Before the first panel:
+  virtual void start() = 0;
+  // P lu(k:n, k:k+nb) = L U; P goes to ipiv, and to row_for_ and row_goes_to_.
+  virtual void factor_panel(Surface& lu, std::size_t k) = 0;
+  // lu(k:k+nb, k+nb:n) = inv(L11) (P lu)(k:k+nb, k+nb:n); lu(k:n, 0:k) = P lu(k:n, 0:k)
+  virtual void exchange_and_solve(Surface& lu, std::size_t k) = 0;
+  // a.dst(k+nb:n, k+nb:n) = (P a.src)(k+nb:n, k+nb:n) - L21 U12, with L and U of lu
+  virtual void update(const PingPong& a, const Surface& lu, std::size_t k) = 0;
+
   DeviceContext& context_;
   Shape shape_;
   cl::Buffer ipiv_, info_;
+  // A panel's interchanges: row_for_(j) becomes row k + j, row k + j goes to row_goes_to_(j).
+  cl::Buffer row_for_, row_goes_to_;
 
  private:
   std::optional<Surface> transposed_;  // the factors, see solve()

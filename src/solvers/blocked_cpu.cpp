@@ -10,6 +10,8 @@ namespace {
 // Rows and columns of C that a work-group updates: its rows of L, and a strip of U at a time, stay
 // in the first-level cache.
 constexpr std::size_t kBlockRows = 48, kBlockColumns = 1024;
+// Rows and columns of a tile of C on its way from one surface to the other.
+constexpr std::size_t kTileRows = 48, kTileColumns = 128;
 // Strips of columns that a work-group interchanges and solves for.
 constexpr std::size_t kStrips = 4;
 
@@ -37,14 +39,63 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   panel_ = context.allocate(shape.m * shape.nb * size);
   next_ = context.allocate(shape.m * shape.nb * size);
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
+  if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
 }
 
-std::size_t BlockedCpu::block_size(std::size_t n) {
+std::size_t BlockedCpu::block_size(const Shape& shape) {
+  // The wider the panels, the fewer the passes over images.
+  if (shape.ping_pong) return 192;
+  const std::size_t n = std::min(shape.m, shape.n);
   return n < 2048 ? 64 : n < 3072 ? 128 : 192;
+}
+
+std::uint64_t BlockedCpu::tile_bytes(const Device& device, Precision precision) {
+  return device.compute_units * kTileRows * kTileColumns * element_size(precision);
 }
 
 KernelId BlockedCpu::kernel(const char* file, const char* function) const {
   return {file, function, shape_.precision, Storage::buffer, Texel::r, options_};
+}
+
+void BlockedCpu::start() {
+  context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
+}
+
+// P A(k:m, k:k+nb) = L U
+void BlockedCpu::factor_columns(Surface& a, std::size_t k) {
+  const std::size_t width = std::min(shape_.nb, shape_.n - k);
+  context_.run("panel", kernel("lu_blocked_cpu.cl", "factor_columns"), {1}, a, panel_, ipiv_, info_,
+               static_cast<cl_int>(k), static_cast<cl_int>(shape_.m), static_cast<cl_int>(width),
+               static_cast<cl_int>(shape_.pivot != Pivot::none));
+  context_.timeline().add_bytes(2 * (shape_.m - k) * width * element_size(shape_.precision));
+}
+
+void BlockedCpu::exchange_and_solve(Surface& a, std::size_t k) {
+  const std::size_t columns = strip_ * kStrips;
+  const std::size_t right = std::min(k + shape_.nb, shape_.n);
+  const std::size_t width = std::min(shape_.nb, std::min(shape_.m, shape_.n) - k);
+  context_.run("interchange", kernel("lu_blocked_cpu.cl", "exchange_and_solve"),
+               {ceiling(k, columns) + ceiling(shape_.n - right, columns)}, a, panel_, block_row_,
+               ipiv_, static_cast<cl_int>(k), static_cast<cl_int>(width),
+               static_cast<cl_int>(shape_.n), static_cast<cl_int>(columns),
+               static_cast<cl_int>(shape_.pivot != Pivot::none));
+  context_.timeline().add_bytes(4 * shape_.nb * (shape_.n - right + k) *
+                                element_size(shape_.precision));
+}
+
+void BlockedCpu::factor_panel(Surface& lu, std::size_t k) {
+  factor_columns(lu, k);
+  context_.run("panel", kernel("panel_launches.cl", "list_moves"), {shape_.nb}, ipiv_,
+               static_cast<cl_int>(k), static_cast<cl_int>(std::min(shape_.nb, shape_.n - k)),
+               row_for_, row_goes_to_);
+}
+
+void BlockedCpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
+  const std::string options = options_ + " -DTILE_ROWS=" + std::to_string(kTileRows) +
+                              " -DTILE_COLUMNS=" + std::to_string(kTileColumns);
+  context_.run("update", a.src.kernel("lu_blocked_image_cpu.cl", "update", options),
+               {context_.device().compute_units}, a.src, a.dst, lu, tiles_, row_goes_to_,
+               static_cast<cl_int>(k), static_cast<cl_int>(shape_.n));
 }
 
 void BlockedCpu::factorize(Surface& a) {
@@ -52,20 +103,13 @@ void BlockedCpu::factorize(Surface& a) {
   const cl_int m = static_cast<cl_int>(shape_.m), n = static_cast<cl_int>(shape_.n);
   const cl_int pivoted = shape_.pivot != Pivot::none;
   const std::size_t steps = std::min(shape_.m, shape_.n);
-  const std::uint64_t size = element_size(shape_.precision);
+  start();
+  if (steps == 0) return;
   // P A(:, 0:nb) = L U
-  context_.run("panel", kernel("lu_blocked_cpu.cl", "factor_first"), {1}, a, panel_, ipiv_, info_,
-               m, static_cast<cl_int>(std::min(nb, shape_.n)), pivoted);
-  context_.timeline().add_bytes(2 * shape_.m * std::min(nb, shape_.n) * size);
+  factor_columns(a, 0);
   for (std::size_t k = 0; k < steps; k += nb) {
     // A(k:k+nb, right) = inv(L11) P A(k:k+nb, right), and P A left of the panel
-    const std::size_t columns = strip_ * kStrips;
-    const std::size_t right = std::min(k + nb, shape_.n);
-    context_.run("interchange", kernel("lu_blocked_cpu.cl", "exchange_and_solve"),
-                 {ceiling(k, columns) + ceiling(shape_.n - right, columns)}, a, panel_, block_row_,
-                 ipiv_, static_cast<cl_int>(k), static_cast<cl_int>(std::min(nb, steps - k)), n,
-                 static_cast<cl_int>(columns), pivoted);
-    context_.timeline().add_bytes(4 * nb * (shape_.n - right + k) * size);
+    exchange_and_solve(a, k);
     const std::size_t next = k + nb;
     if (next >= steps) break;
     // A(next:m, next:n) -= L21 U12, and the next panel is factored
@@ -76,7 +120,8 @@ void BlockedCpu::factorize(Surface& a) {
                  panel_, block_row_, next_, ipiv_, info_, static_cast<cl_int>(k), m, n,
                  static_cast<cl_int>(next_right - next), static_cast<cl_int>(kBlockRows),
                  static_cast<cl_int>(kBlockColumns), pivoted);
-    context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) * size);
+    context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) *
+                                  element_size(shape_.precision));
     std::swap(panel_, next_);
     context_.checkpoint();
   }

@@ -43,9 +43,10 @@ cl_int to_int(std::size_t value) {
 
 BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
     : Blocked(context, shape), most_groups_(context.device().compute_units) {
-  if (shape.nb % kPanel != 0 || shape.nb > kMostBlock) {
+  if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kMostBlock)) {
     throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
-                      context.device().name + "; --nb must be 64, 128, 192 or 256.");
+                      context.device().name + "; --nb must be " +
+                      (shape.ping_pong ? "64 on images." : "64, 128, 192 or 256."));
   }
   if (context.device().local_memory < kLocalBytes) {
     throw Unsupported("lu-blocked needs 48 KiB of local memory, and " + context.device().name +
@@ -76,12 +77,10 @@ void BlockedGpu::allocate() {
   const std::size_t proposals = std::max(2 * most_groups_, kPanel) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
-  row_for_ = context_.allocate(kPanel * sizeof(cl_int));
-  row_goes_to_ = context_.allocate(kPanel * sizeof(cl_int));
 }
 
-std::size_t BlockedGpu::block_size(std::size_t n) {
-  return n < 8192 ? kPanel : kMostBlock;
+std::size_t BlockedGpu::block_size(const Shape& shape) {
+  return shape.ping_pong || std::min(shape.m, shape.n) < 8192 ? kPanel : kMostBlock;
 }
 
 bool BlockedGpu::proven(DeviceContext& context, const Shape& shape, Kernels kernels) {
@@ -157,7 +156,8 @@ bool BlockedGpu::solves_test_system(DeviceContext& context, const Shape& shape, 
 }
 
 std::optional<std::string> BlockedGpu::variant() const {
-  return std::string(kernels_.nvidia ? "nvidia" : "portable") +
+  const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
+  return std::string(kernels_.nvidia ? nvidia : "portable") +
          (kernels_.waiting ? "" : ", panels by launches");
 }
 
@@ -240,11 +240,30 @@ void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t w
                row_for_, row_goes_to_);
 }
 
+void BlockedGpu::start() {
+  context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
+  context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
+}
+
+void BlockedGpu::factor_panel(Surface& lu, std::size_t k) {
+  update_and_factor(lu, k, std::min(k + kPanel, shape_.n), 0, 0, {}, {});
+}
+
+void BlockedGpu::exchange_and_solve(Surface& lu, std::size_t k) {
+  exchange_and_solve(lu, k, k, shape_.n, shape_.n);
+}
+
+void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
+  const std::size_t tiles = ceiling(shape_.n - k - kPanel, kTile);
+  context_.run("update", a.src.kernel("lu_blocked_image_gpu.cl", "update", " -DNB=64"),
+               {tiles * kItems, tiles}, a.src, a.dst, lu, row_goes_to_, to_int(k),
+               to_int(shape_.n));
+}
+
 void BlockedGpu::factorize(Surface& a) {
   const std::size_t n = shape_.n, block = shape_.nb;
   const std::size_t end = std::min(shape_.m, n);
-  context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
-  context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
+  start();
   if (end == 0) return;
   // P A(:, 0:64) = L U
   update_and_factor(a, 0, std::min(kPanel, end), 0, 0, {}, {});

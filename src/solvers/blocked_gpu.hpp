@@ -1,4 +1,5 @@
-// Blocked LU by lu_blocked_gpu.cl, solve_gpu.cl and panel_launches.cl: for GPUs.
+// Blocked LU by lu_blocked_gpu.cl, lu_blocked_image_gpu.cl, solve_gpu.cl and panel_launches.cl: for
+// GPUs.
 #pragma once
 
 #include "solvers/blocked.hpp"
@@ -11,7 +12,7 @@ class BlockedGpu : public Blocked {
  public:
   /// Chooses the fastest kernels that are proven on the device (see proven()).
   BlockedGpu(DeviceContext& context, const Shape& shape);
-  static std::size_t block_size(std::size_t n);
+  static std::size_t block_size(const Shape& shape);
 
   std::optional<std::string> variant() const override;
 
@@ -32,6 +33,11 @@ class BlockedGpu : public Blocked {
   static bool proven(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool solves_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   void allocate();
+  void start() override;
+  void factor_panel(Surface& lu, std::size_t k) override;
+  void exchange_and_solve(Surface& lu, std::size_t k) override;
+  void update(const PingPong& a, const Surface& lu, std::size_t k) override;
+
   KernelId kernel(const char* file, const char* function) const;
   std::size_t tiles(const Region& region) const;
 
@@ -52,8 +58,7 @@ class BlockedGpu : public Blocked {
   std::size_t most_groups_;  // that are sure to run at the same time
   cl::Buffer mail_;          // between work-groups, see panel_gpu.clh
   std::uint64_t mail_bytes_ = 0;
-  cl::Buffer row_for_, row_goes_to_;  // the interchanges of a panel
-  std::optional<Surface> solved_;     // what solve_triangle has solved for
+  std::optional<Surface> solved_;  // what solve_triangle has solved for
 };
 
 }  // namespace lugpu

@@ -9,34 +9,48 @@ namespace lugpu {
 namespace {
 
 Shape shape_of(const Problem& problem) {
-  return {problem.n, problem.n, problem.pivot, problem.precision, problem.nb};
+  Shape shape = {problem.n, problem.n, problem.pivot, problem.precision, problem.nb};
+  shape.ping_pong = problem.storage == Storage::image;
+  return shape;
+}
+
+PingPong make_images(DeviceContext& context, const Problem& problem) {
+  const auto make = [&] {
+    return Surface(context, problem.n, problem.n, problem.precision, Storage::image, problem.texel);
+  };
+  return {make(), make()};
 }
 
 }  // namespace
 
-// A, A as uploaded, and B, P B, X, padded.
+// L and U, or A in place; A as uploaded, and B, P B, X twice, padded. Two images.
 void LuBlocked::require_room(const Device& device, const Problem& problem) {
-  if (problem.storage == Storage::image || problem.texel == Texel::rgba) {
-    throw Unsupported(
-        "lu-blocked works in place on single elements of buffers; use --storage buffer --texel r.");
+  if (problem.storage == Storage::buffer && problem.texel == Texel::rgba) {
+    throw Unsupported("lu-blocked works in place on single elements of buffers; use --texel r.");
   }
-  const std::uint64_t elements = problem.n * (problem.n + 3 * (problem.nrhs + 32));
-  require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 1,
-               elements * element_size(problem.precision) + Blocked::workspace(shape_of(problem)));
+  const std::size_t n = problem.n;
+  const std::uint64_t size = element_size(problem.precision);
+  const std::uint64_t other =
+      n * (n + 4 * (problem.nrhs + 32)) * size + Blocked::workspace(device, shape_of(problem));
+  require_fits(device, n, n, problem.precision, Storage::buffer, 1, other);
+  if (problem.storage == Storage::buffer) return;
+  const std::uint64_t lu = n * (n + 64) * size;
+  require_fits(device, n, n, problem.precision, Storage::image, 2, lu + other, problem.texel);
 }
 
 LuBlocked::LuBlocked(DeviceContext& context, const Problem& problem)
     : context_(context),
       problem_((require_room(context.device(), problem), problem)),
-      a_(context, problem.n, problem.n, problem.precision, problem.storage, problem.texel),
+      lu_(context, problem.n, problem.n, problem.precision, Storage::buffer),
       blocked_(Blocked::make(context, shape_of(problem))),
       x_(context, problem.n, problem.nrhs, problem.precision, Storage::buffer),
       pb_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {
+  if (problem.storage == Storage::image) images_ = make_images(context, problem);
   fill(context, x_, 0);
 }
 
 std::size_t LuBlocked::block_size(const Device& device, const Problem& problem) {
-  return Blocked::block_size(device, problem.n);
+  return Blocked::block_size(device, shape_of(problem));
 }
 
 void LuBlocked::upload(const Matrix& a, const Matrix& b) {
@@ -46,12 +60,16 @@ void LuBlocked::upload(const Matrix& a, const Matrix& b) {
 }
 
 void LuBlocked::reset() {
-  import_columns(context_, host_a_, problem_.n, a_, 0);
+  import_columns(context_, host_a_, problem_.n, images_ ? images_->src : lu_, 0);
   context_.queue().finish();
 }
 
 void LuBlocked::factor() {
-  blocked_->factor(a_);
+  if (images_) {
+    blocked_->factor(*images_, lu_);
+  } else {
+    blocked_->factor(lu_);
+  }
   context_.queue().finish();
 }
 
@@ -60,7 +78,7 @@ Outcome LuBlocked::outcome() {
   cl_int info = 0;
   context_.read_back("outcome", blocked_->info(), 0, sizeof info, &info);
   outcome.info = info;
-  outcome.pivots = export_diagonal(context_, a_);
+  outcome.pivots = export_diagonal(context_, lu_);
   outcome.ipiv = ipiv("outcome");
   return outcome;
 }
@@ -82,7 +100,7 @@ void LuBlocked::solve() {
   if (!pivots.empty()) rows = permutation_of(pivots);
   gather_rows(context_, host_b_, pb_, rows, problem_.nrhs, problem_.precision);
   import_columns(context_, pb_, problem_.nrhs, x_, 0);
-  blocked_->solve(a_, x_);
+  blocked_->solve(lu_, x_);
   context_.queue().finish();
 }
 
@@ -92,7 +110,7 @@ Matrix LuBlocked::download() {
 }
 
 std::optional<Matrix> LuBlocked::lu() {
-  const cl::Buffer lu = export_columns(context_, a_, 0, problem_.n);
+  const cl::Buffer lu = export_columns(context_, lu_, 0, problem_.n);
   return lugpu::download(context_, lu, problem_.n, problem_.n, problem_.precision);
 }
 

@@ -1,13 +1,15 @@
 // The direct solver: blocked LU with no or partial pivoting.
 #pragma once
 
+#include <optional>
+
 #include "opencl/surface.hpp"
 #include "solvers/blocked.hpp"
 #include "solvers/solver.hpp"
 
 namespace lugpu {
 
-/// P A = L U in place, X by forward and back substitution.
+/// P A = L U, in place or by way of two images, X by forward and back substitution.
 class LuBlocked : public Solver {
  public:
   /// Throws Unsupported if the device cannot hold the problem; so does the constructor.
@@ -31,11 +33,12 @@ class LuBlocked : public Solver {
 
   DeviceContext& context_;
   Problem problem_;
-  Surface a_;
+  Surface lu_;  // A, if there are no images; L and U after factor()
   std::unique_ptr<Blocked> blocked_;
-  cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
-  Surface x_;                   // X, n x nrhs
-  cl::Buffer pb_;               // P B, column-major
+  std::optional<PingPong> images_;  // A, with --storage image
+  cl::Buffer host_a_, host_b_;      // A and B as uploaded, column-major
+  Surface x_;                       // X, n x nrhs
+  cl::Buffer pb_;                   // P B, column-major
 };
 
 }  // namespace lugpu

@@ -62,8 +62,8 @@ const Method& find_method(const std::string& name) {
 }
 
 const Method& automatic_method(const Problem& problem, std::optional<Texel> texel) {
-  const bool blocked = problem.pivot != Pivot::full && problem.storage == Storage::buffer &&
-                       problem.schedule == Schedule::fused && texel != Texel::rgba;
+  const bool blocked = problem.pivot != Pivot::full && problem.schedule == Schedule::fused &&
+                       (problem.storage == Storage::image || texel != Texel::rgba);
   return find_method(blocked ? "lu-blocked" : "lu");
 }
 
@@ -73,11 +73,12 @@ Storage automatic_storage(const Device&) {
 
 Problem completed(Problem problem, const Method& method, const Device& device,
                   std::optional<Texel> texel, std::size_t nb) {
-  // A CPU's compiler makes vectors of scalar loops over buffers; elsewhere an access of the
-  // unblocked methods is worth packing.
-  const bool single = problem.schedule == Schedule::paper || method.block_size ||
-                      (device.type == "cpu" && problem.storage == Storage::buffer);
-  problem.texel = texel.value_or(single ? Texel::r : Texel::rgba);
+  // Blocked methods have their buffers unpacked, and a CPU's compiler makes vectors of scalar loops
+  // over them; elsewhere an access is worth packing.
+  const bool single =
+      problem.storage == Storage::buffer && (method.block_size || device.type == "cpu");
+  const bool paper = problem.schedule == Schedule::paper && !method.block_size;
+  problem.texel = texel.value_or(single || paper ? Texel::r : Texel::rgba);
   if (method.block_size) problem.nb = nb > 0 ? nb : method.block_size(device, problem);
   return problem;
 }
