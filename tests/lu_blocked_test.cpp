@@ -494,10 +494,10 @@ class UpdateBetweenSurfaces : public SurfaceKindTest {
 INSTANTIATE_TEST_SUITE_P(All, UpdateBetweenSurfaces, testing::ValuesIn(all_kinds()),
                          testing::PrintToStringParamName());
 
-/// Whole numbers from -2 to 2.
+/// Whole numbers from -2 to 2, without negative zeros.
 Matrix whole_numbers(std::size_t n, std::uint64_t seed) {
   Matrix a = random_matrix(n, n, seed);
-  for (double& value : a.values()) value = std::round(4 * value);
+  for (double& value : a.values()) value = std::round(4 * value) + 0.0;
   return a;
 }
 
