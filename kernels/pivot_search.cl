@@ -46,26 +46,38 @@ void search_column(SOURCE(source), __global int2* places, int k, int n) {
 }
 
 // Full pivoting (LU-GPU, section 4.4), first part: the largest element of each column of the
-// trailing matrix. Slice s of get_global_size(1) looks at rows k + s, k + s + slices, ...
+// trailing matrix. A work-item takes the columns of a texel; slice s of get_global_size(1) looks at rows
+// k + s, k + s + slices, ...
 //   magnitudes(j + s n), rows(j + s n): the largest |source(i, j)| of the slice and its row
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void search_each_column(SOURCE(source), __global real* magnitudes, __global int* rows, int k,
                         int n) {
-  const int j = k + get_global_id(0);
-  if (j >= n) return;
+  const int t = k / PACK + get_global_id(0);
+  if (t * PACK >= n) return;
   const int slice = get_global_id(1);
   const int slices = get_global_size(1);
-  real best = -1;
-  int best_row = k;
+  real best[PACK];
+  int best_row[PACK];
+  for (int c = 0; c < PACK; ++c) {
+    best[c] = -1;
+    best_row[c] = k;
+  }
   for (int i = k + slice; i < n; i += slices) {
-    const real candidate = fabs(LOAD(source, i, j));
-    if (candidate > best) {
-      best = candidate;
-      best_row = i;
+    const pack candidates = fabs(LOAD_PACK(source, i, t));
+    for (int c = 0; c < PACK; ++c) {
+      const real candidate = element_of(candidates, c);
+      if (candidate > best[c]) {
+        best[c] = candidate;
+        best_row[c] = i;
+      }
     }
   }
-  magnitudes[j + (size_t)slice * n] = best;
-  rows[j + (size_t)slice * n] = best_row;
+  for (int c = 0; c < PACK; ++c) {
+    const int j = t * PACK + c;
+    if (j < k || j >= n) continue;
+    magnitudes[j + (size_t)slice * n] = best[c];
+    rows[j + (size_t)slice * n] = best_row[c];
+  }
 }
 
 // Full pivoting, second part: places(k) = where the largest candidate is. One work-group.

@@ -363,8 +363,8 @@ class SolveTest(CommandLine):
                 np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-10)
 
     # The surfaces of the paper, and those that may be the fastest on a device.
-    PATHS = [("image", "r", "paper"), ("image", "rgba", "fused"), ("buffer", "r", "fused"),
-             ("buffer", "rgba", "fused")]
+    PATHS = [("image", "r", "paper"), ("image", "rgba", "paper"), ("image", "rgba", "fused"),
+             ("buffer", "r", "fused"), ("buffer", "rgba", "fused")]
 
     def test_every_method_pivoting_and_precision_on_every_path(self):
         a, b = dominant_matrix(40), random_matrix(40, 2, seed=2)
@@ -424,12 +424,6 @@ class SolveTest(CommandLine):
                 (["--method", BLOCKED, "--texel", "rgba"], ["--texel r"])):
             with self.subTest(flags=flags):
                 self.refused("solve", "a.csv", "-o", "x.csv", *flags, words=words)
-
-    def test_packed_texels_cannot_follow_the_paper(self):
-        """The paper's kernels write single elements; the message names both ways out."""
-        self.write("a.csv", random_matrix(5, 5))
-        self.refused("solve", "a.csv", "--texel", "rgba", "--schedule", "paper", "-o", "x.csv",
-                     words=["--texel r ", "--schedule fused"])
 
     def test_complete_is_full(self):
         self.write("a.csv", random_matrix(5, 5))
@@ -991,10 +985,8 @@ class BenchTest(CommandLine):
         self.assertEqual(set(rows), lugpu | rivals)
         self.assertEqual(len(self.report()), len(lugpu | rivals))
         for case, status in rows.items():
-            packed_paper = case[4:6] == ("rgba", "paper")
-            self.assertEqual(status, "unsupported" if packed_paper else "ok", case)
-        ok = {case for case, status in rows.items() if status == "ok"}
-        self.assertEqual(set(table_rows(done.stdout)), ok)
+            self.assertEqual(status, "ok", case)
+        self.assertEqual(set(table_rows(done.stdout)), set(rows))
         self.assertNotIn("\033", done.stdout)
 
     def test_statistics_follow_from_the_samples(self):

@@ -75,6 +75,16 @@ class Kernels : public SurfaceKindTest {
     if (precision == Precision::double_precision) return a / b;
     return static_cast<float>(a) / static_cast<float>(b);
   }
+  std::size_t pack() const { return elements_per_texel(precision, texel); }
+  /// target(row, j) = source(row, j) for what the texels of the columns first : end hold: kernels
+  /// write whole texels, and beside their rectangle what the source has.
+  void propagate(const Matrix& source, Matrix& target, std::size_t row, std::size_t first,
+                 std::size_t end) const {
+    if (first >= end) return;
+    const std::size_t last = std::min((end + pack() - 1) / pack() * pack(), source.cols());
+    for (std::size_t j = first / pack() * pack(); j < last; ++j) target(row, j) = source(row, j);
+  }
+
   /// Relative error allowed to one division: OpenCL lets one of floats be off by 2.5 ulp.
   double division_error() const {
     const bool exact =
@@ -86,7 +96,7 @@ class Kernels : public SurfaceKindTest {
   std::uint64_t seed_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(kinds_with(Texel::r)),
+INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(all_kinds()),
                          testing::PrintToStringParamName());
 
 // copy.cl
@@ -99,8 +109,9 @@ TEST_P(Kernels, CopyRow) {
     for (const std::size_t row : {0, 2, 4}) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("copy.cl", "copy_row", {length}, src, dst, as_int(row), as_int(first), as_int(end));
-      for (std::size_t j = first; j < end; ++j) expected(row, j) = source(row, j);
+      run("copy.cl", "copy_row", {src.texels(first, end)}, src, dst, as_int(row), as_int(first),
+          as_int(end));
+      propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
     }
   }
@@ -115,7 +126,7 @@ TEST_P(Kernels, CopyColumn) {
       Matrix expected = poison(end + 2, 5);
       const Surface dst = surface(expected);
       run("copy.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first), as_int(end));
-      for (std::size_t i = first; i < end; ++i) expected(i, column) = source(i, column);
+      for (std::size_t i = first; i < end; ++i) propagate(source, expected, i, column, column + 1);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
     }
   }
@@ -124,8 +135,8 @@ TEST_P(Kernels, CopyColumn) {
 // interchange.cl
 
 // The pairs of rows or columns, of five, that are exchanged; two the same as well.
-constexpr std::array<std::pair<std::size_t, std::size_t>, 5> kPairs = {
-    {{0, 4}, {4, 0}, {1, 2}, {3, 3}, {0, 0}}};
+constexpr std::array<std::pair<std::size_t, std::size_t>, 6> kPairs = {
+    {{0, 4}, {4, 0}, {1, 2}, {2, 3}, {3, 3}, {0, 0}}};
 
 TEST_P(Kernels, ExchangeRows) {
   for (const std::size_t length : kOrders) {
@@ -135,12 +146,11 @@ TEST_P(Kernels, ExchangeRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("interchange.cl", "exchange_rows", {length}, src, dst, as_int(a), as_int(b),
-          as_int(first), as_int(end));
-      for (std::size_t j = first; j < end; ++j) {
-        expected(a, j) = source(b, j);
-        expected(b, j) = source(a, j);
-      }
+      run("interchange.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a),
+          as_int(b), as_int(first), as_int(end));
+      Matrix exchanged = source;
+      for (std::size_t j = 0; j < source.cols(); ++j) std::swap(exchanged(a, j), exchanged(b, j));
+      for (const std::size_t row : {a, b}) propagate(exchanged, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length << ": " << a << ", " << b;
     }
   }
@@ -154,12 +164,9 @@ TEST_P(Kernels, CopyRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("interchange.cl", "copy_rows", {length}, src, dst, as_int(a), as_int(b), as_int(first),
-          as_int(end));
-      for (std::size_t j = first; j < end; ++j) {
-        expected(a, j) = source(a, j);
-        expected(b, j) = source(b, j);
-      }
+      run("interchange.cl", "copy_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
+          as_int(first), as_int(end));
+      for (const std::size_t row : {a, b}) propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length << ": " << a << ", " << b;
     }
   }
@@ -174,6 +181,7 @@ TEST_P(Kernels, ExchangeColumns) {
       const Surface dst = surface(expected);
       run("interchange.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
+        for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
         expected(i, a) = source(i, b);
         expected(i, b) = source(i, a);
       }
@@ -191,8 +199,7 @@ TEST_P(Kernels, CopyColumns) {
       const Surface dst = surface(expected);
       run("interchange.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
-        expected(i, a) = source(i, a);
-        expected(i, b) = source(i, b);
+        for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
       }
       EXPECT_TRUE(equal(contents(dst), expected)) << n << ": " << a << ", " << b;
     }
@@ -210,9 +217,9 @@ TEST_P(Kernels, NormalizeColumn) {
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
       run("normalize.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
-      expected(k, k) = source(k, k);
-      for (std::size_t i = k + 1; i < n; ++i) {
-        expected(i, k) = quotient(source(i, k), source(k, k));
+      for (std::size_t i = k; i < n; ++i) {
+        propagate(source, expected, i, k, k + 1);
+        if (i > k) expected(i, k) = quotient(source(i, k), source(k, k));
       }
       pivots(k, 0) = source(k, k);
       EXPECT_TRUE(equal(contents(dst), expected, division_error())) << n << ", step " << k;
@@ -229,7 +236,9 @@ TEST_P(Kernels, NormalizeRow) {
       Matrix expected = poison(end + 2, end + 2), pivots = poison(end + 2, 1);
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
-      run("normalize.cl", "normalize_row", {end - k}, src, dst, recorded, as_int(k), as_int(end));
+      run("normalize.cl", "normalize_row", {src.texels(k, end)}, src, dst, recorded, as_int(k),
+          as_int(end));
+      propagate(source, expected, k, k, end);
       for (std::size_t j = k; j < end; ++j) {
         expected(k, j) = quotient(source(k, j), source(k, k));
       }
@@ -250,14 +259,14 @@ TEST_P(Kernels, ZeroPivotDividesNothing) {
 
     const Surface column = surface(expected);
     run("normalize.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
-    for (std::size_t i = 2; i < 70; ++i) expected(i, 2) = source(i, 2);
+    for (std::size_t i = 2; i < 70; ++i) propagate(source, expected, i, 2, 3);
     EXPECT_TRUE(equal(contents(column), expected));
     EXPECT_EQ(contents(pivots, 70, 1)(2, 0), 0);
 
     expected = poison(70, 70);
     const Surface row = surface(expected);
-    run("normalize.cl", "normalize_row", {68}, src, row, pivots, 2, 70);
-    for (std::size_t j = 2; j < 70; ++j) expected(2, j) = source(2, j);
+    run("normalize.cl", "normalize_row", {src.texels(2, 70)}, src, row, pivots, 2, 70);
+    propagate(source, expected, 2, 2, 70);
     EXPECT_TRUE(equal(contents(row), expected));
   }
 }
@@ -271,8 +280,10 @@ TEST_P(Kernels, UpdateTrailing) {
     for (const std::size_t k : steps_of(n)) {
       Matrix expected = poison(n + 2, n + 2);
       const Surface dst = surface(expected);
-      run("rowop.cl", "update_trailing", {n - k - 1, n - k - 1}, src, dst, as_int(k), as_int(n));
+      run("rowop.cl", "update_trailing", {src.texels(k + 1, n), n - k - 1}, src, dst, as_int(k),
+          as_int(n));
       for (std::size_t i = k + 1; i < n; ++i) {
+        propagate(source, expected, i, k + 1, n);
         for (std::size_t j = k + 1; j < n; ++j) {
           expected(i, j) = multiply_add(-source(i, k), source(k, j), source(i, j));
         }
@@ -289,10 +300,11 @@ TEST_P(Kernels, UpdateTrailingByLaunchIndex) {
     for (const std::size_t k : steps_of(n)) {
       const Surface by_kernel = surface(poison(n + 2, n + 2));
       const Surface by_launch = surface(poison(n + 2, n + 2));
-      run("rowop.cl", "update_trailing", {n - k - 1, n - k - 1}, src, by_kernel, as_int(k),
-          as_int(n));
+      const Items items = {src.texels(k + 1, n), n - k - 1};
+      run("rowop.cl", "update_trailing", items, src, by_kernel, as_int(k), as_int(n));
       context.run("test", src.kernel("rowop.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
-                  {n - k - 1, n - k - 1, k + 1, k + 1}, src, by_launch, as_int(k), as_int(n));
+                  {items.x, items.y, (k + 1) / pack(), k + 1}, src, by_launch, as_int(k),
+                  as_int(n));
       EXPECT_TRUE(equal(contents(by_launch), contents(by_kernel))) << n << ", step " << k;
     }
   }
@@ -311,9 +323,10 @@ TEST_P(Kernels, EliminateColumn) {
       Matrix expected = poison(n + 2, end + 2);
       const Surface dst = surface(expected);
       const std::size_t first = k == 0 ? 0 : k - 1;
-      run("rowop.cl", "eliminate_column", {end - first, n}, src, dst, as_int(k), as_int(first),
-          as_int(n), as_int(end));
+      run("rowop.cl", "eliminate_column", {src.texels(first, end), n}, src, dst, as_int(k),
+          as_int(first), as_int(n), as_int(end));
       for (std::size_t i = 0; i < n; ++i) {
+        propagate(source, expected, i, first, end);
         for (std::size_t j = first; j < end; ++j) {
           expected(i, j) = i == k || j < k
                                ? source(i, j)
@@ -372,8 +385,8 @@ class PivotSearch : public Kernels {
     const Surface source = surface(a);
     const cl::Buffer magnitudes = buffer(poison(slices * n, 1));
     const cl::Buffer rows = buffer_of(std::vector<cl_int>(slices * n, -7));
-    run("pivot_search.cl", "search_each_column", {n - k, slices}, source, magnitudes, rows,
-        as_int(k), as_int(n));
+    run("pivot_search.cl", "search_each_column", {source.texels(k, n), slices}, source, magnitudes,
+        rows, as_int(k), as_int(n));
     return search_candidates(magnitudes, rows, k, n, slices);
   }
 
@@ -398,7 +411,7 @@ class PivotSearch : public Kernels {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Kinds, PivotSearch, testing::ValuesIn(kinds_with(Texel::r)),
+INSTANTIATE_TEST_SUITE_P(Kinds, PivotSearch, testing::ValuesIn(all_kinds()),
                          testing::PrintToStringParamName());
 
 // Small, around a column of work-items of the full search, and around a work-group of searchers.
@@ -485,8 +498,8 @@ TEST_P(PivotSearch, EachColumnInSlices) {
         Matrix magnitudes = poison(n, slices);
         std::vector<cl_int> rows(slices * n, -7);
         const cl::Buffer found = buffer(magnitudes), found_rows = buffer_of(rows);
-        run("pivot_search.cl", "search_each_column", {n - k, slices}, source, found, found_rows,
-            as_int(k), as_int(n));
+        run("pivot_search.cl", "search_each_column", {source.texels(k, n), slices}, source, found,
+            found_rows, as_int(k), as_int(n));
         for (std::size_t j = k; j < n; ++j) {
           for (std::size_t s = 0; s < slices; ++s) {
             magnitudes(j, s) = -1;
@@ -790,7 +803,6 @@ class FusedSteps : public Kernels {
     Place next;
   };
 
-  std::size_t pack() const { return elements_per_texel(precision, texel); }
   static bool is_lu(const Step& step) { return step.elimination == Elimination::lu; }
   /// The first row and the first texel that the step writes.
   static std::size_t first_row(const Step& step) {

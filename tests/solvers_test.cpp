@@ -63,11 +63,10 @@ std::vector<SolverKind> solver_kinds() {
         }
         continue;
       }
-      for (const SurfaceKind& surface : kinds_with(Texel::r)) {
-        kinds.push_back({&method, pivot, Schedule::paper, surface});
-      }
-      for (const SurfaceKind& surface : all_kinds()) {
-        kinds.push_back({&method, pivot, Schedule::fused, surface});
+      for (const Schedule schedule : {Schedule::paper, Schedule::fused}) {
+        for (const SurfaceKind& surface : all_kinds()) {
+          kinds.push_back({&method, pivot, schedule, surface});
+        }
       }
     }
   }
@@ -626,14 +625,14 @@ TEST_P(LuSurfaces, AreBothUpToDateForSingularMatrices) {
 
 class GaussJordanSurfaces : public SurfaceKindTest {};
 
-INSTANTIATE_TEST_SUITE_P(All, GaussJordanSurfaces, testing::ValuesIn(kinds_with(Texel::r)),
+INSTANTIATE_TEST_SUITE_P(All, GaussJordanSurfaces, testing::ValuesIn(all_kinds()),
                          testing::PrintToStringParamName());
 
 TEST_P(GaussJordanSurfaces, SamePivotsAsLu) {
   for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
     for (const std::size_t n : {2, 5, 20}) {
       for (const Matrix& a : without_near_ties(n, pivot, precision)) {
-        const Problem problem = {n, 1, pivot, precision, storage};
+        const Problem problem = {n, 1, pivot, precision, storage, texel};
         GaussJordan gauss_jordan(context, problem);
         Lu lu(context, problem);
         const Matrix b(n, 1);
@@ -650,7 +649,7 @@ Matrix inverse_within(const Device& device, const Problem& problem, const Matrix
                       std::size_t columns) {
   Device limited = device;
   const std::uint64_t bytes = columns * element_size(problem.precision);
-  limited.image_max_width = bytes / sizeof(cl_uint);
+  limited.image_max_width = bytes / (problem.texel == Texel::rgba ? 16 : sizeof(cl_uint));
   // Rows of buffers are padded to odd multiples of 128 bytes.
   if (problem.storage == Storage::buffer) {
     limited.max_allocation = problem.n * (((bytes + 127) / 128 | 1) * 128);
@@ -667,7 +666,7 @@ TEST_P(GaussJordanSurfaces, InverseInPartsIsTheSame) {
   const std::size_t n = 48;
   const Matrix a = generate("random", n, 3);
   for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
-    const Problem problem = {n, 1, pivot, precision, storage};
+    const Problem problem = {n, 1, pivot, precision, storage, texel};
     GaussJordan solver(context, problem);
     const Matrix whole = run(solver, a, Matrix(n, 1)).inverse.value();
     EXPECT_LT(inverse_ratio(a, whole, epsilon(precision)), kFactorRatioLimit);
@@ -679,7 +678,7 @@ TEST_P(GaussJordanSurfaces, InverseInPartsIsTheSame) {
 }
 
 TEST_P(GaussJordanSurfaces, InverseIsNotASideEffect) {
-  const Problem problem = {33, 2, Pivot::full, precision, storage};
+  const Problem problem = {33, 2, Pivot::full, precision, storage, texel};
   const Matrix a = generate("random", 33, 3), b = random_matrix(33, 2, 3);
   GaussJordan solver(context, problem);
   const Solved before = run(solver, a, b);
@@ -746,14 +745,42 @@ TEST(FusedTiles, SeveralWorkGroupsInARow) {
   }
 }
 
-TEST(Problems, PackedTexelsAreNotForThePapersSchedule) {
-  for (const Method& method : unblocked_methods()) {
-    Problem problem = {5, 1, Pivot::none, Precision::single_precision, Storage::buffer};
-    problem.texel = Texel::rgba;
-    problem.schedule = Schedule::paper;
-    EXPECT_THROW(method.make(shared_context(), problem), Unsupported);
-    problem.schedule = Schedule::fused;
-    EXPECT_NE(method.make(shared_context(), problem), nullptr);
+// Loads and stores of whole texels, and of single elements for pivots and multipliers, by hand.
+TEST(PapersSchedule, CountsWhatItMoves) {
+  // diag(5, 4, 3, 2, 1) with rows 0 and 4 and columns 0 and 3 interchanged.
+  Matrix a(5, 5);
+  a(0, 4) = 1, a(1, 1) = 4, a(2, 2) = 3, a(3, 0) = 2, a(4, 3) = 5;
+  struct Count {
+    const char* method;
+    Pivot pivot;
+    Texel texel;
+    std::uint64_t elements, launches;
+  };
+  const Count counts[] = {{"lu", Pivot::none, Texel::r, 225, 19},
+                          {"lu", Pivot::none, Texel::rgba, 574, 19},
+                          {"lu", Pivot::full, Texel::r, 225 + 55 + 40 + 40, 33},
+                          {"lu", Pivot::full, Texel::rgba, 574 + 116 + 64 + 160, 33},
+                          {"gauss-jordan", Pivot::none, Texel::r, 580, 15},
+                          {"gauss-jordan", Pivot::none, Texel::rgba, 803, 15},
+                          {"gauss-jordan", Pivot::full, Texel::r, 580 + 55 + 48 + 40, 29},
+                          {"gauss-jordan", Pivot::full, Texel::rgba, 803 + 116 + 64 + 160, 29}};
+  DeviceContext& context = shared_context();
+  for (const Count& count : counts) {
+    SCOPED_TRACE(std::string(count.method) + ", " + name(count.pivot) + ", " + name(count.texel));
+    const Problem problem = {5,
+                             1,
+                             count.pivot,
+                             Precision::single_precision,
+                             Storage::buffer,
+                             count.texel,
+                             Schedule::paper};
+    const auto solver = find_method(count.method).make(context, problem);
+    solver->upload(a, Matrix(5, 1));
+    context.timeline().clear();
+    solver->factor();
+    EXPECT_EQ(context.timeline().bytes(), count.elements * sizeof(float));
+    EXPECT_EQ(context.timeline().kernel_launches(), count.launches);
+    EXPECT_EQ(context.timeline().readbacks(), count.pivot == Pivot::none ? 0u : 5u);
   }
 }
 

@@ -177,9 +177,8 @@ Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t ro
 
 void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
                     Surface& surface, std::size_t first) {
-  const std::size_t pack = elements_per_texel(surface.precision(), surface.texel());
   context.run("import", surface.kernel("transfer.cl", "import_columns"),
-              {(columns + pack - 1) / pack, surface.rows()}, buffer, surface,
+              {surface.texels(0, columns), surface.rows()}, buffer, surface,
               static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
               static_cast<cl_int>(first));
 }

@@ -28,6 +28,12 @@ class Surface {
   Precision precision() const { return precision_; }
   Storage storage() const { return storage_; }
   Texel texel() const { return texel_; }
+  /// Elements of a texel.
+  std::size_t pack() const { return elements_per_texel(precision_, texel_); }
+  /// Texels of a row that hold the columns first : end.
+  std::size_t texels(std::size_t first, std::size_t end) const {
+    return first < end ? (end - 1) / pack() - first / pack() + 1 : 0;
+  }
   const cl::Memory& memory() const { return memory_; }
   /// A kernel that works on surfaces like this one.
   KernelId kernel(const char* file, const char* function, const std::string& options = "") const {

@@ -33,7 +33,6 @@ Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
 
 // Two surfaces, [A | B] as uploaded and its parts before that, the reduced B, X.
 void GaussJordan::require_room(const Device& device, const Problem& problem) {
-  require_possible(problem);
   const std::uint64_t elements = 2 * problem.n * problem.n + 4 * problem.n * problem.nrhs;
   require_fits(device, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage, 2,
                elements * element_size(problem.precision) + Pivoting::workspace(problem),
@@ -93,16 +92,20 @@ void GaussJordan::step(std::size_t k) {
   const cl_int row = static_cast<cl_int>(k);
   const cl_int end = static_cast<cl_int>(columns);
   // (1) dst(k, k:end) = src(k, k:end) / src(k, k)
-  context_.run("panel", ab_.src.kernel("normalize.cl", "normalize_row"), {columns - k}, ab_.src,
+  const std::size_t row_texels = ab_.src.texels(k, columns);
+  context_.run("panel", ab_.src.kernel("normalize.cl", "normalize_row"), {row_texels}, ab_.src,
                ab_.dst, pivoting_.values(), row, end);
   // (2) src(k, k:end) = dst(k, k:end)
-  context_.run("panel", ab_.src.kernel("copy.cl", "copy_row"), {columns - k}, ab_.dst, ab_.src, row,
+  context_.run("panel", ab_.src.kernel("copy.cl", "copy_row"), {row_texels}, ab_.dst, ab_.src, row,
                row, end);
   // (3) dst(i, k-1:end) = src(i, k-1:end) - src(i, k) src(k, k-1:end) for every row i != k
-  context_.run("update", ab_.src.kernel("rowop.cl", "eliminate_column"), {columns - first, n},
-               ab_.src, ab_.dst, row, static_cast<cl_int>(first), static_cast<cl_int>(n), end);
-  // Loads and stores a texel: normalization 3, copy 2, elimination 4.
-  context_.timeline().add_bytes((5 * (columns - k) + 4 * n * (columns - first)) *
+  const std::size_t texels = ab_.src.texels(first, columns);
+  context_.run("update", ab_.src.kernel("rowop.cl", "eliminate_column"), {texels, n}, ab_.src,
+               ab_.dst, row, static_cast<cl_int>(first), static_cast<cl_int>(n), end);
+  // Loads and stores: normalization 2 texels and the pivot, copy 2, elimination 3 and the
+  // multiplier.
+  const std::uint64_t pack = ab_.src.pack();
+  context_.timeline().add_bytes(((4 * pack + 1) * row_texels + (3 * pack + 1) * n * texels) *
                                 element_size(problem_.precision));
   ab_.swap();
 }

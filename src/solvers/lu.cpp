@@ -21,7 +21,6 @@ std::vector<int> identity(std::size_t n) {
 
 // Two surfaces, A as uploaded, and B, Y, X.
 void Lu::require_room(const Device& device, const Problem& problem) {
-  require_possible(problem);
   const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
   require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 2,
                elements * element_size(problem.precision) + Pivoting::workspace(problem),
@@ -72,7 +71,8 @@ void Lu::step(std::size_t k) {
   const cl_int column = static_cast<cl_int>(k);
   const cl_int end = static_cast<cl_int>(n);
   // (1) dst(k, k:n) = src(k, k:n)
-  context_.run("panel", a_.src.kernel("copy.cl", "copy_row"), {n - k}, a_.src, a_.dst, column,
+  const std::size_t row_texels = a_.src.texels(k, n);
+  context_.run("panel", a_.src.kernel("copy.cl", "copy_row"), {row_texels}, a_.src, a_.dst, column,
                column, end);
   // (2) dst(k+1:n, k) = src(k+1:n, k) / src(k, k)
   context_.run("panel", a_.src.kernel("normalize.cl", "normalize_column"), {n - k}, a_.src, a_.dst,
@@ -81,11 +81,15 @@ void Lu::step(std::size_t k) {
   context_.run("panel", a_.src.kernel("copy.cl", "copy_column"), {n - k}, a_.dst, a_.src, column,
                column, end);
   // (4) dst(k+1:n, k+1:n) = src(k+1:n, k+1:n) - src(k+1:n, k) src(k, k+1:n)
-  context_.run("update", a_.src.kernel("rowop.cl", "update_trailing"), {n - k - 1, n - k - 1},
+  const std::size_t trailing_texels = a_.src.texels(k + 1, n);
+  context_.run("update", a_.src.kernel("rowop.cl", "update_trailing"), {trailing_texels, n - k - 1},
                a_.src, a_.dst, column, end);
-  // Loads and stores a texel: copies 2, normalization 3, update 4.
+  // Loads and stores: copies 2 texels, normalization 2 and the pivot, update 3 and the multiplier.
   const std::uint64_t m = n - k;
-  context_.timeline().add_bytes((7 * m + 4 * (m - 1) * (m - 1)) * element_size(problem_.precision));
+  const std::uint64_t pack = a_.src.pack();
+  context_.timeline().add_bytes((2 * pack * row_texels + (2 * pack + 1) * m + 2 * pack * m +
+                                 (3 * pack + 1) * (m - 1) * trailing_texels) *
+                                element_size(problem_.precision));
   a_.swap();
 }
 

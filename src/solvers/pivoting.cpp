@@ -37,7 +37,9 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
   const int column = place.s[1];
 
   const std::uint64_t m = problem_.n - k;
-  const std::uint64_t searched = problem_.pivot == Pivot::full ? m * m : m;
+  const std::uint64_t searched = problem_.pivot == Pivot::full
+                                     ? m * surfaces.src.pack() * surfaces.src.texels(k, problem_.n)
+                                     : m;
   context_.timeline().add_bytes(searched * element_size(problem_.precision));
   const int step = static_cast<int>(k);
   if (row != step) interchange_rows(surfaces, step, row, first, end);
@@ -53,7 +55,7 @@ void Pivoting::search(const Surface& source, std::size_t k) {
     return;
   }
   context_.run("pivot_search", source.kernel("pivot_search.cl", "search_each_column"),
-               {problem_.n - k, kSlices}, source, magnitudes_, rows_, step, n);
+               {source.texels(k, problem_.n), kSlices}, source, magnitudes_, rows_, step, n);
   context_.run("pivot_search", source.kernel("pivot_search.cl", "search_candidates"),
                {kSearchGroup}, magnitudes_, rows_, places_, step, n, static_cast<cl_int>(kSlices));
 }
@@ -62,11 +64,14 @@ void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t fi
                                 std::size_t end) {
   const cl_int from = static_cast<cl_int>(first);
   const cl_int to = static_cast<cl_int>(end);
-  context_.run("interchange", surfaces.src.kernel("interchange.cl", "exchange_rows"), {end - first},
+  const std::size_t texels = surfaces.src.texels(first, end);
+  context_.run("interchange", surfaces.src.kernel("interchange.cl", "exchange_rows"), {texels},
                surfaces.src, surfaces.dst, a, b, from, to);
-  context_.run("interchange", surfaces.src.kernel("interchange.cl", "copy_rows"), {end - first},
+  context_.run("interchange", surfaces.src.kernel("interchange.cl", "copy_rows"), {texels},
                surfaces.dst, surfaces.src, a, b, from, to);
-  context_.timeline().add_bytes(8 * (end - first) * element_size(problem_.precision));
+  // Each kernel loads and stores two texels.
+  context_.timeline().add_bytes(8 * surfaces.src.pack() * texels *
+                                element_size(problem_.precision));
 }
 
 void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
@@ -75,7 +80,8 @@ void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
                {problem_.n}, surfaces.src, surfaces.dst, a, b, n);
   context_.run("interchange", surfaces.src.kernel("interchange.cl", "copy_columns"), {problem_.n},
                surfaces.dst, surfaces.src, a, b, n);
-  context_.timeline().add_bytes(8 * problem_.n * element_size(problem_.precision));
+  context_.timeline().add_bytes(8 * surfaces.src.pack() * problem_.n *
+                                element_size(problem_.precision));
 }
 
 Outcome Pivoting::outcome() {

@@ -2,17 +2,7 @@
 
 #include <numeric>
 
-#include "error.hpp"
-
 namespace lugpu {
-
-void require_possible(const Problem& problem) {
-  if (problem.texel == Texel::rgba && problem.schedule == Schedule::paper) {
-    throw Unsupported(
-        "The paper's schedule writes single elements, which packed texels do not allow; use "
-        "--texel r or --schedule fused.");
-  }
-}
 
 std::vector<int> permutation_of(const std::vector<int>& ipiv) {
   std::vector<int> p(ipiv.size());

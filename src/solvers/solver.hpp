@@ -87,10 +87,6 @@ class Solver {
   virtual std::optional<Matrix> inverse() { return std::nullopt; }
 };
 
-/// Throws Unsupported for packed texels with the paper's schedule, whose passes write single
-/// elements.
-void require_possible(const Problem& problem);
-
 /// Row interchanges as a permutation: for ipiv (1-based, applied from first to last) the vector p,
 /// 0-based, with (P B)(i, :) = B(p[i], :).
 std::vector<int> permutation_of(const std::vector<int>& ipiv);
