@@ -10,6 +10,14 @@
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
 // the rows, in a loop that the compiler vectorizes.
 
+// The first work-groups begin where lines of a cache and blocks of an image do: at whole lines of 128
+// bytes, and at multiples of 8 rows. (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)
+#define LINE (128 / (int)sizeof(pack))
+#define BLOCK_ROWS 8
+
+// Texels of a tile that a work-item takes.
+#define EACH ((ROWS * COLUMNS + LANES - 1) / LANES)
+
 // Which of the updated elements may become the next pivot.
 enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_ALL };
 
@@ -79,10 +87,10 @@ inline bits candidate_of(const step_of s, int t, pack value) {
   return best;
 }
 
-// The part of a work-group: texels first : last of its rows. Texels that hold columns up to k, column q,
-// or both A and B are `special` and are updated element by element.
+// The part of a work-group: texels first : last of its rows, but for those before `written`. Texels that
+// hold columns up to k, column q, or both A and B are `special` and are updated element by element.
 typedef struct {
-  int first, last;
+  int first, last, written;
   int edge, swapped, seam;
 } texels_of;
 
@@ -101,7 +109,8 @@ inline int next_special(const texels_of g, int t) {
 inline texels_of own_texels(const step_of s) {
   texels_of g;
   // LU copies column k-1 too; Gauss-Jordan needs no column up to k any more.
-  g.first = (s.jordan ? s.k + 1 : max(s.k - 1, 0)) / PACK + get_group_id(0) * COLUMNS;
+  g.written = (s.jordan ? s.k + 1 : max(s.k - 1, 0)) / PACK;
+  g.first = g.written / LINE * LINE + get_group_id(0) * COLUMNS;
   g.last = min(g.first + COLUMNS, (s.end + PACK - 1) / PACK);
   g.edge = s.k / PACK;
   g.swapped = s.q == s.k ? -1 : s.q / PACK;
@@ -109,10 +118,40 @@ inline texels_of own_texels(const step_of s) {
   return g;
 }
 
-// Rows top : bottom of the plain texels. Returns the largest magnitude below row k, and its row.
+// Row k in texel t of the work-group.
+inline pack pivot_texel(SOURCE(source), const step_of s, const texels_of g, int t) {
+  if (!is_special(g, t)) {
+    const pack row = LOAD_PACK(source, s.p, t);
+    return s.jordan && s.pivot != 0 ? row / s.pivot : row;
+  }
+  real elements[PACK];
+  for (int c = 0; c < PACK; ++c) {
+    const int j = t * PACK + c;
+    elements[c] = j >= s.k && j < s.end ? pivot_row(PASS(source), s, j) : 0;
+  }
+  return pack_of(elements);
+}
+
+// The plain texels of rows top : bottom that a work-item takes. All of them are loaded before the first
+// is needed; a CPU thread loads them as it comes to them.
+inline void load_plain(SOURCE(source), const step_of s, const texels_of g, int top, int bottom,
+                       pack* own) {
+#if LANES > 1
+  const int t = g.first + (int)get_local_id(0) % COLUMNS;
+  if (t >= g.last || is_special(g, t)) return;
+#pragma unroll
+  for (int a = 0; a < EACH; ++a) {
+    const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
+    if (i < bottom) own[a] = LOAD_PACK(source, source_row(s, i), t);
+  }
+#endif
+}
+
+// Rows top : bottom of the plain texels, `own` after load_plain. Returns the largest magnitude below row
+// k, and its row.
 inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
                          int bottom, const enum search search, const __local real* l,
-                         const __local pack* u, bits* best, int* best_row) {
+                         const __local pack* u, const pack* own, bits* best, int* best_row) {
   // Texels of A alone; what fills up the last one of an A without B is zero.
   const int searched = s.end > s.n ? s.n / PACK : (s.n + PACK - 1) / PACK;
 #if LANES == 1
@@ -153,12 +192,12 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
   const int t = g.first + column;
   if (t >= g.last || is_special(g, t)) return;
   const pack mine = u[column];
-#pragma unroll 4
-  for (int i = top + (int)get_local_id(0) / COLUMNS; i < bottom; i += LANES / COLUMNS) {
-    const int from = source_row(s, i);
-    const pack value = s.jordan && i == s.k
-                           ? mine
-                           : fma((pack)(-l[i - top]), mine, LOAD_PACK(source, from, t));
+#pragma unroll
+  for (int a = 0; a < EACH; ++a) {
+    const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
+    if (i >= bottom) break;
+    const pack value =
+        s.jordan && i == s.k ? mine : fma((pack)(-l[i - top]), mine, own[a]);
     STORE_PACK(target, i, t, value);
     if (search == SEARCH_ALL && i > s.k && t < searched) {
       const pack_bits magnitudes = magnitudes_of(value);
@@ -209,7 +248,7 @@ inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, 
   if (get_local_id(0) == 0) *column = s.n;
   barrier(CLK_LOCAL_MEM_FENCE);
   const real l = multiplier(PASS(source), s, i);
-  for (int t = g.first + (int)get_local_id(0); t < g.last; t += LANES) {
+  for (int t = max(g.first, g.written) + (int)get_local_id(0); t < g.last; t += LANES) {
     const pack value = updated_texel(PASS(source), s, i, t, l, u[t - g.first]);
     for (int c = 0; c < PACK; ++c) {
       const int j = t * PACK + c;
@@ -242,24 +281,24 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
   const texels_of g = own_texels(s);
   // Every other step takes the rows backwards: it begins with those that are still in the caches.
   const int part = k % 2 == 0 ? get_group_id(1) : get_num_groups(1) - 1 - get_group_id(1);
-  const int first_row = (jordan ? 0 : max(k - 1, 0)) + part * rows;
-  const int last_row = min(first_row + rows, n);
+  // LU copies row k-1 too.
+  const int written_row = jordan ? 0 : max(k - 1, 0);
+  const int block_row = written_row / BLOCK_ROWS * BLOCK_ROWS + part * rows;
+  const int first_row = max(block_row, written_row);
+  const int last_row = min(block_row + rows, n);
   const bool has_next_column =
       search == SEARCH_COLUMN && (k + 1) / PACK >= g.first && (k + 1) / PACK < g.last && k + 1 < n;
 
   for (int t = g.first + me; t < g.last; t += LANES) {
-    real elements[PACK];
-    for (int c = 0; c < PACK; ++c) {
-      const int j = t * PACK + c;
-      elements[c] = j >= k && j < end ? pivot_row(PASS(source), s, j) : 0;
-    }
-    local_->u[t - g.first] = pack_of(elements);
+    local_->u[t - g.first] = pivot_texel(PASS(source), s, g, t);
   }
   bits best = 0;
   int best_row = k + 1;
   const real next_in_row_k = has_next_column ? pivot_row(PASS(source), s, k + 1) : 0;
   for (int top = first_row; top < last_row; top += ROWS) {
     const int bottom = min(top + ROWS, last_row);
+    pack own[EACH];
+    load_plain(PASS(source), s, g, top, bottom, own);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = top + me; i < bottom; i += LANES) {
       const real l = multiplier(PASS(source), s, i);
@@ -274,9 +313,9 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    update_plain(PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, &best,
-                 &best_row);
-    for (int t = g.first; t < g.last && t <= g.edge; ++t) {
+    update_plain(PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, own,
+                 &best, &best_row);
+    for (int t = max(g.first, g.written); t < g.last && t <= g.edge; ++t) {
       update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l,
                      local_->u[t - g.first], &best, &best_row);
     }

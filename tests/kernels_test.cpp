@@ -780,7 +780,7 @@ TEST_P(Substitution, BackInBlocks) {
 struct Tile {
   std::size_t lanes, columns, rows;
 };
-constexpr Tile kTiles[] = {{1, 5, 3}, {8, 8, 4}};
+constexpr Tile kTiles[] = {{1, 5, 3}, {8, 8, 4}, {16, 4, 8}};
 
 std::string options_of(const Tile& tile) {
   return " -DLANES=" + std::to_string(tile.lanes) + " -DCOLUMNS=" + std::to_string(tile.columns) +
@@ -817,11 +817,13 @@ class FusedSteps : public Kernels {
     const auto ceiling = [](std::size_t count, std::size_t divisor) {
       return (count + divisor - 1) / divisor;
     };
+    // The first work-groups begin at a line of 128 bytes and at a multiple of 8 rows.
+    const std::size_t line = 128 / (pack() * element_size(precision));
     const std::size_t group_columns =
-        ceiling(ceiling(step.end, pack()) - first_texel(step), tile.columns);
+        ceiling(ceiling(step.end, pack()) - first_texel(step) / line * line, tile.columns);
     // One or two tiles of rows for a work-group.
     const std::size_t rows = tile.rows * (1 + step.n % 2);
-    const std::size_t group_rows = ceiling(step.n - first_row(step), rows);
+    const std::size_t group_rows = ceiling(step.n - first_row(step) / 8 * 8, rows);
     const std::size_t groups = group_columns * group_rows;
 
     const Surface src = surface(source), dst = surface(before);

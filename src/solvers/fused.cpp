@@ -5,29 +5,35 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kChoosers = 256;  // CHOOSERS of fused.cl
+// CHOOSERS, BLOCK_ROWS and the bytes of LINE of fused.cl.
+constexpr std::size_t kChoosers = 256;
+constexpr std::size_t kBlockRows = 8;
+constexpr std::size_t kLineBytes = 128;
 
 std::size_t ceiling(std::size_t count, std::size_t divisor) {
   return (count + divisor - 1) / divisor;
 }
 
-// A work-group's tile: the work-items, the texels of a row, the rows at a time, and how many
-// work-groups for each compute unit keep the device busy.
+// A work-group's tile: the work-items, the texels of a row, the rows at a time, and into how many
+// work-groups for each compute unit a launch is cut, or 0 for a work-group for each tile.
 struct Tile {
   std::size_t lanes, columns, rows, groups_per_unit;
 };
 
-// A GPU's images are kept in square blocks, so that tiles of several rows are faster there (twice
-// for packed texels on an NVIDIA H200).
+// A GPU's images are kept in square blocks, so that tiles of several rows are faster there. A GPU
+// is busiest with many small work-groups; but with full pivoting each of them has a candidate that
+// choose_pivot looks at.
 Tile tile_for(const Device& device, const Problem& problem) {
   const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
   if (device.type == "cpu") return {1, 1024 / pack, 16, 8};
+  const bool full = problem.pivot == Pivot::full;
   if (problem.storage == Storage::image) {
-    if (pack == 1 || problem.pivot == Pivot::full) return {128, 64, 32, 16};
-    return {128, 8, 64, 16};
+    if (full) return {128, 64, 32, 16};
+    if (pack == 1) return {128, 16, 64, 0};
+    return {64, 4, 64, 0};
   }
-  if (pack == 1) return {128, 128, 32, 16};
-  return {128, 32, 32, 32};
+  if (pack == 1) return full ? Tile{128, 128, 32, 16} : Tile{128, 128, 8, 0};
+  return {128, 32, 32, full ? 32u : 0u};
 }
 
 }  // namespace
@@ -48,7 +54,8 @@ Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
   tile_ = " -DLANES=" + std::to_string(lanes_) + " -DCOLUMNS=" + std::to_string(columns_) +
           " -DROWS=" + std::to_string(rows_);
   most_groups_ = context.device().compute_units * tile.groups_per_unit;
-  const std::size_t candidates = most_groups_ + ceiling(end, pack * columns_) + 1;
+  const std::size_t candidates =
+      most_groups_ + ceiling(end, pack * columns_) + ceiling(problem.n, rows_);
   magnitudes_ = context.allocate(candidates * element_size(problem.precision));
   candidates_ = context.allocate(candidates * sizeof(cl_int2));
 }
@@ -71,13 +78,17 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::size_t before = k == 0 ? 0 : k - 1;
   const std::size_t first_row = is_lu_ ? before : 0;
   const std::size_t first_texel = (is_lu_ ? before : k + 1) / pack;
+  // The first work-groups begin at a block of rows and at a line.
+  const std::size_t blocks = n - first_row / kBlockRows * kBlockRows;
+  const std::size_t line = kLineBytes / (pack * element_size(problem_.precision));
+  const std::size_t texels = ceiling(end_, pack) - first_texel / line * line;
   // At least one, since the first work-group records the pivot.
-  const std::size_t texels = ceiling(end_, pack) - first_texel;
   const std::size_t group_columns = std::max<std::size_t>(1, ceiling(texels, columns_));
   // Whole tiles of rows, so many that there are about most_groups_ work-groups.
-  const std::size_t tiles = ceiling((n - first_row) * group_columns, rows_ * most_groups_);
+  const std::size_t tiles =
+      most_groups_ == 0 ? 1 : ceiling(blocks * group_columns, rows_ * most_groups_);
   const std::size_t rows = rows_ * tiles;
-  const std::size_t group_rows = ceiling(n - first_row, rows);
+  const std::size_t group_rows = ceiling(blocks, rows);
 
   context_.run("update", surfaces.src.kernel("fused.cl", step_kernel_.c_str(), tile_),
                {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(),

@@ -31,7 +31,7 @@ class Fused {
   std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of fused.cl
   std::string tile_;                    // the same as build options
   bool is_lu_;
-  std::size_t most_groups_;  // work-groups a launch is cut into, about
+  std::size_t most_groups_;  // work-groups a launch is cut into, about; 0 for one each tile
   cl::Buffer magnitudes_;    // a candidate for the next pivot from each work-group
   cl::Buffer candidates_;    // its place, (row, column)
 };
