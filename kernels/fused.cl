@@ -15,8 +15,8 @@
 #define LINE (128 / (int)sizeof(pack))
 #define BLOCK_ROWS 8
 
-// Texels of a tile that a work-item takes.
-#define EACH ((ROWS * COLUMNS + LANES - 1) / LANES)
+// Texels of a tile that a work-item takes; a CPU thread has no need to keep them.
+#define EACH (LANES == 1 ? 1 : ROWS * COLUMNS / LANES)
 
 // Which of the updated elements may become the next pivot.
 enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_ALL };
@@ -196,8 +196,7 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
   for (int a = 0; a < EACH; ++a) {
     const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
     if (i >= bottom) break;
-    const pack value =
-        s.jordan && i == s.k ? mine : fma((pack)(-l[i - top]), mine, own[a]);
+    const pack value = s.jordan && i == s.k ? mine : fma((pack)(-l[i - top]), mine, own[a]);
     STORE_PACK(target, i, t, value);
     if (search == SEARCH_ALL && i > s.k && t < searched) {
       const pack_bits magnitudes = magnitudes_of(value);
