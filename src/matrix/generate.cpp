@@ -7,7 +7,6 @@
 #include <climits>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -15,42 +14,6 @@
 
 namespace lugpu {
 namespace {
-
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014; Vigna's constants). Integer arithmetic alone, so
-/// that every machine draws the same numbers; the distributions of std:: may differ by library.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-
-  std::uint64_t bits() {
-    state_ += 0x9e3779b97f4a7c15;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-
-  /// Uniform in [-0.5, 0.5): a multiple of 2^-53, no step rounds.
-  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53 - 0.5; }
-
-  /// m x n uniform elements, column after column.
-  Matrix matrix(std::size_t m, std::size_t n) {
-    Matrix a(m, n);
-    for (double& value : a.values()) value = uniform();
-    return a;
-  }
-
-  /// 0 .. n-1 in random order (Fisher and Yates).
-  std::vector<std::size_t> permutation(std::size_t n) {
-    std::vector<std::size_t> order(n);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    for (std::size_t k = n; k > 1; --k) std::swap(order[k - 1], order[bits() % k]);
-    return order;
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// LINPACK's matgen: uniform in [-0.5, 0.5).
 Matrix make_random(std::size_t n, std::uint64_t seed) {
@@ -378,13 +341,6 @@ Matrix generate(const std::string& kind, std::size_t n, std::uint64_t seed) {
     names += (names.empty() ? "" : ", ") + std::string(known.name);
   }
   throw InputError("there is no matrix kind \"" + kind + "\"; the kinds are " + names);
-}
-
-Matrix random_matrix(std::size_t m, std::size_t n, std::uint64_t seed) {
-  // Another stream than the kinds draw from: a right-hand side made with the seed of A must not be
-  // the first columns of A, whose solution is trivial.
-  constexpr std::uint64_t kStream = 0x6c75677075000000;
-  return Random(seed ^ kStream).matrix(m, n);
 }
 
 }  // namespace lugpu

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "matrix/matrix.hpp"
+#include "matrix/random.hpp"
 
 namespace lugpu {
 
@@ -25,9 +26,5 @@ std::span<const MatrixKind> matrix_kinds();
 /// Kinds whose definition leaves nothing to chance (wilkinson, hilbert, kahan, diagonal) ignore the
 /// seed. Throws InputError that lists the kinds if there is no such kind.
 Matrix generate(const std::string& kind, std::size_t n, std::uint64_t seed);
-
-/// m x n elements uniform in [-0.5, 0.5) (LINPACK's matgen range), the same on every machine.
-/// Independent of generate() with the same seed, so that both sides of a system can share one.
-Matrix random_matrix(std::size_t m, std::size_t n, std::uint64_t seed);
 
 }  // namespace lugpu

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "error.hpp"
-#include "matrix/generate.hpp"
+#include "matrix/random.hpp"
 
 namespace lugpu {
 namespace {
