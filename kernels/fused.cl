@@ -8,7 +8,8 @@
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
-// the rows, in a loop that the compiler vectorizes.
+// the rows, in a loop that the compiler vectorizes. LUGPU_PERTURB, for LAPACK's getc2: no pivot is smaller
+// than the smallest that it allows.
 
 // The first work-groups begin where lines of a cache and blocks of an image do: at whole lines of 128
 // bytes, and at multiples of 8 rows. (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)
@@ -45,6 +46,16 @@ inline real multiplier(SOURCE(source), const step_of s, int i) {
 inline real pivot_row(SOURCE(source), const step_of s, int j) {
   const real element = LOAD(source, s.p, source_column(s, j));
   return s.jordan && s.pivot != 0 ? element / s.pivot : element;
+}
+
+// The pivot that is divided by; `largest` is the first one that was found.
+inline real pivot_of(real found, real largest) {
+#ifdef LUGPU_PERTURB
+  const real smin = fmax(EPSILON * fabs(largest), SMALLEST_NORMAL / EPSILON);
+  return fabs(found) < smin ? smin : found;
+#else
+  return found;
+#endif
 }
 
 // Texel t of target(i, :), wherever it is; l = multiplier(i), u = row k there.
@@ -274,7 +285,9 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
                       const bool jordan, const enum search search, __local scratch_of* local_) {
   const int me = get_local_id(0);
   const int2 place = search == SEARCH_NONE ? (int2)(k, k) : places[k];
-  const step_of s = {k, place.x, place.y, n, end, jordan, LOAD(source, place.x, place.y)};
+  const real found = LOAD(source, place.x, place.y);
+  const real pivot = pivot_of(found, k == 0 ? found : pivots[0]);
+  const step_of s = {k, place.x, place.y, n, end, jordan, pivot};
   if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = s.pivot;
 
   const texels_of g = own_texels(s);

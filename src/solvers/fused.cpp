@@ -52,7 +52,7 @@ Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
   columns_ = tile.columns;
   rows_ = tile.rows;
   tile_ = " -DLANES=" + std::to_string(lanes_) + " -DCOLUMNS=" + std::to_string(columns_) +
-          " -DROWS=" + std::to_string(rows_);
+          " -DROWS=" + std::to_string(rows_) + (problem.perturb ? " -DLUGPU_PERTURB" : "");
   most_groups_ = context.device().compute_units * tile.groups_per_unit;
   const std::size_t candidates =
       most_groups_ + ceiling(end, pack * columns_) + ceiling(problem.n, rows_);

@@ -38,7 +38,8 @@ struct Problem {
   Storage storage = Storage::buffer;  ///< this and the rest: of no meaning on the host
   Texel texel = Texel::r;
   Schedule schedule = Schedule::paper;
-  std::size_t nb = 0;  ///< columns of a block; 0 for the fastest, or a method without blocks
+  std::size_t nb = 0;    ///< columns of a block; 0 for the fastest, or a method without blocks
+  bool perturb = false;  ///< with the fused schedule: a pivot below getc2's smin becomes smin
 };
 
 /// How a factorization ended.
