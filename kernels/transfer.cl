@@ -23,6 +23,13 @@ void export_diagonal(SOURCE(source), __global real* restrict diagonal, int n) {
   if (i < n) diagonal[i] = LOAD(source, i, i);
 }
 
+// a(i, i) = 1 of a buffer of single elements,  0 <= i < n
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void set_diagonal(__global real* a, int pitch, int n) {
+  const int i = get_global_id(0);
+  if (i < n) a[(size_t)i * pitch + i] = 1;
+}
+
 // host(i + j rows) = source(i, first + j),  0 <= i < rows, 0 <= j < columns
 __kernel __attribute__((reqd_work_group_size(64, 4, 1)))
 void export_columns(SOURCE(source), __global real* restrict host, int rows, int columns,

@@ -1,0 +1,25 @@
+// The matrices of a LAPACK call.
+#pragma once
+
+#include <cstddef>
+
+namespace lugpu::lapack {
+
+/// A matrix of the caller, column-major: element (i, j), 0-based, is data[i + j * ld], ld >= rows.
+template <typename Real>
+struct Columns {
+  Real* data;
+  std::size_t rows, columns, ld;
+
+  Real* column(std::size_t j) const { return data + j * ld; }
+  operator Columns<const Real>() const { return {data, rows, columns, ld}; }
+};
+
+/// A, m x n, with the leading dimension lda.
+template <typename Real>
+Columns<Real> columns(Real* a, int m, int n, int lda) {
+  return {a, static_cast<std::size_t>(m), static_cast<std::size_t>(n),
+          static_cast<std::size_t>(lda)};
+}
+
+}  // namespace lugpu::lapack

@@ -1,0 +1,43 @@
+#include "lapack/next.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace lugpu::lapack {
+namespace {
+
+// Whether a symbol is of this library.
+bool is_own(void* symbol) {
+  Dl_info found{}, own{};
+  dladdr(symbol, &found);
+  dladdr(reinterpret_cast<void*>(&next_symbol), &own);
+  return found.dli_fbase == own.dli_fbase;
+}
+
+}  // namespace
+
+void* next_symbol(const std::string& name) {
+  if (void* symbol = dlsym(RTLD_NEXT, name.c_str())) return symbol;
+  // A LAPACK that was opened with RTLD_LOCAL, as by Python for its modules, is not in that order;
+  // and liblapack.so.3 may stand for this library, with OpenBLAS for the rest.
+  for (const char* file : {"liblapack.so.3", "libopenblas.so.0"}) {
+    void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void* symbol = library ? dlsym(library, name.c_str()) : nullptr;
+    if (symbol && !is_own(symbol)) return symbol;
+  }
+  std::fprintf(
+      stderr, "liblugpu_lapack: no other library has %s; load a LAPACK too, e.g. liblapack.so.3.\n",
+      name.c_str());
+  _exit(127);
+}
+
+void xerbla(const std::string& routine, int position) {
+  using Xerbla = void(const char* name, const int* position, std::size_t name_length);
+  void* own = dlsym(RTLD_DEFAULT, "xerbla_");
+  auto* const report = reinterpret_cast<Xerbla*>(own ? own : next_symbol("xerbla_"));
+  report(routine.data(), &position, routine.size());
+}
+
+}  // namespace lugpu::lapack

@@ -1,0 +1,28 @@
+// The LAPACK that would answer if this library were not there.
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+namespace lugpu::lapack {
+
+/// The function `name` of the next library in the loader's order that has it, or else of
+/// liblapack.so.3 or libopenblas.so.0 and what they need. Where there is none, the process ends
+/// with a sentence and status 127, as it does in the loader for a missing symbol.
+void* next_symbol(const std::string& name);
+
+/// The letter that LAPACK's names begin with.
+template <typename Real>
+constexpr char kPrefix = std::is_same_v<Real, float> ? 's' : 'd';
+
+/// The next LAPACK's routine for Real, e.g. "getrf", as a pointer to a function of type Routine.
+template <typename Real, typename Routine>
+Routine* next(const char* routine) {
+  return reinterpret_cast<Routine*>(next_symbol(kPrefix<Real> + std::string(routine) + '_'));
+}
+
+/// Reports that the argument at this position (1-based) of the routine, e.g. "DGETRF", is wrong:
+/// by the XERBLA of the program if it has its own, or else the next LAPACK's.
+void xerbla(const std::string& routine, int position);
+
+}  // namespace lugpu::lapack
