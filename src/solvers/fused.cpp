@@ -28,11 +28,10 @@ Tile tile_for(const Device& device, const Problem& problem) {
   if (device.type == "cpu") return {1, 1024 / pack, 16, 8};
   const bool full = problem.pivot == Pivot::full;
   if (problem.storage == Storage::image) {
-    if (full) return {128, 64, 32, 16};
-    if (pack == 1) return {128, 16, 64, 0};
-    return {64, 4, 64, 0};
+    if (pack == 1) return full ? Tile{128, 16, 128, 32} : Tile{128, 16, 64, 0};
+    return {64, 4, 64, full ? 32u : 0u};
   }
-  if (pack == 1) return full ? Tile{128, 128, 32, 16} : Tile{128, 128, 8, 0};
+  if (pack == 1) return full ? Tile{128, 128, 32, 16} : Tile{128, 128, 16, 0};
   return {128, 32, 32, full ? 32u : 0u};
 }
 
