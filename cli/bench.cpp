@@ -77,7 +77,7 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   plan.sizes = parse_sizes(given.sizes);
   plan.methods = distinct(given.methods, [](const std::string& name) { return name; });
   plan.pivots = distinct(given.pivots, to_pivot);
-  plan.precisions = distinct(given.precisions, to_precision);
+  plan.precisions = distinct(given.precisions, to_arithmetic);
   plan.storages =
       distinct(given.storages, [&](const std::string& name) { return to_storage(name, device); });
   plan.texels = distinct(given.texels, to_texel);
@@ -153,7 +153,7 @@ void warn_of_slow_baseline() {
 
 std::string description(const Case& what) {
   return format("%s %s %s n=%zu", what.routine.c_str(), name(what.problem.pivot),
-                name(what.problem.precision), what.problem.n);
+                precision_name(what.problem), what.problem.n);
 }
 
 // Collects the results: the table on stdout, the JSON file after every case.
@@ -264,7 +264,8 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
   };
   list("--method", given.methods, method_names(), "Methods (default: lu-blocked,lu,gauss-jordan)");
   list("--pivot", given.pivots, pivot_names(), "Pivotings (default: none,partial,full)");
-  list("--precision", given.precisions, precision_names(), "Precisions (default: single)");
+  list("--precision", given.precisions, arithmetic_names(),
+       "single, double, mixed: factors in single, X as accurate as in double (default: single)");
   list("--storage", given.storages, storage_names(), "Surfaces (default: auto, the fastest)");
   list("--texel", given.texels, texel_names(),
        "r: one element a texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)");

@@ -29,7 +29,8 @@ std::string BenchTable::header() const {
 
 std::string BenchTable::speed_up(const Result& result) {
   const Problem& problem = result.what.problem;
-  const auto rival = std::make_tuple(problem.n, problem.precision, problem.pivot == Pivot::full);
+  const auto rival =
+      std::make_tuple(problem.n, working_precision(problem), problem.pivot == Pivot::full);
   const double time = median(result.times_s);
   if (!result.what.device) baseline_medians_[rival] = time;
   const auto found = baseline_medians_.find(rival);
@@ -54,7 +55,7 @@ std::string BenchTable::row(const Result& result) {
   const std::string storage = on_device ? name(problem.storage) : "host";
   const std::string head = format(
       "%6zu %-13s %-7s %-6s %-7s ", problem.n, (result.what.routine + (paper ? "*" : "")).c_str(),
-      name(problem.pivot), name(problem.precision), (storage + (packed ? "4" : "")).c_str());
+      name(problem.pivot), precision_name(problem), (storage + (packed ? "4" : "")).c_str());
   if (result.status != Status::ok) {
     constexpr std::size_t kIndent = 7;
     const std::string status = name(result.status);
@@ -73,7 +74,8 @@ std::string BenchTable::row(const Result& result) {
 std::string BenchTable::footer() const {
   return wrapped(
              "image4, buffer4: packed texels. *: the schedule of the LU-GPU paper. GFLOP/s: 2/3 "
-             "n^3 over the median. speedup: over getrf of the same n and precision, for lu-blocked "
+             "n^3 over the median. speedup: over getrf of the same n and precision (mixed: "
+             "double), for lu-blocked "
              "and the other rivals too; for full pivoting over getc2. check: the larger "
              "of factor_ratio and solve_ratio, which pass under 30.",
              0, 0) +

@@ -51,6 +51,9 @@ std::vector<std::string> pivot_names() {
 std::vector<std::string> precision_names() {
   return {"single", "double"};
 }
+std::vector<std::string> arithmetic_names() {
+  return {"single", "double", "mixed"};
+}
 std::vector<std::string> storage_names() {
   return {"auto", "image", "buffer"};
 }
@@ -68,6 +71,11 @@ Pivot to_pivot(const std::string& name) {
 
 Precision to_precision(const std::string& name) {
   return name == "double" ? Precision::double_precision : Precision::single_precision;
+}
+
+Arithmetic to_arithmetic(const std::string& name) {
+  if (name == "mixed") return {Precision::single_precision, Refine::mixed};
+  return to_precision(name);
 }
 
 Storage to_storage(const std::string& name, const Device& device) {

@@ -17,7 +17,7 @@ struct Options {
   std::string kernel_dir;
   unsigned units = 0;  ///< compute units of the device to use; 0 for all
   bool no_vendor_kernels = false;
-  std::string json;    ///< a file, "-" for stdout, or empty
+  std::string json;  ///< a file, "-" for stdout, or empty
   std::string colour = "auto";
   bool quiet = false;
   bool verbose = false;
@@ -38,7 +38,8 @@ std::vector<std::string> method_names();
 
 /// Values that --pivot, --precision and --storage take.
 std::vector<std::string> pivot_names();
-std::vector<std::string> precision_names();
+std::vector<std::string> precision_names();   ///< of surfaces
+std::vector<std::string> arithmetic_names();  ///< these and "mixed"
 std::vector<std::string> storage_names();
 std::vector<std::string> texel_names();
 std::vector<std::string> schedule_names();
@@ -46,6 +47,7 @@ std::vector<std::string> schedule_names();
 /// From one of the names above; "complete" is "full".
 Pivot to_pivot(const std::string& name);
 Precision to_precision(const std::string& name);
+Arithmetic to_arithmetic(const std::string& name);
 Storage to_storage(const std::string& name, const Device& device);
 std::optional<Texel> to_texel(const std::string& name);  ///< absent for "auto"
 Schedule to_schedule(const std::string& name);

@@ -7,6 +7,7 @@
 #include "bench/report.hpp"
 #include "commands.hpp"
 #include "matrix/formats.hpp"
+#include "matrix/norms.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 
@@ -19,6 +20,8 @@ struct Arguments {
   std::string method = "auto", pivot = "partial", precision, storage = "auto", texel = "auto",
               schedule = "fused";
   std::size_t nb = 0;
+  bool refine = false, equilibrate = false, determinant = false;
+  std::string inverse;  // a file, or empty
 };
 
 // B = A ones: the solution is known.
@@ -59,9 +62,13 @@ Case make_case(const Arguments& given, const Device& device, const Matrix& a, co
   problem.n = a.rows();
   problem.nrhs = b.cols();
   problem.pivot = to_pivot(given.pivot);
-  problem.precision = to_precision(given.precision.empty() ? best : given.precision);
+  const Arithmetic arithmetic = to_arithmetic(given.precision.empty() ? best : given.precision);
+  problem.precision = arithmetic.precision;
+  problem.refine =
+      given.refine && arithmetic.refine == Refine::none ? Refine::fixed : arithmetic.refine;
   problem.storage = to_storage(given.storage, device);
   problem.schedule = to_schedule(given.schedule);
+  problem.equilibrate = given.equilibrate;
   const auto texel = to_texel(given.texel);
   const Method& method =
       given.method == "auto" ? automatic_method(problem, texel) : find_method(given.method);
@@ -112,14 +119,67 @@ void print_times(const Result& result) {
   print_line("time", text + "; kernels built before in " + duration(result.phases_s.at("build")));
 }
 
+double largest(const std::vector<double>& errors) {
+  double most = 0;
+  for (const double error : errors) most = larger(most, error);
+  return most;
+}
+
+std::string bounds_text(const Checks& checks) {
+  const std::string backward = format("backward error %.3g", largest(checks.berr));
+  if (checks.ferr.empty()) return backward + "; forward error not known without factors";
+  return backward + format(", forward error at most %.3g", largest(checks.ferr));
+}
+
+std::string refinement_text(const Refinement& refinement) {
+  std::string text =
+      std::to_string(refinement.steps) + (refinement.steps == 1 ? " step" : " steps");
+  if (refinement.gmres_steps > 0) {
+    text += ", " + std::to_string(refinement.gmres_steps) + " of them of GMRES";
+  }
+  if (!refinement.fallback.empty()) {
+    return text + ", then factored in double: " + refinement.fallback;
+  }
+  return refinement.converged ? text : text + ", not converged";
+}
+
+std::string scaling_text(const Equilibration& scaling) {
+  const std::string what = !scaling.helps()    ? "not needed"
+                           : scaling.c.empty() ? "of rows"
+                           : scaling.r.empty() ? "of columns"
+                                               : "of rows and columns";
+  return what + format(": rowcnd %.3g, colcnd %.3g, largest element %.3g", scaling.rowcnd,
+                       scaling.colcnd, scaling.amax);
+}
+
+// As a power of ten: a determinant may be far beyond the range of double.
+std::string decimal(const Determinant& determinant) {
+  if (determinant.mantissa == 0 || !std::isfinite(determinant.mantissa)) {
+    return format("%g", determinant.mantissa);
+  }
+  const double digits = std::log10(std::abs(determinant.mantissa)) +
+                        static_cast<double>(determinant.exponent) * std::log10(2.0);
+  // One that would be printed as 10.000000 is 1.000000 of the next power.
+  const double exponent = std::floor(digits + 5e-8 / std::log(10.0));
+  return format("%s%.6f * 10^%.0f", determinant.mantissa < 0 ? "-" : "",
+                std::max(1.0, std::pow(10.0, digits - exponent)), exponent);
+}
+
+// The refinement of mixed precision does not reach the pivots.
+std::string determinant_text(const Result& result) {
+  const bool mixed = result.refinement && result.what.problem.refine == Refine::mixed &&
+                     result.refinement->fallback.empty();
+  return decimal(*result.determinant) + (mixed ? ", from pivots in single precision" : "");
+}
+
 void print_result(const Arguments& given, const Device& device, const Matrix& b,
-                  const Result& result, const Matrix& x) {
+                  const Result& result, const Answers& answers) {
   const Problem& problem = result.what.problem;
   const std::string n = std::to_string(problem.n);
   print_line("A", given.matrix + ", " + n + " x " + n);
   print_line("B", given.rhs.empty() ? "A * ones" : given.rhs + ", " + shape(b));
   print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
-                              name(problem.pivot), name(problem.precision)) +
+                              name(problem.pivot), precision_name(problem)) +
                            layout(problem));
   print_line("device", device.name + " (" + device.platform + ")");
   print_times(result);
@@ -129,15 +189,22 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
                                ratio(result.checks.solve_ratio) + " (passes under 30)");
     print_line("stability", "pivot growth " + ratio(result.checks.growth) +
                                 ", reciprocal condition " + ratio(result.checks.rcond));
+    print_line("bounds", bounds_text(result.checks));
   }
+  if (result.refinement) print_line("refined", refinement_text(*result.refinement));
+  if (result.equilibration) print_line("scaling", scaling_text(*result.equilibration));
+  if (result.determinant) print_line("det", determinant_text(result));
   const bool passed = result.status == Status::ok;
   std::cout << format("%-9s ", "checks")
             << paint(passed ? Ink::good : Ink::bad, passed ? "passed" : "failed") << '\n';
   if (result.status == Status::ok && given.rhs.empty()) {
-    print_line("error", format("largest |x - 1| is %.3g", largest_error(x)));
+    print_line("error", format("largest |x - 1| is %.3g", largest_error(answers.x)));
   }
   if (result.status == Status::ok && !given.output.empty()) {
-    print_line("X", shape(x) + ", written to " + given.output);
+    print_line("X", shape(answers.x) + ", written to " + given.output);
+  }
+  if (result.status == Status::ok && !given.inverse.empty()) {
+    print_line("inverse", shape(answers.inverse) + ", written to " + given.inverse);
   }
 }
 
@@ -160,11 +227,11 @@ void write_json(const Arguments& given, const Device& device, const Result& resu
 
 // Says which file holds what the precision does not.
 Result measure_files(DeviceContext& context, const Case& what, const Arguments& given,
-                     const Matrix& a, const Matrix& b, Matrix& x) {
+                     const Matrix& a, const Matrix& b, Answers& answers) {
   const Effort once{
       .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
   try {
-    return measure(context, find_method(what.routine), what, a, b, once, &x);
+    return measure(context, find_method(what.routine), what, a, b, once, &answers);
   } catch (const Unsupported&) {
     throw;
   } catch (const InputError& error) {
@@ -175,18 +242,25 @@ Result measure_files(DeviceContext& context, const Case& what, const Arguments& 
 
 Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
-  if (!given.output.empty()) check_format(given.output);
+  for (const std::string& file : {given.output, given.inverse}) {
+    if (!file.empty()) check_format(file);
+  }
   const Matrix a = read_square(given.matrix);
   const Matrix b = given.rhs.empty() ? row_sums(a) : read_rhs(given.rhs, a.rows());
   DeviceContext context = std::move(open_devices(given.options).front());
 
   const Case what = make_case(given, context.device(), a, b);
-  Matrix x;
-  const Result result = measure_files(context, what, given, a, b, x);
+  Answers answers;
+  answers.wants_determinant = given.determinant;
+  answers.wants_inverse = !given.inverse.empty();
+  const Result result = measure_files(context, what, given, a, b, answers);
 
-  if (result.status == Status::ok && !given.output.empty()) write_matrix(x, given.output);
+  if (result.status == Status::ok) {
+    if (!given.output.empty()) write_matrix(answers.x, given.output);
+    if (!given.inverse.empty()) write_matrix(answers.inverse, given.inverse);
+  }
   if (!given.options.json.empty()) write_json(given, context.device(), result, arguments);
-  if (given.options.prints()) print_result(given, context.device(), b, result, x);
+  if (given.options.prints()) print_result(given, context.device(), b, result, answers);
   for (const std::string& warning : result.warnings)
     std::cerr << "lugpu: warning: " << warning << '\n';
   if (result.status != Status::ok) {
@@ -221,8 +295,9 @@ Command add_solve(CLI::App& app) {
       ->type_name("WHICH");
   command
       ->add_option("--precision", given->precision,
-                   "single or double (default: double where the device has it)")
-      ->check(CLI::IsMember(precision_names()))
+                   "single, double, or mixed: factors in single, refined to the accuracy of double "
+                   "(default: double where the device has it)")
+      ->check(CLI::IsMember(arithmetic_names()))
       ->type_name("WHICH");
   command->add_option("--storage", given->storage, "Surfaces (default: auto, the fastest)")
       ->check(CLI::IsMember(storage_names()))
@@ -242,6 +317,14 @@ Command add_solve(CLI::App& app) {
   command->add_option("--nb", given->nb, "Columns of a block of lu-blocked (default: the fastest)")
       ->check(CLI::Range(std::size_t{1}, kLargestBlock))
       ->type_name("N");
+  command->add_flag("--refine", given->refine, "Improve X by iterative refinement");
+  command->add_flag("--equilibrate", given->equilibrate,
+                    "Scale rows and columns of A by powers of two where that helps");
+  command->add_flag("--det", given->determinant, "Compute the determinant of A");
+  command
+      ->add_option("--inverse", given->inverse, "File for the inverse of A: " + format_extensions())
+      ->check(not_empty())
+      ->type_name("FILE");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
   return [given](const std::vector<std::string>& arguments) { return solve(*given, arguments); };

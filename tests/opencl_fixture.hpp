@@ -89,10 +89,6 @@ class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
   const Texel texel = GetParam().texel;
 };
 
-inline double epsilon(Precision precision) {
-  return precision == Precision::double_precision ? kEpsilonDouble : kEpsilonSingle;
-}
-
 /// Written row by row, as on paper.
 inline Matrix matrix(std::initializer_list<std::initializer_list<double>> rows) {
   Matrix a(rows.size(), rows.begin()->size());

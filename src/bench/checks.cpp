@@ -11,43 +11,19 @@
 #include <limits>
 #include <utility>
 
+#include "solvers/error_bounds.hpp"
+
 namespace lugpu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// The larger of the two, NaN if one is NaN (std::max loses it).
-double larger(double a, double b) {
-  if (std::isnan(a)) return a;
-  return b <= a ? a : b;
-}
-
-double column_norm_1(const Matrix& a, std::size_t j) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.rows(); ++i) sum += std::abs(a(i, j));
-  return sum;
-}
-
-double column_norm_max(const Matrix& a, std::size_t j) {
-  double norm = 0.0;
-  for (std::size_t i = 0; i < a.rows(); ++i) norm = larger(norm, std::abs(a(i, j)));
-  return norm;
-}
-
 /// residual / size with 0/0 = 0. NaN where a norm overflowed: dividing by infinity would make any
 /// residual pass.
 double relative(double residual, double size) {
   if (!std::isfinite(size)) return kNaN;
   return residual == 0.0 ? 0.0 : residual / size;
-}
-
-/// C - A B; C is passed by value and holds the result.
-Matrix subtract_product(Matrix c, const Matrix& a, const Matrix& b) {
-  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(a.rows()),
-              static_cast<int>(b.cols()), static_cast<int>(a.cols()), -1.0, a.values().data(),
-              a.ld(), b.values().data(), b.ld(), 1.0, c.values().data(), c.ld());
-  return c;
 }
 
 /// L U from the factors in one matrix.
@@ -85,27 +61,6 @@ void undo_interchanges(Matrix& a, const std::vector<int>& ipiv, const std::vecto
 
 }  // namespace
 
-double norm_1(const Matrix& a) {
-  double norm = 0.0;
-  for (std::size_t j = 0; j < a.cols(); ++j) norm = larger(norm, column_norm_1(a, j));
-  return norm;
-}
-
-double norm_inf(const Matrix& a) {
-  std::vector<double> sums(a.rows(), 0.0);
-  for (std::size_t j = 0; j < a.cols(); ++j)
-    for (std::size_t i = 0; i < a.rows(); ++i) sums[i] += std::abs(a(i, j));
-  double norm = 0.0;
-  for (const double sum : sums) norm = larger(norm, sum);
-  return norm;
-}
-
-double norm_max(const Matrix& a) {
-  double norm = 0.0;
-  for (std::size_t j = 0; j < a.cols(); ++j) norm = larger(norm, column_norm_max(a, j));
-  return norm;
-}
-
 double lu_factor_ratio(const Matrix& a, const Matrix& lu, const std::vector<int>& ipiv,
                        const std::vector<int>& jpiv, double epsilon) {
   const std::size_t n = a.rows();
@@ -124,14 +79,14 @@ double inverse_ratio(const Matrix& a, const Matrix& inverse, double epsilon) {
   if (n == 0) return 0.0;
   Matrix identity(n, n);
   for (std::size_t k = 0; k < n; ++k) identity(k, k) = 1.0;
-  const Matrix residual = subtract_product(std::move(identity), a, inverse);
+  const Matrix residual = lugpu::residual(a, inverse, std::move(identity));
   return relative(norm_1(residual), norm_1(a) * norm_1(inverse)) /
          (static_cast<double>(n) * epsilon);
 }
 
 double solve_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon) {
   if (a.rows() == 0) return 0.0;
-  const Matrix residual = subtract_product(b, a, x);
+  const Matrix residual = lugpu::residual(a, x, b);
   const double a_norm = norm_1(a);
   double ratio = 0.0;
   for (std::size_t j = 0; j < x.cols(); ++j)
@@ -142,7 +97,7 @@ double solve_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double eps
 double hpl_residual(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon) {
   const std::size_t n = a.rows();
   if (n == 0) return 0.0;
-  const Matrix residual = subtract_product(b, a, x);
+  const Matrix residual = lugpu::residual(a, x, b);
   const double a_norm = norm_inf(a);
   // Numerator and denominator are divided by ||A|| when it is large: the product with ||x|| could
   // overflow.

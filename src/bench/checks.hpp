@@ -9,24 +9,20 @@
 #include <vector>
 
 #include "matrix/matrix.hpp"
+#include "matrix/norms.hpp"
+#include "opencl/element.hpp"
 
 namespace lugpu {
 
 /// Unit round-off of the precision that was tested: 2^-53 (double) or 2^-24 (single).
-inline constexpr double kEpsilonDouble = 0x1p-53;
-inline constexpr double kEpsilonSingle = 0x1p-24;
+inline constexpr double kEpsilonDouble = epsilon(Precision::double_precision);
+inline constexpr double kEpsilonSingle = epsilon(Precision::single_precision);
 
 /// Limits below which a ratio passes.
 inline constexpr double kFactorRatioLimit = 30.0;  ///< LAPACK TESTING/LIN
 inline constexpr double kSolveRatioLimit = 30.0;   ///< LAPACK TESTING/LIN
 inline constexpr double kHplResidualLimit = 16.0;  ///< HPL
 
-/// ||A||_1, the largest column sum of magnitudes; 0 for an empty matrix; NaN if any element is NaN.
-double norm_1(const Matrix& a);
-/// ||A||_inf, the largest row sum of magnitudes.
-double norm_inf(const Matrix& a);
-/// max |a_ij|.
-double norm_max(const Matrix& a);
 
 /// ||P A Q - L U||_1 / (N ||A||_1 eps)  (LAPACK TESTING/LIN dget01).
 /// a: N x N; lu: N x N, unit lower L below the diagonal and U on and above it; ipiv: row k was
@@ -59,7 +55,9 @@ struct Checks {
   std::optional<double> hpl_residual;
   std::optional<double> growth;
   std::optional<double> rcond;
-  int info = 0;  ///< LAPACK's: k > 0 means that the k-th pivot is exactly zero
+  std::vector<double> berr;  ///< backward_errors(), one for each right-hand side
+  std::vector<double> ferr;  ///< forward_error_bounds(); empty for a method that keeps no factors
+  int info = 0;              ///< LAPACK's: k > 0 means that the k-th pivot is exactly zero
 
   /// One sentence that names the first ratio that is not under its limit, or empty if all pass.
   std::string failure() const;

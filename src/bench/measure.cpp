@@ -8,6 +8,12 @@
 #include "bench/statistics.hpp"
 #include "error.hpp"
 #include "matrix/generate.hpp"
+#include "solvers/condition.hpp"
+#include "solvers/determinant.hpp"
+#include "solvers/equilibrate.hpp"
+#include "solvers/error_bounds.hpp"
+#include "solvers/refine.hpp"
+#include "solvers/refined_solver.hpp"
 
 namespace lugpu {
 namespace {
@@ -34,10 +40,6 @@ std::string short_number(double value) {
   return text;
 }
 
-double epsilon(Precision precision) {
-  return precision == Precision::double_precision ? kEpsilonDouble : kEpsilonSingle;
-}
-
 // A system whose pivot is the last element, so that every kernel of a method is launched.
 Matrix smallest_interchange() {
   Matrix a(2, 2);
@@ -50,13 +52,32 @@ Matrix smallest_interchange() {
 double build(DeviceContext& context, const Method& method, Problem problem) {
   problem.n = 2;
   problem.nrhs = 1;
-  return timed([&] {
+  const auto build_precision = [&](Precision precision) {
+    problem.precision = precision;
     const auto solver = method.make(context, problem);
     solver->upload(smallest_interchange(), Matrix(2, 1));
     solver->factor();
     solver->solve();
     solver->lu();
+    if (!method.keeps_factors) return;
+    Matrix x(2, 1);
+    solver->apply_inverse(x, Op::none);
+    solver->apply_inverse(x, Op::transpose);
+  };
+  return timed([&] {
+    build_precision(problem.precision);
+    // For what mixed precision falls back to.
+    if (problem.refine == Refine::mixed && context.device().double_precision) {
+      build_precision(Precision::double_precision);
+    }
   });
+}
+
+// What is timed: the factorization, and in mixed precision all that X needs to reach double's
+// accuracy.
+void run(Solver& solver, const Problem& problem) {
+  solver.factor();
+  if (problem.refine == Refine::mixed && solver.outcome().info == 0) solver.solve();
 }
 
 // The samples of one case.
@@ -70,12 +91,12 @@ void sample(Solver& solver, const Effort& effort, Clock::time_point start, Resul
     return asked || late || runs >= std::max<std::size_t>(kMostRuns, effort.runs);
   };
   for (int i = 0; i < effort.warmup && seconds_since(start) < effort.timeout_s / 4; ++i) {
-    solver.factor();
+    run(solver, result.what.problem);
     solver.reset();
   }
   while (!enough()) {
     if (!result.times_s.empty()) solver.reset();
-    result.times_s.push_back(timed([&] { solver.factor(); }));
+    result.times_s.push_back(timed([&] { run(solver, result.what.problem); }));
     total += result.times_s.back();
   }
 }
@@ -92,28 +113,46 @@ class Profiling {
   DeviceContext& context_;
 };
 
-// One more factorization, timed on the device, for the phases and the counters. Where there was
-// none before, its wall-clock time is the only one.
+// Not what falling back from mixed precision adds: transfers and read-backs.
+bool is_part_of_factor(const std::string& phase) {
+  return phase == "pivot_search" || phase == "interchange" || phase == "panel" || phase == "update";
+}
+
+// One more factorization, timed on the device, for the phases and the counters.
 void profile(DeviceContext& context, Solver& solver, Result& result) {
   solver.reset();
   context.timeline().clear();
   const Profiling profiling(context);
-  const double seconds = timed([&] { solver.factor(); });
-  if (result.times_s.empty()) result.times_s.push_back(seconds);
+  result.phases_s["factor"] = timed([&] { solver.factor(); });
   const Timeline& timeline = context.timeline();
   result.device_times_s.push_back(timeline.span());
-  result.phases_s.merge(timeline.by_phase());
+  for (const auto& [phase, seconds] : timeline.by_phase()) {
+    if (is_part_of_factor(phase)) result.phases_s[phase] = seconds;
+  }
   result.counters["kernel_launches"] = timeline.kernel_launches();
   result.counters["readbacks"] = timeline.readbacks();
   result.counters["bytes_counted"] = timeline.bytes();
 }
 
-void check_factors(Solver& solver, const Matrix& a, double eps, const Outcome& outcome,
+// What is solved, and in which form it is factored.
+struct System {
+  const Matrix& a;  // as given
+  const Matrix& b;
+  const Matrix& factored;  // A, or R A C
+  Equilibration scaling;   // R and C
+  Equilibration advice;    // what they should be
+  ApplyInverse inverse;    // of `factored`, by the factors; empty if there are none
+};
+
+void check_factors(Solver& solver, const System& system, double eps, const Outcome& outcome,
                    bool thorough, Checks& checks) {
+  const Matrix& a = system.factored;
   if (const auto lu = solver.lu()) {
     if (thorough) checks.factor_ratio = lu_factor_ratio(a, *lu, outcome.ipiv, outcome.jpiv, eps);
     checks.growth = pivot_growth(a, *lu);
-    checks.rcond = rcond_from_lu(*lu, norm_1(a));
+    checks.rcond = outcome.info > 0 ? 0
+                   : system.inverse ? estimate_rcond(a, system.inverse)
+                                    : rcond_from_lu(*lu, norm_1(a));
   } else if (thorough && outcome.info == 0) {
     if (const auto inverse = solver.inverse()) {
       checks.factor_ratio = inverse_ratio(a, *inverse, eps);
@@ -122,33 +161,100 @@ void check_factors(Solver& solver, const Matrix& a, double eps, const Outcome& o
   }
 }
 
+void check_solution(const System& system, const Matrix& x, double eps, Checks& checks) {
+  checks.solve_ratio = solve_ratio(system.a, x, system.b, eps);
+  checks.hpl_residual = hpl_residual(system.a, x, system.b, eps);
+  const Matrix r = residual(system.a, x, system.b);
+  const Matrix sizes = residual_sizes(system.a, x, system.b);
+  checks.berr = backward_errors(r, sizes);
+  if (system.inverse) {
+    checks.ferr = forward_error_bounds(r, sizes, x, system.scaling.inverse(system.inverse));
+  }
+}
+
+// Of the factors that were used last: mixed precision may have fallen back to double.
+Precision factors_precision(const Result& result) {
+  const bool fell_back = result.refinement && !result.refinement->fallback.empty();
+  return fell_back ? Precision::double_precision : result.what.problem.precision;
+}
+
 // Names the pivot that rounding may have kept from being zero, and says what follows.
-void warn_of_near_singularity(const Outcome& outcome, const Matrix& a, double eps, Result& result) {
+void warn_of_small_pivot(const Outcome& outcome, const Matrix& a, Result& result) {
+  const double eps = epsilon(factors_precision(result));
   if (outcome.pivots.empty()) return;
   const auto smaller = [](double x, double y) { return std::abs(x) < std::abs(y); };
   const auto least = std::min_element(outcome.pivots.begin(), outcome.pivots.end(), smaller);
   const double threshold = eps * static_cast<double>(a.rows()) * norm_max(a);
-  if (std::abs(*least) <= threshold) {
-    result.warnings.push_back(
-        "pivot " + std::to_string(least - outcome.pivots.begin() + 1) + " is " +
-        short_number(*least) + ", so near zero that " +
-        (result.what.problem.pivot == Pivot::none
-             ? "X may be wrong without pivoting; use --pivot partial."
-             : "it may be a rounding error: A is singular, or as good as singular."));
-  }
-  if (result.checks.rcond && *result.checks.rcond < eps) {
-    result.warnings.push_back("A is ill-conditioned, its reciprocal condition number is about " +
-                              short_number(*result.checks.rcond) +
-                              ": X may have no correct digit.");
-  }
+  if (std::abs(*least) > threshold) return;
+  result.warnings.push_back(
+      "pivot " + std::to_string(least - outcome.pivots.begin() + 1) + " is " +
+      short_number(*least) + ", so near zero that " +
+      (result.what.problem.pivot == Pivot::none
+           ? "X may be wrong without pivoting; use --pivot partial."
+           : "it may be a rounding error: A is singular, or as good as singular."));
 }
 
-std::string breakdown(const Problem& problem, int info) {
+void warn_of_bad_scaling(const System& system, Result& result) {
+  const Equilibration& advice = system.advice;
+  if (!advice.helps() || result.what.problem.equilibrate) return;
+  result.warnings.push_back("A is badly scaled (rowcnd " + short_number(advice.rowcnd) +
+                            ", colcnd " + short_number(advice.colcnd) + ", largest element " +
+                            short_number(advice.amax) +
+                            "); --equilibrate may make X more accurate.");
+}
+
+void warn_of_ill_condition(Result& result) {
+  const Precision precision = factors_precision(result);
+  if (!result.checks.rcond || *result.checks.rcond >= epsilon(precision)) return;
+  const bool mixed = result.what.problem.refine == Refine::mixed;
+  result.warnings.push_back(
+      "A is ill-conditioned, its reciprocal condition number is about " +
+      short_number(*result.checks.rcond) +
+      (precision == Precision::double_precision
+           ? ": X may have no correct digit; --pivot full with --refine is the best that double "
+             "precision can do."
+       : mixed ? ", less than factors in single precision can tell; use --precision double."
+               : ": X may have no correct digit; use --precision double."));
+}
+
+void warn_of_refinement(const Refinement& refinement, Result& result) {
+  if (refinement.converged) return;
+  result.warnings.push_back(
+      refinement.fallback.empty()
+          ? "refinement did not converge, and the device cannot factor A in double precision."
+          : refinement.fallback +
+                ", so that A was factored in double precision; use --precision "
+                "double for matrices like it.");
+}
+
+// With partial pivoting the growth of hardly any matrix of practice exceeds its order (Higham,
+// Accuracy and Stability, 9.4); small orders are granted more.
+bool is_large_growth(const Checks& checks, std::size_t n) {
+  return checks.growth && !(*checks.growth <= static_cast<double>(std::max<std::size_t>(n, 100)));
+}
+
+// The pivoting that is safer, or refinement.
+std::string cure_for_growth(const Problem& problem) {
+  if (problem.pivot == Pivot::none) return "use --pivot partial";
+  if (problem.pivot == Pivot::full) return "use --refine";
+  return problem.refine == Refine::none ? "use --pivot full or --refine" : "use --pivot full";
+}
+
+void warn_of_growth(Result& result) {
+  const Problem& problem = result.what.problem;
+  if (!is_large_growth(result.checks, problem.n)) return;
+  result.warnings.push_back("pivot growth is " + short_number(*result.checks.growth) +
+                            ", which may have cost X as many digits as that has; " +
+                            cure_for_growth(problem) + ".");
+}
+
+std::string breakdown(const Result& result, int info) {
+  const Problem& problem = result.what.problem;
+  const bool in_double = factors_precision(result) == Precision::double_precision;
   const std::string pivot = "pivot " + std::to_string(info) + " is exactly zero";
   return problem.pivot == Pivot::none ? pivot + " without pivoting; use --pivot partial."
-         : problem.precision == Precision::single_precision
-             ? "A is singular in single precision: " + pivot + "."
-             : "A is singular: " + pivot + ".";
+         : in_double                  ? "A is singular: " + pivot + "."
+                                      : "A is singular in single precision: " + pivot + ".";
 }
 
 std::string check_failure(const Problem& problem, const Checks& checks) {
@@ -156,40 +262,125 @@ std::string check_failure(const Problem& problem, const Checks& checks) {
   if (checks.growth && std::isfinite(*checks.growth)) {
     reason += ", growth " + short_number(*checks.growth);
   }
-  if (problem.pivot == Pivot::none) reason += " without pivoting; use --pivot partial";
+  if (problem.pivot == Pivot::none) reason += " without pivoting";
+  if (problem.pivot == Pivot::none || is_large_growth(checks, problem.n)) {
+    reason += "; " + cure_for_growth(problem);
+  }
   return reason + ".";
 }
 
-// After the last timed factorization: solve, download, check, judge.
-void conclude(Solver& solver, const Matrix& a, const Matrix& b, const Effort& effort,
-              Result& result, Matrix* x) {
-  const Problem& problem = result.what.problem;
-  const double eps = epsilon(problem.precision);
-  const Outcome outcome = solver.outcome();
-  result.checks.info = outcome.info;
-  result.phases_s["factor"] = median(result.times_s);
-  if (outcome.info > 0) {
-    check_factors(solver, a, eps, outcome, effort.check_factors, result.checks);
-    result.status = Status::failed;
-    result.reason = breakdown(problem, outcome.info);
-    return;
+// The inverse of the matrix that was factored, refined as X is; some columns at a time, so that it
+// takes little room on the device.
+Matrix inverse_by_columns(const System& system, const Result& result) {
+  constexpr std::size_t kColumns = 256;
+  const std::size_t n = system.factored.rows();
+  const Refine refinement = result.what.problem.refine;
+  const Precision precision = factors_precision(result);
+  const double norm = norm_inf(system.factored);
+  Matrix inverse(n, n);
+  for (std::size_t first = 0; first < n; first += kColumns) {
+    const std::size_t columns = std::min(kColumns, n - first);
+    Matrix identity(n, columns);
+    for (std::size_t j = 0; j < columns; ++j) identity(first + j, j) = 1;
+    Matrix part = identity;
+    if (refinement == Refine::mixed && precision == Precision::single_precision) {
+      solve_mixed(system.factored, norm, identity, part, system.inverse);
+    } else {
+      system.inverse(part, Op::none);
+      if (refinement == Refine::fixed) {
+        refine(system.factored, identity, part, precision, system.inverse);
+      }
+    }
+    std::copy(part.values().begin(), part.values().end(), inverse.column(first));
   }
-  Matrix solution;
-  result.phases_s["solve"] = timed([&] { solver.solve(); });
-  result.phases_s["download"] = timed([&] { solution = solver.download(); });
-  double total = 0;
-  for (const char* phase : {"upload", "factor", "solve", "download"})
-    total += result.phases_s[phase];
-  result.phases_s["total"] = total;
+  return inverse;
+}
 
-  result.checks.solve_ratio = solve_ratio(a, solution, b, eps);
-  result.checks.hpl_residual = hpl_residual(a, solution, b, eps);
-  check_factors(solver, a, eps, outcome, effort.check_factors, result.checks);
+// inv(A), with a warning if it is none.
+Matrix inverse_of(Solver& solver, const System& system, double eps, Result& result) {
+  Matrix inverse = system.inverse ? inverse_by_columns(system, result) : solver.inverse().value();
+  const double ratio = inverse_ratio(system.factored, inverse, eps);
+  if (!(ratio < kFactorRatioLimit)) {
+    result.warnings.push_back(
+        "the inverse is inaccurate: norm1(I - A inv(A)) / (n norm1(A) "
+        "norm1(inv(A)) eps) is " +
+        short_number(ratio) + ", not under 30; " + cure_for_growth(result.what.problem) + ".");
+  }
+  return system.scaling.inverse(std::move(inverse));
+}
+
+// det(A) = det(R A C) / (det(R) det(C))
+Determinant determinant_of(const Outcome& outcome, const Equilibration& scaling) {
+  Determinant det = determinant(outcome);
+  for (const double factor : scaling.r) det.multiply(1 / factor);
+  for (const double factor : scaling.c) det.multiply(1 / factor);
+  return det;
+}
+
+// X, after the last factorization. Absent if that met a zero pivot, or one in double precision that
+// mixed precision falls back to.
+std::optional<Matrix> solution_of(Solver& solver, Result& result) {
+  if (solver.outcome().info > 0) return std::nullopt;
+  Matrix x;
+  result.phases_s["solve"] = timed([&] { solver.solve(); });
+  if (solver.outcome().info > 0) return std::nullopt;
+  result.phases_s["download"] = timed([&] { x = solver.download(); });
+  return x;
+}
+
+// The samples, or where there are none the one run that was profiled, make the phases.
+void add_up_times(Result& result) {
+  const bool mixed = result.what.problem.refine == Refine::mixed;
+  std::map<std::string, double>& phases = result.phases_s;
+  if (result.times_s.empty()) {
+    result.times_s.push_back(phases["factor"] + (mixed ? phases["solve"] : 0));
+  }
+  if (!mixed) phases["factor"] = median(result.times_s);
+  if (phases.contains("download")) {
+    phases["total"] = phases["upload"] + phases["factor"] + phases["solve"] + phases["download"];
+  }
+}
+
+void judge(const System& system, const Outcome& outcome, Result& result) {
+  const Problem& problem = result.what.problem;
   const bool passed = result.checks.failure().empty();
   result.status = passed ? Status::ok : Status::failed;
   if (!passed) result.reason = check_failure(problem, result.checks);
-  warn_of_near_singularity(outcome, a, eps, result);
-  if (x) *x = std::move(solution);
+  if (result.refinement) warn_of_refinement(*result.refinement, result);
+  warn_of_small_pivot(outcome, system.factored, result);
+  warn_of_ill_condition(result);
+  warn_of_bad_scaling(system, result);
+  if (passed && problem.refine == Refine::none) warn_of_growth(result);
+}
+
+// After the last timed factorization: solve, download, check, judge.
+void conclude(Solver& solver, const System& system, const Effort& effort, Result& result,
+              Answers* answers) {
+  const Problem& problem = result.what.problem;
+  const double eps = epsilon(working_precision(problem));
+  std::optional<Matrix> x = solution_of(solver, result);
+  const Outcome outcome = solver.outcome();
+  result.refinement = solver.refinement();
+  result.checks.info = outcome.info;
+  add_up_times(result);
+  // The factors of mixed precision need not be good ones.
+  const bool thorough = effort.check_factors && problem.refine != Refine::mixed;
+  check_factors(solver, system, eps, outcome, thorough, result.checks);
+  if (answers && answers->wants_determinant) {
+    result.determinant = determinant_of(outcome, system.scaling);
+  }
+  if (!x) {
+    result.status = Status::failed;
+    result.reason = breakdown(result, outcome.info);
+    warn_of_bad_scaling(system, result);
+    return;
+  }
+  x = system.scaling.solution(std::move(*x));
+  check_solution(system, *x, eps, result.checks);
+  judge(system, outcome, result);
+  if (!answers) return;
+  answers->x = std::move(*x);
+  if (answers->wants_inverse) answers->inverse = inverse_of(solver, system, eps, result);
 }
 
 std::unique_ptr<Solver> make(const Baseline& baseline, DeviceContext* context,
@@ -228,15 +419,19 @@ double estimate(const Baseline& baseline, DeviceContext* context, const Problem&
 }  // namespace
 
 Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
-               const Matrix& b, const Effort& effort, Matrix* x) {
+               const Matrix& b, const Effort& effort, Answers* answers) {
   Result result;
   result.what = what;
+  const Equilibration advice = equilibration(a, what.problem.precision);
+  const Equilibration scaling = what.problem.equilibrate ? advice : Equilibration();
+  const Matrix scaled = scaling.helps() ? scaling.matrix(a) : Matrix();
+  const Matrix& factored = scaling.helps() ? scaled : a;
   context.set_deadline(INFINITY);  // not the one of a case before
-  const auto solver = method.make(context, what.problem);
+  const auto solver = make_solver(context, method, what.problem);
   result.phases_s["build"] = build(context, method, what.problem);
   context.set_deadline(effort.timeout_s);
   const auto start = Clock::now();
-  result.phases_s["upload"] = timed([&] { solver->upload(a, b); });
+  result.phases_s["upload"] = timed([&] { solver->upload(factored, scaling.right_hand_sides(b)); });
   sample(*solver, effort, start, result);
   result.variant = solver->variant();
   profile(context, *solver, result);
@@ -244,7 +439,10 @@ Result measure(DeviceContext& context, const Method& method, const Case& what, c
   result.counters["elements_updated"] = work.elements_updated;
   result.counters["bytes_model"] =
       work.bytes * element_size(what.problem.precision) / sizeof(float);
-  conclude(*solver, a, b, effort, result, x);
+  if (what.problem.equilibrate) result.equilibration = scaling;
+  const ApplyInverse inverse =
+      method.keeps_factors ? inverse_by(*solver, factored) : ApplyInverse();
+  conclude(*solver, {a, b, factored, scaling, advice, inverse}, effort, result, answers);
   return result;
 }
 
@@ -268,7 +466,7 @@ Result measure(const Baseline& baseline, DeviceContext* context, const Case& wha
   if (const auto by_device = solver->profiled_factor()) {
     result.device_times_s.push_back(*by_device);
   }
-  conclude(*solver, a, b, effort, result, nullptr);
+  conclude(*solver, {a, b, a, {}, {}, {}}, effort, result, nullptr);
   return result;
 }
 

@@ -17,12 +17,19 @@ struct Effort {
   bool check_factors = true;  ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
 };
 
+/// What there is to hand on besides the result; left empty where there is no solution.
+struct Answers {
+  bool wants_determinant = false;  ///< into the result
+  bool wants_inverse = false;
+  Matrix x;        ///< n x nrhs
+  Matrix inverse;  ///< n x n
+};
+
 /// A X = B on the device by a method; problem.n and nrhs must be those of a (n x n) and b (n x
-/// nrhs). A breakdown or a failed check is a status of the result. x receives the solution if it is
-/// not null and there is one. Throws TimedOut, Unsupported, InputError (a value overflows the
-/// precision) and cl::Error.
+/// nrhs). A breakdown or a failed check is a status of the result. answers: may be null. Throws
+/// TimedOut, Unsupported, InputError (a value overflows the precision) and cl::Error.
 Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
-               const Matrix& b, const Effort& effort, Matrix* x = nullptr);
+               const Matrix& b, const Effort& effort, Answers* answers = nullptr);
 
 /// The same by a baseline. context: the device for a rival on a device, null on the host. A library
 /// cannot be stopped: a case that would take longer than the timeout, by a cubic estimate from a

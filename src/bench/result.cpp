@@ -20,12 +20,40 @@ json number_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? json(*value) : json(nullptr);
 }
 
+json to_json(const std::vector<double>& values) {
+  json list = json::array();
+  for (const double value : values) list.push_back(number_or_null(value));
+  return list;
+}
+
+json to_json(const Refinement& refinement) {
+  const bool fell_back = !refinement.fallback.empty();
+  return {{"steps", refinement.steps},
+          {"gmres_steps", refinement.gmres_steps},
+          {"converged", refinement.converged},
+          {"fallback", fell_back ? json(refinement.fallback) : json(nullptr)}};
+}
+
+json to_json(const Equilibration& equilibration) {
+  return {{"rows", !equilibration.r.empty()},
+          {"columns", !equilibration.c.empty()},
+          {"rowcnd", equilibration.rowcnd},
+          {"colcnd", equilibration.colcnd},
+          {"amax", number_or_null(equilibration.amax)}};
+}
+
+json to_json(const Determinant& determinant) {
+  return {{"mantissa", number_or_null(determinant.mantissa)}, {"exponent", determinant.exponent}};
+}
+
 json to_json(const Checks& checks) {
   return {{"factor_ratio", number_or_null(checks.factor_ratio)},
           {"solve_ratio", number_or_null(checks.solve_ratio)},
           {"hpl_residual", number_or_null(checks.hpl_residual)},
           {"growth", number_or_null(checks.growth)},
           {"rcond", number_or_null(checks.rcond)},
+          {"berr", to_json(checks.berr)},
+          {"ferr", to_json(checks.ferr)},
           {"info", checks.info}};
 }
 
@@ -37,7 +65,7 @@ json to_json(const Case& what) {
       {"implementation", what.implementation},
       {"routine", what.routine},
       {"pivot", name(what.problem.pivot)},
-      {"precision", name(what.problem.precision)},
+      {"precision", precision_name(what.problem)},
       {"storage", on_host ? "host" : name(what.problem.storage)},
       {"texel", has_surfaces ? json(name(what.problem.texel)) : json(nullptr)},
       {"schedule", has_surfaces && !blocked ? json(name(what.problem.schedule)) : json(nullptr)},
@@ -98,6 +126,9 @@ json to_json(const Result& result) {
   row["counters"] = result.counters;
   row["rates"] = nullptr;
   row["checks"] = to_json(result.checks);
+  row["refinement"] = result.refinement ? to_json(*result.refinement) : json(nullptr);
+  row["equilibration"] = result.equilibration ? to_json(*result.equilibration) : json(nullptr);
+  row["determinant"] = result.determinant ? to_json(*result.determinant) : json(nullptr);
   row["status"] = name(result.status);
   row["reason"] = result.reason;
   row["warnings"] = result.warnings;

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "bench/checks.hpp"
+#include "solvers/determinant.hpp"
+#include "solvers/equilibrate.hpp"
 #include "solvers/solver.hpp"
 
 namespace lugpu {
@@ -44,11 +46,15 @@ bool same_case(const nlohmann::json& a, const nlohmann::json& b);
 struct Result {
   Case what;
   std::optional<std::string> variant;  ///< Solver::variant()
-  std::vector<double> times_s;         ///< each factorization, wall clock
+  std::vector<double> times_s;         ///< each factorization, wall clock; in mixed precision with
+                                       ///< the refinement
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
   Checks checks;
+  std::optional<Refinement> refinement;        ///< Solver::refinement()
+  std::optional<Equilibration> equilibration;  ///< that was applied, where it was asked for
+  std::optional<Determinant> determinant;      ///< where it was asked for
   Status status = Status::error;
   std::string reason;  ///< one sentence; empty for ok
   std::vector<std::string> warnings;

@@ -8,6 +8,7 @@
 
 #include "error.hpp"
 #include "matrix/generate.hpp"
+#include "solvers/refined_solver.hpp"
 
 namespace lugpu {
 namespace {
@@ -135,9 +136,11 @@ DeviceContext* context_of(const Case& what, std::vector<DeviceContext>& contexts
 // Throws Unsupported if the case cannot run, as far as can be said without its matrix.
 void require_possible(const Case& what, const DeviceContext* context) {
   if (!context) return;
-  const auto require = what.is_baseline() ? find_baseline(what.routine).on_device->require
-                                          : find_method(what.routine).require_room;
-  require(context->device(), what.problem);
+  if (what.is_baseline()) {
+    find_baseline(what.routine).on_device->require(context->device(), what.problem);
+  } else {
+    require_possible(context->device(), find_method(what.routine), what.problem);
+  }
 }
 
 }  // namespace
@@ -186,7 +189,7 @@ Case baseline_case(const SweepPlan& plan, const Baseline& baseline, std::size_t 
 }
 
 std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std::size_t n,
-                               Precision precision) {
+                               const Arithmetic& arithmetic) {
   std::vector<Case> cases;
   for (const std::string& name : plan.methods) {
     for (const Storage storage : plan.storages) {
@@ -195,7 +198,8 @@ std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std:
         problem.n = n;
         problem.nrhs = plan.nrhs;
         problem.pivot = pivot;
-        problem.precision = precision;
+        problem.precision = arithmetic.precision;
+        problem.refine = arithmetic.refine;
         problem.storage = storage;
         append_variants(plan, device, problem, name, cases);
       }
@@ -204,25 +208,38 @@ std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std:
   return cases;
 }
 
+// The precision in which rivals run beside this arithmetic: for mixed, whose X is as accurate, in
+// double. Absent if the plan has them in that already.
+std::optional<Precision> rivals_precision(const SweepPlan& plan, const Arithmetic& arithmetic) {
+  if (arithmetic.refine != Refine::mixed) return arithmetic.precision;
+  const Arithmetic in_double = Precision::double_precision;
+  const auto& planned = plan.precisions;
+  if (std::find(planned.begin(), planned.end(), in_double) != planned.end()) return std::nullopt;
+  return Precision::double_precision;
+}
+
 }  // namespace
 
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices) {
   std::vector<Case> cases;
   for (const std::size_t n : plan.sizes) {
-    for (const Precision precision : plan.precisions) {
-      for (const std::string& name : plan.baselines) {
+    for (const Arithmetic& arithmetic : plan.precisions) {
+      const auto precision = rivals_precision(plan, arithmetic);
+      const std::vector<std::string> rivals =
+          precision ? plan.baselines : std::vector<std::string>();
+      for (const std::string& name : rivals) {
         const Baseline& baseline = find_baseline(name);
-        if (!baseline.on_device) cases.push_back(baseline_case(plan, baseline, n, precision));
+        if (!baseline.on_device) cases.push_back(baseline_case(plan, baseline, n, *precision));
       }
       for (const Device& device : devices) {
-        for (const std::string& name : plan.baselines) {
+        for (const std::string& name : rivals) {
           const Baseline& baseline = find_baseline(name);
           if (!baseline.on_device) continue;
-          cases.push_back(baseline_case(plan, baseline, n, precision));
+          cases.push_back(baseline_case(plan, baseline, n, *precision));
           cases.back().device = device.name;
           cases.back().device_index = device.index;
         }
-        const std::vector<Case> more = device_cases(plan, device, n, precision);
+        const std::vector<Case> more = device_cases(plan, device, n, arithmetic);
         cases.insert(cases.end(), more.begin(), more.end());
       }
     }

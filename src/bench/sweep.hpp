@@ -14,7 +14,7 @@ struct SweepPlan {
   std::vector<std::size_t> sizes;
   std::vector<std::string> methods;  ///< names of methods(), or "auto"
   std::vector<Pivot> pivots;         ///< where a method has them
-  std::vector<Precision> precisions;
+  std::vector<Arithmetic> precisions;
   std::vector<Storage> storages;
   std::vector<std::optional<Texel>> texels = {std::nullopt};  ///< absent: the fastest
   std::vector<std::size_t> nbs = {0};                         ///< 0: the fastest

@@ -15,6 +15,11 @@ constexpr std::size_t element_size(Precision precision) {
   return precision == Precision::double_precision ? sizeof(double) : sizeof(float);
 }
 
+/// Unit round-off: 2^-53 or 2^-24.
+constexpr double epsilon(Precision precision) {
+  return precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+}
+
 /// Elements of one texel.
 constexpr std::size_t elements_per_texel(Precision precision, Texel texel) {
   return texel == Texel::r ? 1 : 16 / element_size(precision);

@@ -23,9 +23,6 @@ struct Shape {
   bool ping_pong = false;  ///< to be factored from one surface to another, not in place; m = n
 };
 
-/// Which system the factors are to solve.
-enum class Op { none, transpose };
-
 /// Factors and solves; for one shape and precision.
 class Blocked {
  public:

@@ -110,6 +110,20 @@ Matrix Lu::download() {
   return lugpu::download(context_, x_, problem_.n, problem_.nrhs, problem_.precision);
 }
 
+// P A Q = L U, so that inv(A) = Q inv(U) inv(L) P and inv(A') = P' inv(L') inv(U') Q'.
+void Lu::apply_inverse(Matrix& x, Op op) {
+  const Outcome pivots = outcome();
+  const std::vector<int> p = permutation_of(pivots.ipiv), q = permutation_of(pivots.jpiv);
+  const std::vector<int>& before = op == Op::none ? p : q;
+  const std::vector<int>& after = op == Op::none ? q : p;
+  if (!before.empty()) permute_rows(x, before);
+  const cl::Buffer y = lugpu::upload(context_, x, problem_.precision);
+  forward_substitution(context_, a_.src, y, x.cols(), op);
+  back_substitution(context_, a_.src, y, x.cols(), op);
+  x = lugpu::download(context_, y, x.rows(), x.cols(), problem_.precision);
+  if (!after.empty()) permute_rows(x, inverse_permutation(after));
+}
+
 std::optional<Matrix> Lu::lu() {
   const cl::Buffer lu = export_columns(context_, a_.src, 0, problem_.n);
   return lugpu::download(context_, lu, problem_.n, problem_.n, problem_.precision);

@@ -23,6 +23,7 @@ class Lu : public Solver {
   Outcome outcome() override { return pivoting_.outcome(); }
   void solve() override;
   Matrix download() override;
+  void apply_inverse(Matrix& x, Op op) override;
   std::optional<Matrix> lu() override;
 
   /// Both hold L and U after factor() by the paper's schedule (Lemma 4.1); src does by either.

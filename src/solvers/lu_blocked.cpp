@@ -23,7 +23,8 @@ PingPong make_images(DeviceContext& context, const Problem& problem) {
 
 }  // namespace
 
-// L and U, or A in place; A as uploaded, and B, P B, X twice, padded. Two images.
+// L and U, or A in place; A as uploaded, the transposed factors, and B, P B, X twice, padded. Two
+// images.
 void LuBlocked::require_room(const Device& device, const Problem& problem) {
   if (problem.storage == Storage::buffer && problem.texel == Texel::rgba) {
     throw Unsupported("lu-blocked works in place on single elements of buffers; use --texel r.");
@@ -31,7 +32,7 @@ void LuBlocked::require_room(const Device& device, const Problem& problem) {
   const std::size_t n = problem.n;
   const std::uint64_t size = element_size(problem.precision);
   const std::uint64_t other =
-      n * (n + 4 * (problem.nrhs + 32)) * size + Blocked::workspace(device, shape_of(problem));
+      n * (2 * n + 4 * (problem.nrhs + 32)) * size + Blocked::workspace(device, shape_of(problem));
   require_fits(device, n, n, problem.precision, Storage::buffer, 1, other);
   if (problem.storage == Storage::buffer) return;
   const std::uint64_t lu = n * (n + 64) * size;
@@ -92,13 +93,15 @@ std::vector<int> LuBlocked::ipiv(const char* phase) {
   return ipiv;
 }
 
-void LuBlocked::solve() {
-  const std::size_t n = problem_.n;
-  const std::vector<int> pivots = ipiv("solve");
-  std::vector<int> rows(n);
+std::vector<int> LuBlocked::row_order() {
+  std::vector<int> rows(problem_.n);
   std::iota(rows.begin(), rows.end(), 0);
-  if (!pivots.empty()) rows = permutation_of(pivots);
-  gather_rows(context_, host_b_, pb_, rows, problem_.nrhs, problem_.precision);
+  const std::vector<int> pivots = ipiv("solve");
+  return pivots.empty() ? rows : permutation_of(pivots);
+}
+
+void LuBlocked::solve() {
+  gather_rows(context_, host_b_, pb_, row_order(), problem_.nrhs, problem_.precision);
   import_columns(context_, pb_, problem_.nrhs, x_, 0);
   blocked_->solve(lu_, x_);
   context_.queue().finish();
@@ -107,6 +110,19 @@ void LuBlocked::solve() {
 Matrix LuBlocked::download() {
   const cl::Buffer x = export_columns(context_, x_, 0, problem_.nrhs);
   return lugpu::download(context_, x, problem_.n, problem_.nrhs, problem_.precision);
+}
+
+// P A = L U, so that inv(A) = inv(L U) P and inv(A') = P' inv((L U)').
+void LuBlocked::apply_inverse(Matrix& x, Op op) {
+  const std::vector<int> rows = row_order();
+  if (op == Op::none) permute_rows(x, rows);
+  Surface surface(context_, x.rows(), x.cols(), problem_.precision, Storage::buffer);
+  fill(context_, surface, 0);
+  import_columns(context_, lugpu::upload(context_, x, problem_.precision), x.cols(), surface, 0);
+  blocked_->solve(lu_, surface, op);
+  const cl::Buffer columns = export_columns(context_, surface, 0, x.cols());
+  x = lugpu::download(context_, columns, x.rows(), x.cols(), problem_.precision);
+  if (op == Op::transpose) permute_rows(x, inverse_permutation(rows));
 }
 
 std::optional<Matrix> LuBlocked::lu() {

@@ -24,12 +24,15 @@ class LuBlocked : public Solver {
   Outcome outcome() override;
   void solve() override;
   Matrix download() override;
+  void apply_inverse(Matrix& x, Op op) override;
   std::optional<Matrix> lu() override;
   std::optional<std::string> variant() const override { return blocked_->variant(); }
 
  private:
   /// ipiv of the factorization, 1-based; empty without pivoting.
   std::vector<int> ipiv(const char* phase);
+  /// The row of A that each row of P A is.
+  std::vector<int> row_order();
 
   DeviceContext& context_;
   Problem problem_;

@@ -27,6 +27,7 @@ struct Method {
   /// Throws Unsupported if the device cannot hold the problem, before anything is allocated.
   void (*require_room)(const Device& device, const Problem& problem);
   std::unique_ptr<Solver> (*make)(DeviceContext& context, const Problem& problem);
+  bool keeps_factors;  ///< whether Solver::apply_inverse is there
   /// The fastest number of columns of a block; null for a method without blocks.
   std::size_t (*block_size)(const Device& device, const Problem& problem) = nullptr;
 };

@@ -1,8 +1,35 @@
 #include "solvers/solver.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
+#include "error.hpp"
+#include "matrix/norms.hpp"
+
 namespace lugpu {
+
+void Solver::apply_inverse(Matrix&, Op) {
+  throw Unsupported("This method keeps no factors to solve with again.");
+}
+
+ApplyInverse inverse_by(Solver& solver, const Matrix& a) {
+  const double size = norm_max(a);
+  const int target = std::isfinite(size) && size > 0 ? std::ilogb(size) : 0;
+  return [&solver, target](Matrix& x, Op op) {
+    std::vector<int> shifts(x.cols(), 0);
+    const auto scale = [&](std::size_t j, int shift) {
+      for (std::size_t i = 0; i < x.rows(); ++i) x(i, j) = std::ldexp(x(i, j), shift);
+    };
+    for (std::size_t j = 0; j < x.cols(); ++j) {
+      const double norm = column_norm_max(x, j);
+      if (std::isfinite(norm) && norm > 0) shifts[j] = target - std::ilogb(norm);
+      scale(j, shifts[j]);
+    }
+    solver.apply_inverse(x, op);
+    for (std::size_t j = 0; j < x.cols(); ++j) scale(j, -shifts[j]);
+  };
+}
 
 std::vector<int> permutation_of(const std::vector<int>& ipiv) {
   std::vector<int> p(ipiv.size());
@@ -15,6 +42,14 @@ std::vector<int> inverse_permutation(const std::vector<int>& p) {
   std::vector<int> inverse(p.size());
   for (std::size_t i = 0; i < p.size(); ++i) inverse[p[i]] = static_cast<int>(i);
   return inverse;
+}
+
+void permute_rows(Matrix& x, const std::vector<int>& p) {
+  std::vector<double> column(x.rows());
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    for (std::size_t i = 0; i < x.rows(); ++i) column[i] = x(p[i], j);
+    std::copy(column.begin(), column.end(), x.column(j));
+  }
 }
 
 }  // namespace lugpu

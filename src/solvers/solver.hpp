@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,26 @@ constexpr const char* name(Pivot pivot) {
   return pivot == Pivot::none ? "none" : pivot == Pivot::partial ? "partial" : "full";
 }
 
+/// How X is improved: not at all; in the precision of the factors; or from factors in single
+/// precision to the accuracy of double.
+enum class Refine { none, fixed, mixed };
+
+/// What --precision chooses.
+struct Arithmetic {
+  Arithmetic(Precision of_factors, Refine refinement = Refine::none)
+      : precision(of_factors), refine(refinement) {}
+  bool operator==(const Arithmetic&) const = default;
+
+  Precision precision;
+  Refine refine;
+};
+
+/// A matrix or its transpose.
+enum class Op { none, transpose };
+
+/// X = inv(A) X, or inv(A') X; x: n rows and any number of columns.
+using ApplyInverse = std::function<void(Matrix& x, Op op)>;
+
 /// How an elimination step is cut into launches: one for each pass of the LU-GPU paper, with the
 /// pivot read back; or one for all of them, with the pivots kept on the device.
 enum class Schedule { paper, fused };
@@ -34,12 +55,32 @@ struct Problem {
   std::size_t n = 0;
   std::size_t nrhs = 0;
   Pivot pivot = Pivot::partial;
-  Precision precision = Precision::double_precision;
+  Precision precision = Precision::double_precision;  ///< of the factors; single for Refine::mixed
   Storage storage = Storage::buffer;  ///< this and the rest: of no meaning on the host
   Texel texel = Texel::r;
   Schedule schedule = Schedule::paper;
-  std::size_t nb = 0;    ///< columns of a block; 0 for the fastest, or a method without blocks
-  bool perturb = false;  ///< with the fused schedule: a pivot below getc2's smin becomes smin
+  std::size_t nb = 0;        ///< columns of a block; 0 for the fastest, or a method without blocks
+  bool perturb = false;      ///< with the fused schedule: a pivot below getc2's smin becomes smin
+  bool equilibrate = false;  ///< whether R A C is factored in place of A where that helps
+  Refine refine = Refine::none;
+};
+
+/// The precision that X is to have.
+constexpr Precision working_precision(const Problem& problem) {
+  return problem.refine == Refine::mixed ? Precision::double_precision : problem.precision;
+}
+
+/// The name of the arithmetic, on the command line and in records: single, double or mixed.
+constexpr const char* precision_name(const Problem& problem) {
+  return problem.refine == Refine::mixed ? "mixed" : name(problem.precision);
+}
+
+/// How a refinement went.
+struct Refinement {
+  int steps = 0;          ///< corrections of X
+  int gmres_steps = 0;    ///< of these, steps of GMRES
+  bool converged = true;  ///< false: X stays less accurate than asked for, unless `fallback`
+  std::string fallback;   ///< why A was factored in double after all; empty if it was not
 };
 
 /// How a factorization ended.
@@ -66,7 +107,8 @@ class Solver {
   virtual void factor() = 0;
   /// Of the last factor().
   virtual Outcome outcome() = 0;
-  /// X from the factors; only after a factor() with info = 0.
+  /// X from the factors; only after a factor() with info = 0. With Refine::mixed it may factor anew
+  /// in double, so that outcome() changes.
   virtual void solve() = 0;
   /// X, n x nrhs.
   virtual Matrix download() = 0;
@@ -76,9 +118,17 @@ class Solver {
   virtual void prepare() {}
   /// The routine that factor() calls, where there are several. Absent where there is one.
   virtual std::optional<std::string> variant() const { return std::nullopt; }
+  /// Of the last solve(). Absent for a solver that does not refine.
+  virtual std::optional<Refinement> refinement() const { return std::nullopt; }
   /// reset() and factor(), timed by the clock of the device: seconds. Absent, and nothing is done,
   /// if the solver cannot ask for that.
   virtual std::optional<double> profiled_factor() { return std::nullopt; }
+
+  /// X = inv(A) X, or inv(A') X, by the factors that factor() left (LAPACK's getrs); only after a
+  /// factor() with info = 0. x: n rows and any number of columns; its values are rounded to the
+  /// precision. Throws InputError if one overflows it, and Unsupported if the method keeps no
+  /// factors (Method::keeps_factors).
+  virtual void apply_inverse(Matrix& x, Op op);
 
   /// The factors that factor() left, n x n: unit lower L below the diagonal, U on and above it.
   /// Valid for info > 0 too. Absent if the method has none.
@@ -88,11 +138,19 @@ class Solver {
   virtual std::optional<Matrix> inverse() { return std::nullopt; }
 };
 
+/// By the factors of `solver`, which must outlive it, for any finite x: columns are scaled by
+/// powers of two to the size of A's elements, so that neither they nor the products leave the range
+/// of single precision unless the condition number does.
+ApplyInverse inverse_by(Solver& solver, const Matrix& a);
+
 /// Row interchanges as a permutation: for ipiv (1-based, applied from first to last) the vector p,
 /// 0-based, with (P B)(i, :) = B(p[i], :).
 std::vector<int> permutation_of(const std::vector<int>& ipiv);
 
 /// The inverse permutation.
 std::vector<int> inverse_permutation(const std::vector<int>& p);
+
+/// X(i, :) = X(p[i], :)
+void permute_rows(Matrix& x, const std::vector<int>& p);
 
 }  // namespace lugpu

@@ -11,13 +11,17 @@ KernelId kernel(const Surface& lu, const char* function) {
   return lu.kernel("substitute.cl", function);
 }
 
-// x(top:bottom, :) -= lu(top:bottom, first:last) x(first:last, :)
+cl_int is_transposed(Op op) {
+  return op == Op::transpose;
+}
+
+// x(top:bottom, :) -= op(lu)(top:bottom, first:last) x(first:last, :)
 void subtract_block(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
                     std::size_t nrhs, std::size_t top, std::size_t bottom, std::size_t first,
-                    std::size_t last) {
+                    std::size_t last, Op op) {
   context.run("solve", kernel(lu, "subtract_block"), {bottom - top, nrhs}, lu, x,
               static_cast<cl_int>(top), static_cast<cl_int>(bottom), static_cast<cl_int>(first),
-              static_cast<cl_int>(last), static_cast<cl_int>(lu.rows()));
+              static_cast<cl_int>(last), static_cast<cl_int>(lu.rows()), is_transposed(op));
 }
 
 }  // namespace
@@ -33,27 +37,27 @@ void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer&
 }
 
 void forward_substitution(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
-                          std::size_t nrhs) {
+                          std::size_t nrhs, Op op) {
   const std::size_t n = lu.rows();
   for (std::size_t first = 0; first < n; first += kBlock) {
     const std::size_t last = std::min(first + kBlock, n);
     context.run("solve", kernel(lu, "forward_block"), {nrhs * kBlock}, lu, x,
-                static_cast<cl_int>(first), static_cast<cl_int>(n));
-    subtract_block(context, lu, x, nrhs, last, n, first, last);
+                static_cast<cl_int>(first), static_cast<cl_int>(n), is_transposed(op));
+    subtract_block(context, lu, x, nrhs, last, n, first, last, op);
     context.checkpoint();
   }
 }
 
 void back_substitution(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
-                       std::size_t nrhs) {
+                       std::size_t nrhs, Op op) {
   const std::size_t n = lu.rows();
   const std::size_t blocks = (n + kBlock - 1) / kBlock;
   for (std::size_t block = blocks; block-- > 0;) {
     const std::size_t first = block * kBlock;
     const std::size_t last = std::min(first + kBlock, n);
     context.run("solve", kernel(lu, "back_block"), {nrhs * kBlock}, lu, x,
-                static_cast<cl_int>(first), static_cast<cl_int>(n));
-    subtract_block(context, lu, x, nrhs, 0, first, first, last);
+                static_cast<cl_int>(first), static_cast<cl_int>(n), is_transposed(op));
+    subtract_block(context, lu, x, nrhs, 0, first, first, last, op);
     context.checkpoint();
   }
 }

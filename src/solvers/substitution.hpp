@@ -2,6 +2,7 @@
 #pragma once
 
 #include "opencl/surface.hpp"
+#include "solvers/solver.hpp"
 
 namespace lugpu {
 
@@ -11,13 +12,14 @@ void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer&
                  const std::vector<int>& order, std::size_t nrhs, Precision precision);
 
 /// X = inv(L) X: lu holds the unit lower triangle L of n x n below its diagonal; x is a
-/// column-major buffer of n x nrhs elements (LAPACK's trsm in getrs).
+/// column-major buffer of n x nrhs elements (LAPACK's trsm in getrs). With Op::transpose
+/// X = inv(U') X.
 void forward_substitution(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
-                          std::size_t nrhs);
+                          std::size_t nrhs, Op op = Op::none);
 
 /// X = inv(U) X: lu holds the upper triangle U of n x n on and above its diagonal, which has no
-/// zero; x as above.
+/// zero; x as above. With Op::transpose X = inv(L') X.
 void back_substitution(DeviceContext& context, const Surface& lu, const cl::Buffer& x,
-                       std::size_t nrhs);
+                       std::size_t nrhs, Op op = Op::none);
 
 }  // namespace lugpu

@@ -1,0 +1,22 @@
+// Norms of host matrices. NaN is carried along, where a comparison or std::max would lose it.
+#pragma once
+
+#include "matrix/matrix.hpp"
+
+namespace lugpu {
+
+/// The larger of the two, NaN if one is NaN.
+double larger(double a, double b);
+
+/// ||A||_1, the largest column sum of magnitudes; 0 for an empty matrix; NaN if any element is NaN.
+double norm_1(const Matrix& a);
+/// ||A||_inf, the largest row sum of magnitudes.
+double norm_inf(const Matrix& a);
+/// max |a_ij|.
+double norm_max(const Matrix& a);
+
+/// ||a(:, j)||_1 and max |a(:, j)|.
+double column_norm_1(const Matrix& a, std::size_t j);
+double column_norm_max(const Matrix& a, std::size_t j);
+
+}  // namespace lugpu

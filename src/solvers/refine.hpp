@@ -1,0 +1,25 @@
+// Iterative refinement: LAPACK's gerfs in one precision, dsgesv and GMRES with factors in a lower
+// one. A: n x n, X and B: n x nrhs, on the host in double; residuals are computed there.
+#pragma once
+
+#include <string>
+
+#include "solvers/solver.hpp"
+
+namespace lugpu {
+
+/// Improves X until its componentwise backward error is at most eps of `precision`, to which X is
+/// rounded, for as long as a step halves it, and at most 5 times (gerfs). No column gets worse.
+/// steps: of the column that took most. Always `converged`.
+Refinement refine(const Matrix& a, const Matrix& b, Matrix& x, Precision precision,
+                  const ApplyInverse& apply_inverse);
+
+/// Solves A X = B to double's accuracy with an inverse from factors in single precision: until
+/// max |b - A x| <= max |x| ||A||_inf eps sqrt(max(n, 16)) for every column (dsgesv). A column
+/// whose residual a step does not halve goes on with GMRES (gmres.hpp), unless there are many of
+/// those. At most 30 corrections a column; not `converged` if one is not done then. steps: the
+/// corrections after the first solution, of the column that took most. a_norm_inf: ||A||_inf.
+Refinement solve_mixed(const Matrix& a, double a_norm_inf, const Matrix& b, Matrix& x,
+                       const ApplyInverse& apply_inverse);
+
+}  // namespace lugpu

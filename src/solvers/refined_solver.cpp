@@ -1,0 +1,105 @@
+#include "solvers/refined_solver.hpp"
+
+#include <limits>
+
+#include "error.hpp"
+#include "matrix/norms.hpp"
+#include "solvers/refine.hpp"
+
+namespace lugpu {
+namespace {
+
+Problem in_double(Problem problem) {
+  problem.precision = Precision::double_precision;
+  return problem;
+}
+
+}  // namespace
+
+RefinedSolver::RefinedSolver(DeviceContext& context, const Method& method, const Problem& problem)
+    : context_(context),
+      method_(method),
+      problem_((require_possible(context.device(), method, problem), problem)),
+      first_(method.make(context, problem)) {}
+
+void RefinedSolver::upload(const Matrix& a, const Matrix& b) {
+  a_ = a;
+  b_ = b;
+  inverse_ = inverse_by(*first_, a);
+  if (problem_.refine == Refine::fixed) {
+    first_->upload(a, b);
+    return;
+  }
+  // B stays on the host: what goes to the device are residuals.
+  norm_inf_ = norm_inf(a);
+  const auto largest = static_cast<double>(std::numeric_limits<float>::max());
+  overflows_ = norm_max(a) > largest;
+  if (!overflows_) first_->upload(a, Matrix(b.rows(), b.cols()));
+}
+
+void RefinedSolver::reset() {
+  double_.reset();
+  if (!overflows_) first_->reset();
+}
+
+void RefinedSolver::factor() {
+  refinement_ = {};
+  if (overflows_) {
+    if (!fall_back("A overflows single precision")) {
+      throw Unsupported("A overflows single precision, and " + context_.device().name +
+                        " cannot factor it in double; --equilibrate may help.");
+    }
+    return;
+  }
+  first_->factor();
+  if (problem_.refine == Refine::mixed && first_->outcome().info > 0) {
+    fall_back("a pivot is exactly zero in single precision");
+  }
+}
+
+void RefinedSolver::solve() {
+  if (problem_.refine == Refine::fixed) {
+    first_->solve();
+    x_ = first_->download();
+    refinement_ = refine(a_, b_, x_, problem_.precision, inverse_);
+    return;
+  }
+  if (!double_) {
+    refinement_ = solve_mixed(a_, norm_inf_, b_, x_, inverse_);
+    if (refinement_.converged || !fall_back("refinement did not converge")) return;
+  }
+  if (double_->outcome().info > 0) return;
+  double_->solve();
+  x_ = double_->download();
+}
+
+bool RefinedSolver::fall_back(const std::string& because) {
+  refinement_.converged = false;
+  const Problem problem = in_double(problem_);
+  try {
+    method_.require_room(context_.device(), problem);
+  } catch (const Unsupported&) {
+    return false;
+  }
+  refinement_.fallback = because;
+  double_ = method_.make(context_, problem);
+  double_->upload(a_, b_);
+  double_->factor();
+  return true;
+}
+
+std::unique_ptr<Solver> make_solver(DeviceContext& context, const Method& method,
+                                    const Problem& problem) {
+  if (problem.refine == Refine::none) return method.make(context, problem);
+  return std::make_unique<RefinedSolver>(context, method, problem);
+}
+
+void require_possible(const Device& device, const Method& method, const Problem& problem) {
+  if (problem.refine != Refine::none && !method.keeps_factors) {
+    throw Unsupported(std::string(method.name) +
+                      " keeps no factors to refine X with; use --method lu-blocked or lu.");
+  }
+  method.require_room(device, problem);
+}
+
+}  // namespace lugpu

@@ -1,0 +1,813 @@
+// What is said about the accuracy of X, and done for it: condition and error bounds, refinement,
+// mixed precision, equilibration, the determinant. Truth is LAPACK's on the host, or known exactly.
+#include <lapacke.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "bench/measure.hpp"
+#include "error.hpp"
+#include "matrix/formats.hpp"
+#include "opencl_fixture.hpp"
+#include "solvers/condition.hpp"
+#include "solvers/determinant.hpp"
+#include "solvers/equilibrate.hpp"
+#include "solvers/error_bounds.hpp"
+#include "solvers/gmres.hpp"
+#include "solvers/methods.hpp"
+#include "solvers/refine.hpp"
+#include "solvers/refined_solver.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr double kEps = kEpsilonDouble;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Matrix transposed(const Matrix& a) {
+  Matrix t(a.cols(), a.rows());
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    for (std::size_t i = 0; i < a.rows(); ++i) t(j, i) = a(i, j);
+  }
+  return t;
+}
+
+Matrix identity(std::size_t n) {
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;
+  return a;
+}
+
+Matrix diagonal(const std::vector<double>& d) {
+  Matrix a(d.size(), d.size());
+  for (std::size_t i = 0; i < d.size(); ++i) a(i, i) = d[i];
+  return a;
+}
+
+Matrix times_ones(const Matrix& a) {
+  Matrix b(a.rows(), 1);
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    for (std::size_t i = 0; i < a.rows(); ++i) b(i, 0) += a(i, j);
+  }
+  return b;
+}
+
+double largest_difference(const Matrix& x, const Matrix& y) {
+  double most = 0;
+  for (std::size_t k = 0; k < x.values().size(); ++k) {
+    most = larger(most, std::abs(x.values()[k] - y.values()[k]));
+  }
+  return most;
+}
+
+/// LAPACK's factors in double.
+class HostFactors {
+ public:
+  explicit HostFactors(Matrix a) : lu_(std::move(a)), ipiv_(lu_.rows()) {
+    const int n = static_cast<int>(lu_.rows());
+    LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, lu_.values().data(), lu_.ld(), ipiv_.data());
+  }
+  void solve(Matrix& x, Op op) const {
+    LAPACKE_dgetrs(LAPACK_COL_MAJOR, op == Op::none ? 'N' : 'T', static_cast<int>(lu_.rows()),
+                   static_cast<int>(x.cols()), lu_.values().data(), lu_.ld(), ipiv_.data(),
+                   x.values().data(), x.ld());
+  }
+  ApplyInverse inverse() const {
+    return [this](Matrix& x, Op op) { solve(x, op); };
+  }
+  Matrix explicit_inverse() const {
+    Matrix x = identity(lu_.rows());
+    solve(x, Op::none);
+    return x;
+  }
+
+ private:
+  Matrix lu_;
+  std::vector<lapack_int> ipiv_;
+};
+
+/// LAPACK's factors in single precision.
+ApplyInverse single_inverse(const Matrix& a) {
+  const int n = static_cast<int>(a.rows());
+  std::vector<float> lu(a.values().begin(), a.values().end());
+  std::vector<lapack_int> ipiv(a.rows());
+  LAPACKE_sgetrf(LAPACK_COL_MAJOR, n, n, lu.data(), a.ld(), ipiv.data());
+  return [lu, ipiv, n](Matrix& x, Op op) {
+    std::vector<float> y(x.values().begin(), x.values().end());
+    LAPACKE_sgetrs(LAPACK_COL_MAJOR, op == Op::none ? 'N' : 'T', n, static_cast<int>(x.cols()),
+                   lu.data(), x.ld(), ipiv.data(), y.data(), x.ld());
+    x.values().assign(y.begin(), y.end());
+  };
+}
+
+double true_rcond(const Matrix& a) {
+  return 1 / norm_1(a) / norm_1(HostFactors(a).explicit_inverse());
+}
+
+/// (I - 2 v v') D (I - 2 w w') for unit vectors v, w and D from 1 to 1 / condition, geometrically.
+Matrix with_condition(std::size_t n, double condition, std::uint64_t seed) {
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) {
+    a(i, i) = std::pow(condition, -static_cast<double>(i) / static_cast<double>(n - 1));
+  }
+  const auto reflect = [&](std::uint64_t from) {
+    Matrix v = random_matrix(n, 1, from);
+    double square = 0;
+    for (const double value : v.values()) square += value * value;
+    for (std::size_t j = 0; j < n; ++j) {
+      double product = 0;
+      for (std::size_t i = 0; i < n; ++i) product += v(i, 0) * a(i, j);
+      for (std::size_t i = 0; i < n; ++i) a(i, j) -= 2 / square * product * v(i, 0);
+    }
+  };
+  reflect(seed);
+  a = transposed(a);
+  reflect(seed + 1);
+  return a;
+}
+
+/// Scaled by powers of two from 2^-range to 2^range at random.
+Matrix badly_scaled(std::size_t n, int range, std::uint64_t seed) {
+  const Matrix rows = random_matrix(n, 1, seed), columns = random_matrix(n, 1, seed + 1);
+  Matrix a = random_matrix(n, n, seed + 2);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const double shift = 2 * range * (rows(i, 0) + columns(j, 0)) / 2;
+      a(i, j) = std::ldexp(a(i, j), static_cast<int>(shift));
+    }
+  }
+  return a;
+}
+
+Problem problem_of(const Matrix& a, const Matrix& b, Pivot pivot, Precision precision,
+                   Refine refine = Refine::none) {
+  Problem problem = {a.rows(), b.cols(), pivot, precision, Storage::buffer};
+  problem.schedule = Schedule::fused;
+  problem.refine = refine;
+  return problem;
+}
+
+struct Measured {
+  Result result;
+  Answers answers;
+};
+
+Measured solve(const std::string& method, const Problem& asked, const Matrix& a, const Matrix& b) {
+  Measured measured;
+  measured.answers.wants_determinant = measured.answers.wants_inverse = true;
+  const Method& found = find_method(method);
+  DeviceContext& context = shared_context();
+  Case what;
+  what.implementation = "lugpu";
+  what.routine = method;
+  what.problem = completed(asked, found, context.device(), std::nullopt, 0);
+  what.device = context.device().name;
+  const Effort once{
+      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 300, .check_factors = false};
+  measured.result = measure(context, found, what, a, b, once, &measured.answers);
+  return measured;
+}
+
+std::string warnings_of(const Result& result) {
+  return std::accumulate(result.warnings.begin(), result.warnings.end(), std::string());
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// --- lacn2 and gecon
+
+TEST(EstimateNorms, IsALowerBoundThatIsSeldomFarOff) {
+  for (const std::size_t n : {1, 2, 3, 10, 40}) {
+    std::vector<Matrix> m;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) m.push_back(random_matrix(n, n, seed));
+    const ApplyOperators apply = [&](Matrix& x, const std::vector<std::size_t>& which, Op op) {
+      for (std::size_t c = 0; c < which.size(); ++c) {
+        const Matrix& a = m[which[c]];
+        const std::vector<double> from(x.column(c), x.column(c) + n);
+        for (std::size_t i = 0; i < n; ++i) {
+          x(i, c) = 0;
+          for (std::size_t j = 0; j < n; ++j) {
+            x(i, c) += (op == Op::none ? a(i, j) : a(j, i)) * from[j];
+          }
+        }
+      }
+    };
+    const std::vector<double> norms = estimate_norms_1(n, m.size(), apply);
+    ASSERT_EQ(norms.size(), m.size());
+    for (std::size_t k = 0; k < m.size(); ++k) {
+      EXPECT_LE(norms[k], norm_1(m[k]) * (1 + 1e-14)) << n << " " << k;
+      EXPECT_GE(norms[k], norm_1(m[k]) / 3) << n << " " << k;
+    }
+  }
+}
+
+TEST(EstimateNorms, EndsWhateverTheProducts) {
+  for (const double value : {kNaN, kInfinity, 0.0}) {
+    int products = 0;
+    const auto norms = estimate_norms_1(7, 3, [&](Matrix& x, const auto&, Op) {
+      ++products;
+      std::fill(x.values().begin(), x.values().end(), value);
+    });
+    EXPECT_EQ(norms, std::vector<double>(3, value == 0 ? 0.0 : kInfinity));
+    EXPECT_LE(products, 12);
+  }
+  EXPECT_EQ(estimate_norms_1(0, 2, [](Matrix&, const auto&, Op) {}), std::vector<double>(2, 0.0));
+}
+
+TEST(Rcond, OfHilbertMatricesIsAsPublished) {
+  // Condition numbers in the 1-norm, from the exact inverses.
+  const std::vector<std::pair<std::size_t, double>> known = {
+      {2, 27}, {3, 748}, {4, 28375}, {5, 943656}, {6, 29070279}};
+  for (const auto& [n, condition] : known) {
+    const Matrix a = generate("hilbert", n, 1);
+    const HostFactors factors(a);
+    const double rcond = estimate_rcond(a, factors.inverse());
+    EXPECT_GT(rcond * condition, 0.999) << n;
+    EXPECT_LT(rcond * condition, 3) << n;
+  }
+}
+
+TEST(Rcond, IsCloseToTheTrueValueOnTheDevice) {
+  for (const char* method : {"lu", "lu-blocked"}) {
+    for (const char* kind : {"random", "dominant", "hilbert", "kahan", "graded", "ill-conditioned",
+                             "very-ill-conditioned", "near-underflow", "near-overflow"}) {
+      for (const std::size_t n : {1, 2, 5, 9, 50, 132}) {
+        if (std::string(kind) == "hilbert" && n > 9) continue;  // singular but for rounding
+        const Matrix a = generate(kind, n, 3), b = times_ones(a);
+        const Result result =
+            solve(method, problem_of(a, b, Pivot::partial, Precision::double_precision), a, b)
+                .result;
+        ASSERT_TRUE(result.checks.rcond.has_value());
+        const double exact = true_rcond(a);
+        EXPECT_LT(*result.checks.rcond, 10 * exact) << method << " " << kind << " " << n;
+        EXPECT_GT(*result.checks.rcond, exact / 10) << method << " " << kind << " " << n;
+      }
+    }
+  }
+}
+
+TEST(Rcond, InSinglePrecisionTakesAnyScale) {
+  for (const char* method : {"lu", "lu-blocked"}) {
+    for (const char* kind : {"well-conditioned", "near-underflow", "near-overflow"}) {
+      const Matrix a = generate(kind, 40, 3), b = times_ones(a);
+      const Problem problem = problem_of(a, b, Pivot::partial, Precision::single_precision);
+      const Checks checks = solve(method, problem, a, b).result.checks;
+      EXPECT_NEAR(checks.rcond.value() / true_rcond(a), 1, 2) << method << " " << kind;
+      EXPECT_GT(checks.rcond.value(), true_rcond(a) * 0.99);
+      EXPECT_LT(checks.ferr.at(0), 1e-3) << method << " " << kind;
+    }
+  }
+}
+
+TEST(Rcond, OfNoMatrixOrNoNumbers) {
+  const auto never = [](Matrix&, Op) { FAIL(); };
+  EXPECT_EQ(estimate_rcond(Matrix(), never), 1);
+  EXPECT_EQ(estimate_rcond(matrix({{0, 0}, {0, 0}}), never), 0);
+  EXPECT_EQ(estimate_rcond(matrix({{1, kNaN}, {0, 1}}), never), 0);
+  EXPECT_EQ(estimate_rcond(matrix({{1, kInfinity}, {0, 1}}), never), 0);
+  const auto overflow = [](Matrix& x, Op) { x(0, 0) = kInfinity; };
+  EXPECT_EQ(estimate_rcond(identity(3), overflow), 0);
+}
+
+// --- solving again with the factors of a method
+
+struct FactorsKind {
+  const Method* method;
+  Pivot pivot;
+  SurfaceKind surface;
+};
+
+void PrintTo(const FactorsKind& kind, std::ostream* out) {
+  std::string text = kind.method->name;
+  std::replace(text.begin(), text.end(), '-', '_');
+  *out << text << "_" << name(kind.pivot) << "_" << name(kind.surface);
+}
+
+std::vector<FactorsKind> factors_kinds() {
+  std::vector<FactorsKind> kinds;
+  for (const Method& method : methods()) {
+    if (!method.keeps_factors) continue;
+    for (const Pivot pivot : method.pivots) {
+      for (const SurfaceKind& surface : all_kinds()) {
+        const bool packed_buffer =
+            surface.storage == Storage::buffer && surface.texel == Texel::rgba;
+        if (method.block_size && packed_buffer) continue;
+        kinds.push_back({&method, pivot, surface});
+      }
+    }
+  }
+  return kinds;
+}
+
+class Factors : public testing::TestWithParam<FactorsKind> {
+ protected:
+  void SetUp() override {
+    const std::string missing = missing_on(context.device().handle, GetParam().surface);
+    if (!missing.empty()) GTEST_SKIP() << missing;
+  }
+  DeviceContext& context = shared_context();
+};
+
+TEST_P(Factors, SolveAgainPlainAndTransposed) {
+  const auto& [method, pivot, surface] = GetParam();
+  for (const std::size_t n : {0, 1, 2, 3, 31, 32, 33, 65, 132}) {
+    const Matrix a = random_in(surface.precision, n, n, 7);
+    Matrix shifted = a;  // dominant without pivoting
+    if (pivot == Pivot::none) {
+      for (std::size_t i = 0; i < n; ++i) shifted(i, i) += static_cast<double>(n);
+    }
+    Problem problem = {n, 1, pivot, surface.precision, surface.storage, surface.texel};
+    problem.schedule = Schedule::fused;
+    problem.nb = method->block_size ? method->block_size(context.device(), problem) : 0;
+    const auto solver = method->make(context, problem);
+    solver->upload(shifted, Matrix(n, 1));
+    solver->factor();
+    ASSERT_EQ(solver->outcome().info, 0);
+    for (const std::size_t columns : {1, 3, 70}) {
+      const Matrix b = random_in(surface.precision, n, columns, 9);
+      for (const Op op : {Op::none, Op::transpose}) {
+        Matrix x = b;
+        solver->apply_inverse(x, op);
+        ASSERT_EQ(x.cols(), columns);
+        EXPECT_LT(solve_ratio(op == Op::none ? shifted : transposed(shifted), x, b,
+                              epsilon(surface.precision)),
+                  kSolveRatioLimit)
+            << n << " x " << columns << (op == Op::none ? "" : " transposed");
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, Factors, testing::ValuesIn(factors_kinds()),
+                         testing::PrintToStringParamName());
+
+// --- gerfs
+
+TEST(BackwardError, IsTheDefinition) {
+  const Matrix a = matrix({{1, -2}, {0, 4}}), b = matrix({{1}, {2}});
+  const Matrix x = matrix({{2.5}, {0.5}});
+  // r = (1 - 1.5, 2 - 2), |A| |x| + |b| = (4.5, 4)
+  EXPECT_EQ(backward_errors(residual(a, x, b), residual_sizes(a, x, b)),
+            std::vector<double>{0.5 / 4.5});
+  const Matrix zero(2, 1);
+  EXPECT_EQ(backward_errors(residual(a, zero, zero), residual_sizes(a, zero, zero)),
+            std::vector<double>{0});
+  const Matrix bad = matrix({{kNaN}, {1}});
+  EXPECT_TRUE(std::isnan(backward_errors(residual(a, bad, b), residual_sizes(a, bad, b))[0]));
+}
+
+TEST(ForwardErrorBound, HoldsForPerturbedSolutions) {
+  for (const char* kind : {"random", "graded", "ill-conditioned", "kahan"}) {
+    const Matrix a = generate(kind, 40, 5);
+    const HostFactors factors(a);
+    const Matrix exact = random_matrix(40, 4, 8);
+    const Matrix b = residual(a, exact, Matrix(40, 4));  // - A X
+    for (const double size : {1e-14, 1e-8, 1e-2}) {
+      const Matrix noise = random_matrix(40, 4, 99);
+      Matrix x = exact;
+      for (std::size_t k = 0; k < x.values().size(); ++k) {
+        x.values()[k] = -x.values()[k] * (1 + size * noise.values()[k]);
+      }
+      const std::vector<double> bounds =
+          forward_error_bounds(residual(a, x, b), residual_sizes(a, x, b), x, factors.inverse());
+      for (std::size_t j = 0; j < 4; ++j) {
+        double error = 0;
+        for (std::size_t i = 0; i < 40; ++i)
+          error = std::max(error, std::abs(x(i, j) + exact(i, j)));
+        EXPECT_LE(error / column_norm_max(x, j), bounds[j]) << kind << " " << size;
+      }
+    }
+  }
+}
+
+TEST(ForwardErrorBound, WithoutABoundIsInfinite) {
+  const HostFactors factors(identity(2));
+  const Matrix a = identity(2), b = matrix({{1}, {2}});
+  const auto bound = [&](const Matrix& x, const Matrix& right) {
+    return forward_error_bounds(residual(a, x, right), residual_sizes(a, x, right), x,
+                                factors.inverse())[0];
+  };
+  EXPECT_EQ(bound(Matrix(2, 1), Matrix(2, 1)), 0);
+  EXPECT_EQ(bound(Matrix(2, 1), b), kInfinity);  // relative to X = 0
+  EXPECT_EQ(bound(matrix({{kNaN}, {1}}), b), kInfinity);
+  EXPECT_GT(bound(b, b), 0);
+  EXPECT_LT(bound(b, b), 1e-14);
+}
+
+TEST(ErrorBounds, HoldForEveryStoredMatrix) {
+  const std::filesystem::path folder = LUGPU_SOURCE_DIR "/tests/data/good";
+  int matrices = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const Matrix a = read_matrix(entry.path().string());
+    const Matrix b = times_ones(a);
+    ++matrices;
+    for (const char* method : {"lu", "lu-blocked"}) {
+      for (const auto& [precision, refine] :
+           {std::pair(Precision::single_precision, Refine::none),
+            std::pair(Precision::double_precision, Refine::none),
+            std::pair(Precision::double_precision, Refine::fixed),
+            std::pair(Precision::single_precision, Refine::mixed)}) {
+        const auto [result, answers] =
+            solve(method, problem_of(a, b, Pivot::partial, precision, refine), a, b);
+        ASSERT_EQ(result.status, Status::ok) << entry.path() << ": " << result.reason;
+        const Matrix& x = answers.x;
+        EXPECT_LE(largest_difference(x, filled(a.rows(), 1, 1)) / column_norm_max(x, 0),
+                  result.checks.ferr.at(0))
+            << entry.path() << " " << method << " " << name(precision);
+        if (refine == Refine::mixed) continue;  // normwise accurate
+        const double eps = epsilon(precision);
+        EXPECT_LT(result.checks.berr.at(0), 100 * static_cast<double>(a.rows()) * eps)
+            << entry.path();
+      }
+    }
+  }
+  EXPECT_GE(matrices, 9);
+}
+
+TEST(Singular, StoredMatricesAreRefusedOrFlagged) {
+  const std::filesystem::path folder = LUGPU_SOURCE_DIR "/tests/data/singular";
+  int matrices = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const Matrix a = read_matrix(entry.path().string());
+    const Matrix b = times_ones(a);
+    ++matrices;
+    for (const Refine refine : {Refine::none, Refine::fixed, Refine::mixed}) {
+      const Precision precision =
+          refine == Refine::mixed ? Precision::single_precision : Precision::double_precision;
+      const Result result =
+          solve("lu-blocked", problem_of(a, b, Pivot::partial, precision, refine), a, b).result;
+      EXPECT_TRUE(result.checks.info > 0 || mentions(warnings_of(result), "A is ill-conditioned"))
+          << entry.path() << " " << result.checks.rcond.value_or(-1);
+      if (result.checks.info > 0) {
+        EXPECT_EQ(result.status, Status::failed);
+        EXPECT_EQ(result.checks.rcond, 0);
+        EXPECT_EQ(result.determinant.value().mantissa, 0);
+      }
+    }
+  }
+  EXPECT_GE(matrices, 7);
+}
+
+// --- refinement
+
+TEST(Refine, LowersTheBackwardErrorToEps) {
+  for (const char* kind : {"random", "graded", "ill-conditioned", "kahan"}) {
+    for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+      const Matrix a = rounded_to(precision, generate(kind, 100, 5));
+      const Matrix b = random_in(precision, 100, 3, 6);
+      const auto plain = solve("lu-blocked", problem_of(a, b, Pivot::partial, precision), a, b);
+      const auto refined =
+          solve("lu-blocked", problem_of(a, b, Pivot::partial, precision, Refine::fixed), a, b);
+      for (std::size_t j = 0; j < 3; ++j) {
+        const double before = plain.result.checks.berr.at(j);
+        const double after = refined.result.checks.berr.at(j);
+        EXPECT_LE(after, std::min(before, 4 * epsilon(precision))) << kind << " " << j;
+      }
+      EXPECT_LE(refined.result.refinement.value().steps, 5);
+    }
+  }
+}
+
+TEST(Refine, MakesUpForPivotGrowth) {
+  const Matrix a = generate("wilkinson", 60, 1), b = random_matrix(60, 1, 2);
+  const Problem problem = problem_of(a, b, Pivot::partial, Precision::double_precision);
+  const Result plain = solve("lu", problem, a, b).result;
+  EXPECT_EQ(plain.status, Status::failed);
+  EXPECT_TRUE(mentions(plain.reason, "--pivot full or --refine")) << plain.reason;
+  const Result refined =
+      solve("lu", problem_of(a, b, Pivot::partial, Precision::double_precision, Refine::fixed), a,
+            b)
+          .result;
+  EXPECT_EQ(refined.status, Status::ok) << refined.reason;
+  EXPECT_GE(refined.refinement.value().steps, 1);
+  EXPECT_FALSE(mentions(warnings_of(refined), "growth")) << warnings_of(refined);
+  const Result full =
+      solve("lu", problem_of(a, b, Pivot::full, Precision::double_precision), a, b).result;
+  EXPECT_EQ(full.status, Status::ok);
+  EXPECT_FALSE(mentions(warnings_of(full), "growth"));
+}
+
+TEST(Refine, NeverMakesAColumnWorse) {
+  // An inverse that is no inverse.
+  const Matrix a = random_matrix(20, 20, 1), b = random_matrix(20, 2, 2);
+  const HostFactors factors(a);
+  Matrix x = b;
+  factors.solve(x, Op::none);
+  const Matrix before = x;
+  refine(a, b, x, Precision::double_precision, [](Matrix& y, Op) {
+    for (double& value : y.values()) value *= 1e9;
+  });
+  EXPECT_TRUE(equal(x, before));
+  refine(a, b, x, Precision::double_precision, [](Matrix& y, Op) { y(0, 0) = kNaN; });
+  EXPECT_TRUE(equal(x, before));
+}
+
+TEST(Refine, OfASystemThatHoldsNoNumbers) {
+  Matrix a = random_matrix(5, 5, 1);
+  const Matrix b = random_matrix(5, 1, 2);
+  for (const double value : {kNaN, kInfinity}) {
+    a(2, 3) = value;
+    for (const Refine refine : {Refine::none, Refine::fixed, Refine::mixed}) {
+      const Precision precision =
+          refine == Refine::mixed ? Precision::single_precision : Precision::double_precision;
+      const Result result =
+          solve("lu-blocked", problem_of(a, b, Pivot::partial, precision, refine), a, b).result;
+      EXPECT_EQ(result.status, Status::failed);
+    }
+  }
+}
+
+TEST(Refine, NeedsFactors) {
+  const Matrix a = random_matrix(5, 5, 1), b = random_matrix(5, 1, 2);
+  for (const Refine refine : {Refine::fixed, Refine::mixed}) {
+    try {
+      solve("gauss-jordan", problem_of(a, b, Pivot::partial, Precision::single_precision, refine),
+            a, b);
+      FAIL();
+    } catch (const Unsupported& error) {
+      EXPECT_TRUE(mentions(error.what(), "gauss-jordan keeps no factors")) << error.what();
+    }
+  }
+}
+
+// --- mixed precision
+
+TEST(Mixed, ReachesDoublesAccuracy) {
+  for (const char* method : {"lu", "lu-blocked"}) {
+    for (const std::size_t n : {1, 2, 33, 200, 500}) {
+      const Matrix a = generate("random", n, 11), b = random_matrix(n, 3, 12);
+      const auto [result, answers] =
+          solve(method,
+                problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b);
+      ASSERT_EQ(result.status, Status::ok) << result.reason;
+      EXPECT_TRUE(result.refinement.value().converged);
+      EXPECT_EQ(result.refinement.value().fallback, "");
+      EXPECT_LE(result.refinement.value().steps, 6);
+      EXPECT_LT(result.checks.solve_ratio.value(), kSolveRatioLimit);  // with double's eps
+      Matrix exact = b;
+      HostFactors(a).solve(exact, Op::none);
+      for (const double bound : result.checks.ferr) EXPECT_LT(bound, 1e-8);
+      EXPECT_LT(largest_difference(answers.x, exact), 1e-10 * norm_max(exact));
+    }
+  }
+}
+
+TEST(Mixed, OfNothing) {
+  const Matrix none;
+  const Result result = solve("lu-blocked",
+                              problem_of(none, Matrix(0, 1), Pivot::partial,
+                                         Precision::single_precision, Refine::mixed),
+                              none, Matrix(0, 1))
+                            .result;
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_EQ(result.checks.rcond, 1);
+  EXPECT_EQ(result.checks.berr, std::vector<double>{0});
+  EXPECT_EQ(result.determinant.value().mantissa, 1);
+}
+
+TEST(Mixed, FallsBackToDoubleAndSaysSo) {
+  const Matrix a = with_condition(200, 1e12, 4), b = times_ones(a);
+  const auto [result, answers] =
+      solve("lu-blocked",
+            problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b);
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_FALSE(result.refinement.value().converged);
+  EXPECT_TRUE(mentions(result.refinement.value().fallback, "did not converge"));
+  EXPECT_TRUE(mentions(warnings_of(result), "factored in double")) << warnings_of(result);
+  EXPECT_LE(largest_difference(answers.x, filled(200, 1, 1)), result.checks.ferr.at(0));
+}
+
+TEST(Mixed, FallsBackWhereSinglePrecisionCannotFactor) {
+  // Overflows it; and is singular in it.
+  for (const double value : {1e300, 1e-300}) {
+    const Matrix a = matrix({{value, 0}, {1, 2}}), b = matrix({{value}, {3}});
+    const auto [result, answers] =
+        solve("lu-blocked",
+              problem_of(a, b, Pivot::none, Precision::single_precision, Refine::mixed), a, b);
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_NE(result.refinement.value().fallback, "");
+    EXPECT_TRUE(equal(answers.x, filled(2, 1, 1)));
+  }
+}
+
+TEST(Mixed, OfASingularMatrixIsSingular) {
+  const Matrix a = generate("singular", 20, 1), b = random_matrix(20, 1, 1);
+  const Result result =
+      solve("lu-blocked",
+            problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b)
+          .result;
+  EXPECT_EQ(result.status, Status::failed);
+  EXPECT_EQ(result.checks.info, 20);
+  EXPECT_TRUE(mentions(result.reason, "A is singular: pivot 20")) << result.reason;
+}
+
+TEST(Mixed, GmresGoesOnWhereRefinementStalls) {
+  int with_gmres = 0;
+  for (const double condition : {1e7, 1e9, 2e9, 4e9, 8e9}) {
+    for (const std::uint64_t seed : {4, 6, 8, 10}) {
+      const Matrix a = with_condition(200, condition, seed), b = times_ones(a);
+      Matrix x;
+      const Refinement report = solve_mixed(a, norm_inf(a), b, x, single_inverse(a));
+      if (report.gmres_steps > 0 && report.converged) ++with_gmres;
+      EXPECT_LE(report.steps, 30);
+      EXPECT_TRUE(report.converged || condition > 1e7);
+      if (!report.converged) continue;
+      EXPECT_LT(solve_ratio(a, x, b, kEps), kSolveRatioLimit);
+      EXPECT_LT(largest_difference(x, filled(200, 1, 1)), 1e3 * condition * kEps) << condition;
+    }
+  }
+  EXPECT_GE(with_gmres, 1);
+}
+
+TEST(Gmres, SolvesWithAPoorInverse) {
+  const std::size_t n = 60;
+  Matrix a = random_matrix(n, n, 1);
+  for (std::size_t i = 0; i < n; ++i) a(i, i) += 8;
+  const Matrix exact = random_matrix(n, 1, 2);
+  Matrix b = residual(a, exact, Matrix(n, 1));
+  for (double& value : b.values()) value = -value;
+  Matrix x(n, 1);
+  const Gmres report = gmres(a, b, x, norm_inf(a) * kEps * 8, 100, [](Matrix& y, Op) {
+    for (double& value : y.values()) value /= 8;
+  });
+  EXPECT_TRUE(report.converged);
+  EXPECT_LT(largest_difference(x, exact), 1e-13);
+}
+
+TEST(Gmres, GivesUp) {
+  const Matrix a = random_matrix(30, 30, 1), b = random_matrix(30, 1, 2);
+  for (const double value : {0.0, kNaN, kInfinity}) {
+    Matrix x(30, 1);
+    const Gmres report = gmres(a, b, x, 1e-10, 25, [&](Matrix& y, Op) {
+      std::fill(y.values().begin(), y.values().end(), value);
+    });
+    EXPECT_FALSE(report.converged);
+    EXPECT_LE(report.steps, 25);
+    EXPECT_TRUE(equal(x, Matrix(30, 1)));
+  }
+}
+
+// --- equilibration
+
+TEST(Equilibrate, AgreesWithGeequ) {
+  for (const int range : {0, 1, 4, 40}) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      const Matrix a = badly_scaled(15, range, seed);
+      std::vector<double> r(15), c(15);
+      double rowcnd = 0, colcnd = 0, amax = 0;
+      ASSERT_EQ(LAPACKE_dgeequ(LAPACK_COL_MAJOR, 15, 15, a.values().data(), 15, r.data(), c.data(),
+                               &rowcnd, &colcnd, &amax),
+                0);
+      const Equilibration found = equilibration(a, Precision::double_precision);
+      EXPECT_DOUBLE_EQ(found.rowcnd, rowcnd);
+      EXPECT_EQ(found.amax, amax);
+      EXPECT_EQ(!found.r.empty(), rowcnd < 0.1);
+      // Columns are scaled after the rows, whose factors are rounded to powers of two.
+      EXPECT_GT(found.colcnd, colcnd / 2.1);
+      EXPECT_LT(found.colcnd, colcnd * 2.1);
+      for (const double factor : found.r)
+        EXPECT_EQ(factor, std::exp2(std::round(std::log2(factor))));
+      if (found.r.empty() || found.c.empty()) continue;
+      const Matrix scaled = found.matrix(a);
+      for (std::size_t j = 0; j < 15; ++j) {
+        EXPECT_GE(column_norm_max(scaled, j), 1);
+        EXPECT_LT(column_norm_max(scaled, j), 2);
+      }
+    }
+  }
+}
+
+TEST(Equilibrate, LeavesAloneWhatItCannotScale) {
+  EXPECT_FALSE(equilibration(Matrix(), Precision::double_precision).helps());
+  EXPECT_FALSE(equilibration(matrix({{0, 0}, {1, 1e9}}), Precision::double_precision).helps());
+  EXPECT_FALSE(equilibration(matrix({{0, 1}, {0, 1e9}}), Precision::double_precision).helps());
+  EXPECT_FALSE(equilibration(matrix({{kNaN, 1}, {0, 1e9}}), Precision::double_precision).helps());
+  EXPECT_FALSE(equilibration(identity(3), Precision::double_precision).helps());
+  EXPECT_TRUE(equilibration(matrix({{1e-306}}), Precision::double_precision).helps());
+  EXPECT_TRUE(equilibration(matrix({{1e35}}), Precision::single_precision).helps());
+  EXPECT_FALSE(equilibration(matrix({{1e35}}), Precision::double_precision).helps());
+}
+
+TEST(Equilibrate, FixesABadlyScaledSystem) {
+  const Matrix a = badly_scaled(60, 60, 3), b = times_ones(a);
+  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+    Problem problem = problem_of(a, b, Pivot::partial, precision);
+    const auto plain = solve("lu-blocked", problem, a, b);
+    EXPECT_TRUE(mentions(warnings_of(plain.result), "--equilibrate")) << warnings_of(plain.result);
+    problem.equilibrate = true;
+    const auto scaled = solve("lu-blocked", problem, a, b);
+    ASSERT_EQ(scaled.result.status, Status::ok) << scaled.result.reason;
+    EXPECT_TRUE(scaled.result.equilibration.value().helps());
+    EXPECT_GT(scaled.result.checks.rcond.value(), 1e-5);
+    EXPECT_LT(plain.result.checks.rcond.value(), 1e-10);
+    EXPECT_FALSE(mentions(warnings_of(scaled.result), "--equilibrate"));
+    // inv(R A C) = inv(C) inv(A) inv(R)
+    Equilibration back = *scaled.result.equilibration;
+    for (double& factor : back.r) factor = 1 / factor;
+    for (double& factor : back.c) factor = 1 / factor;
+    EXPECT_LT(inverse_ratio(scaled.result.equilibration->matrix(a),
+                            back.inverse(scaled.answers.inverse), epsilon(precision)),
+              30);
+    EXPECT_LT(largest_difference(scaled.answers.x, filled(60, 1, 1)),
+              scaled.result.checks.ferr.at(0) * norm_max(scaled.answers.x));
+  }
+}
+
+TEST(Equilibrate, BringsAMatrixIntoSinglePrecision) {
+  const Matrix a = diagonal({1e60, 2e60, 1e-60}), b = times_ones(a);
+  Problem problem = problem_of(a, b, Pivot::partial, Precision::single_precision);
+  EXPECT_THROW(solve("lu-blocked", problem, a, b), InputError);
+  problem.equilibrate = true;
+  const auto solved = solve("lu-blocked", problem, a, b);
+  ASSERT_EQ(solved.result.status, Status::ok) << solved.result.reason;
+  EXPECT_LT(largest_difference(solved.answers.x, filled(3, 1, 1)), 1e-6);
+  EXPECT_NEAR(solved.result.determinant.value().exponent, std::log2(2e60), 1);
+}
+
+// --- determinant and inverse
+
+TEST(Determinant, OfSmallMatricesIsExact) {
+  const auto value = [](const Matrix& a, Pivot pivot, const char* method) {
+    const Matrix b = times_ones(a);
+    const Determinant det =
+        solve(method, problem_of(a, b, pivot, Precision::double_precision), a, b)
+            .result.determinant.value();
+    return std::ldexp(det.mantissa, static_cast<int>(det.exponent));
+  };
+  for (const char* method : {"lu", "lu-blocked", "gauss-jordan"}) {
+    EXPECT_EQ(value(matrix({{-3}}), Pivot::partial, method), -3);
+    EXPECT_EQ(value(matrix({{0, 1}, {1, 0}}), Pivot::partial, method), -1);
+    EXPECT_EQ(value(matrix({{1, 2}, {4, 4}}), Pivot::partial, method), -4);
+    EXPECT_EQ(value(matrix({{0, 1, 0}, {0, 0, 1}, {1, 0, 0}}), Pivot::partial, method), 1);
+    EXPECT_EQ(value(matrix({{2, 0, 0}, {4, 2, 0}, {0, 8, 4}}), Pivot::partial, method), 16);
+  }
+  EXPECT_EQ(value(matrix({{1, 0, 0}, {0, 0, 8}, {0, 4, 0}}), Pivot::full, "lu"), -32);
+  EXPECT_EQ(value(matrix({{1, 2}, {2, 4}}), Pivot::partial, "lu"), 0);
+}
+
+TEST(Determinant, DoesNotOverflow) {
+  std::vector<double> d(1000, 0x1p1000);
+  d[7] = -3 * 0x1p1000;
+  const Matrix a = diagonal(d), b = times_ones(a);
+  const Determinant det =
+      solve("lu-blocked", problem_of(a, b, Pivot::partial, Precision::double_precision), a, b)
+          .result.determinant.value();
+  EXPECT_EQ(det.mantissa, -1.5);
+  EXPECT_EQ(det.exponent, 1000001);
+  EXPECT_TRUE(std::isnan(determinant({0, {}, {}, {1, kNaN}}).mantissa));
+}
+
+TEST(Inverse, IsTheInverse) {
+  for (const char* method : {"lu", "lu-blocked", "gauss-jordan"}) {
+    for (const std::size_t n : {1, 20, 300}) {
+      const Matrix a = generate("random", n, 2), b = times_ones(a);
+      const Matrix inverse =
+          solve(method, problem_of(a, b, Pivot::partial, Precision::double_precision), a, b)
+              .answers.inverse;
+      EXPECT_LT(inverse_ratio(a, inverse, kEps), 30) << method << " " << n;
+    }
+  }
+}
+
+TEST(Inverse, IsRefinedAsXIs) {
+  const Matrix a = generate("random", 300, 2), b = times_ones(a);
+  const auto mixed =
+      solve("lu-blocked",
+            problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b);
+  EXPECT_EQ(mixed.result.refinement.value().fallback, "");
+  EXPECT_LT(inverse_ratio(a, mixed.answers.inverse, kEps), 30);
+  const Matrix w = generate("wilkinson", 60, 1), c = times_ones(w);
+  const Precision precision = Precision::double_precision;
+  const auto refined =
+      solve("lu-blocked", problem_of(w, c, Pivot::partial, precision, Refine::fixed), w, c);
+  EXPECT_LT(inverse_ratio(w, refined.answers.inverse, kEps), 30);
+}
+
+TEST(Inverse, ThatIsNoneGetsAWarning) {
+  // Right for this right-hand side, and only for it.
+  const Matrix a = matrix({{1e-20, 1, 0}, {1, 1, 0}, {0, 0, 1}}), b = matrix({{0}, {0}, {1}});
+  const auto [result, answers] =
+      solve("lu-blocked", problem_of(a, b, Pivot::none, Precision::double_precision), a, b);
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_TRUE(mentions(warnings_of(result), "the inverse is inaccurate")) << warnings_of(result);
+  EXPECT_TRUE(mentions(warnings_of(result), "--pivot partial"));
+}
+
+TEST(Warnings, NameWhatToTry) {
+  const Matrix a = with_condition(40, 1e17, 3), b = times_ones(a);
+  const auto warnings = [&](Precision precision) {
+    return warnings_of(
+        solve("lu-blocked", problem_of(a, b, Pivot::partial, precision), a, b).result);
+  };
+  EXPECT_TRUE(mentions(warnings(Precision::single_precision), "--precision double"));
+  EXPECT_TRUE(mentions(warnings(Precision::double_precision), "--refine"));
+}
+
+}  // namespace
+}  // namespace lugpu
