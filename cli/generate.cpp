@@ -23,7 +23,7 @@ struct Arguments {
 std::string list_of_kinds() {
   std::string text = "Kinds:\n";
   for (const MatrixKind& kind : matrix_kinds()) {
-    const std::string head = format("  %-20s ", kind.name);
+    const std::string head = format("  %-27s ", kind.name);
     text += head + wrapped(kind.description, head.size(), head.size()) + "\n";
   }
   return text;

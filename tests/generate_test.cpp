@@ -71,17 +71,21 @@ TEST(Generate, EveryKindIsNamedOnceAndDescribed) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_FALSE(std::string(kind.description).empty()) << kind.name;
   }
-  EXPECT_EQ(names.size(), 20u);
+  EXPECT_EQ(names.size(), 25u);
 }
 
 TEST(Generate, EveryKindIsFiniteAndSquareInBothPrecisions) {
   for (const MatrixKind& kind : matrix_kinds()) {
+    const bool too_large = std::string(kind.name) == "near-overflow-double";
     for (const std::size_t n : {0, 1, 2, 3, 10, 300}) {
       const Matrix a = generate(kind.name, n, 7);
       ASSERT_EQ(a.rows(), n) << kind.name;
       ASSERT_EQ(a.cols(), n) << kind.name;
-      for (const double value : a.values())
+      for (const double value : a.values()) {
+        ASSERT_TRUE(std::isfinite(value)) << kind.name << " n = " << n;
+        if (too_large) continue;
         ASSERT_TRUE(std::isfinite(static_cast<float>(value))) << kind.name << " n = " << n;
+      }
     }
   }
 }
@@ -272,6 +276,23 @@ TEST(TinyPivot, IsRandomButForTheFirstElement) {
   EXPECT_EQ(a.values(), random.values());
 }
 
+TEST(Permuted, HasOneLargeElementInEveryRowAndColumn) {
+  for (const std::size_t n : kSizes) {
+    const Matrix a = generate("permuted", n, 3);
+    std::vector<int> in_row(n), in_column(n);
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const bool large = std::abs(a(i, j)) > 0.5;
+        in_row[i] += large, in_column[j] += large;
+        EXPECT_LE(std::abs(a(i, j) - (large ? 1.0 : 0.0)), 0x1p-21);
+      }
+    }
+    EXPECT_EQ(in_row, std::vector<int>(n, 1)) << n;
+    EXPECT_EQ(in_column, std::vector<int>(n, 1)) << n;
+    EXPECT_GT(a(n - 1, 0), 0.5) << n;
+  }
+}
+
 TEST(Hilbert, IsOneOverIPlusJMinusOne) {
   const Matrix a = generate("hilbert", 3, 1);
   EXPECT_EQ(a.values(), (std::vector<double>{1.0, 1.0 / 2, 1.0 / 3, 1.0 / 2, 1.0 / 3, 1.0 / 4,
@@ -351,8 +372,12 @@ TEST(LapackTypes, HaveThePrescribedSingularValues) {
       {"well-conditioned", 2.0, 1.0},
       {"ill-conditioned", std::sqrt(0.1 * 0x1p53), 1.0},
       {"very-ill-conditioned", 0.1 * 0x1p53, 1.0},
+      {"ill-conditioned-single", std::sqrt(0.1 * 0x1p24), 1.0},
+      {"very-ill-conditioned-single", 0.1 * 0x1p24, 1.0},
       {"near-underflow", 2.0, 0x1p-105},
       {"near-overflow", 2.0, 0x1p105},
+      {"near-underflow-double", 2.0, 0x1p-972},
+      {"near-overflow-double", 2.0, 0x1p972},
   };
   for (const auto& type : types) {
     for (const std::size_t n : kSizes) {
@@ -404,9 +429,13 @@ TEST(LapackTypes, ScalingRoundsNothing) {
   const Matrix a = generate("well-conditioned", 10, 1);
   const Matrix small = generate("near-underflow", 10, 1);
   const Matrix large = generate("near-overflow", 10, 1);
+  const Matrix smaller = generate("near-underflow-double", 10, 1);
+  const Matrix larger = generate("near-overflow-double", 10, 1);
   for (std::size_t k = 0; k < a.values().size(); ++k) {
     EXPECT_EQ(small.values()[k], a.values()[k] * 0x1p-105);
     EXPECT_EQ(large.values()[k], a.values()[k] * 0x1p105);
+    EXPECT_EQ(smaller.values()[k], a.values()[k] * 0x1p-972);
+    EXPECT_EQ(larger.values()[k], a.values()[k] * 0x1p972);
   }
 }
 

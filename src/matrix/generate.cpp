@@ -56,6 +56,19 @@ Matrix make_tiny_pivot(std::size_t n, std::uint64_t seed) {
   return a;
 }
 
+/// A permutation matrix plus 2^-20 times random elements: in every step one element of the column,
+/// or of the trailing matrix one of each column, is the pivot. A search that misses it divides by
+/// 2^-20.
+Matrix make_permuted(std::size_t n, std::uint64_t seed) {
+  Random random(seed);
+  Matrix a = random.matrix(n, n);
+  for (double& value : a.values()) value *= 0x1p-20;
+  std::vector<std::size_t> row = random.permutation(n);
+  if (n > 0) std::swap(row.front(), *std::find(row.begin(), row.end(), n - 1));
+  for (std::size_t j = 0; j < n; ++j) a(row[j], j) += 1.0;
+  return a;
+}
+
 /// Hilbert: a(i,j) = 1 / (i + j - 1), condition near e^(3.5 n) (Higham, Accuracy and Stability of
 /// Numerical Algorithms, section 28.1).
 Matrix make_hilbert(std::size_t n, std::uint64_t /*seed*/) {
@@ -179,14 +192,18 @@ Matrix make_bubbles(std::size_t n, std::uint64_t seed) {
 // random orthogonal factors.
 
 constexpr double kGoodCondition = 2.0;
-/// dlatb4's sqrt(0.1 / eps) and 0.1 / eps with eps = 2^-53.
+/// dlatb4's sqrt(0.1 / eps) and 0.1 / eps with eps = 2^-53, and slatb4's with eps = 2^-24.
 constexpr double kBadCondition = 30011996.35935769;
 constexpr double kVeryBadCondition = 0.1 * 0x1p53;
-/// dlatb4's norm near overflow, 4 eps / (safe minimum) with eps = 2^-23 and safe minimum 2^-126 of
-/// single precision, so that a matrix survives being rounded to single; its reciprocal is the norm
-/// near underflow. A product of two elements overflows in single unless it is formed after the
-/// division by the pivot. A power of two: scaling rounds nothing.
+constexpr double kBadConditionSingle = 1295.2689296049682;
+constexpr double kVeryBadConditionSingle = 0.1 * 0x1p24;
+/// slatb4's norm near overflow, 4 eps / (safe minimum) with eps = 2^-23 and safe minimum 2^-126, so
+/// that a matrix survives being rounded to single; its reciprocal is the norm near underflow. A
+/// product of two elements overflows in single unless it is formed after the division by the pivot.
+/// dlatb4's does the same in double: eps = 2^-52, safe minimum 2^-1022. Powers of two: scaling
+/// rounds nothing.
 constexpr double kLargeNorm = 0x1p105;
+constexpr double kLargeNormDouble = 0x1p972;
 
 void require_success(const char* routine, int info) {
   if (info == 0) return;
@@ -288,6 +305,8 @@ constexpr MatrixKind kKinds[] = {
      make_dominant},
     {"wilkinson", "growth 2^(n-1) under partial pivoting", make_wilkinson},
     {"tiny-pivot", "random with a(1,1) = 1e-10: needs pivoting", make_tiny_pivot},
+    {"permuted", "a permutation matrix plus 2^-20 times random: one right pivot in every column",
+     make_permuted},
     {"hilbert", "1 / (i + j - 1): condition near e^(3.5 n)", make_hilbert},
     {"kahan", "upper triangular, nearer to singular than its diagonal shows", make_kahan},
     {"graded", "random with rows and columns scaled from 2^-30 to 1", make_graded},
@@ -314,6 +333,12 @@ constexpr MatrixKind kKinds[] = {
      [](std::size_t n, std::uint64_t seed) { return conditioned(n, seed, kBadCondition); }},
     {"very-ill-conditioned", "LAPACK type 9: condition 9e14",
      [](std::size_t n, std::uint64_t seed) { return conditioned(n, seed, kVeryBadCondition); }},
+    {"ill-conditioned-single", "LAPACK type 8 of single precision: condition 1e3",
+     [](std::size_t n, std::uint64_t seed) { return conditioned(n, seed, kBadConditionSingle); }},
+    {"very-ill-conditioned-single", "LAPACK type 9 of single precision: condition 2e6",
+     [](std::size_t n, std::uint64_t seed) {
+       return conditioned(n, seed, kVeryBadConditionSingle);
+     }},
     {"near-underflow", "LAPACK type 10: condition 2, norm 2^-105, small for single precision",
      [](std::size_t n, std::uint64_t seed) {
        return scaled(make_well_conditioned(n, seed), 1.0 / kLargeNorm);
@@ -321,6 +346,15 @@ constexpr MatrixKind kKinds[] = {
     {"near-overflow", "LAPACK type 11: condition 2, norm 2^105, large for single precision",
      [](std::size_t n, std::uint64_t seed) {
        return scaled(make_well_conditioned(n, seed), kLargeNorm);
+     }},
+    {"near-underflow-double", "LAPACK type 10 of double precision: condition 2, norm 2^-972",
+     [](std::size_t n, std::uint64_t seed) {
+       return scaled(make_well_conditioned(n, seed), 1.0 / kLargeNormDouble);
+     }},
+    {"near-overflow-double",
+     "LAPACK type 11 of double precision: condition 2, norm 2^972, too large for single precision",
+     [](std::size_t n, std::uint64_t seed) {
+       return scaled(make_well_conditioned(n, seed), kLargeNormDouble);
      }},
 };
 
