@@ -220,7 +220,10 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   const SweepPlan plan = make_plan(given, contexts.front().device());
 
   std::vector<Device> devices;
-  for (const DeviceContext& context : contexts) devices.push_back(context.device());
+  for (const DeviceContext& context : contexts) {
+    devices.push_back(context.device());
+    note_failed_paths(devices.back());
+  }
   nlohmann::json report = report_head(arguments, devices);
   add_libraries(report, plan.baselines);
   std::map<std::string, Ceilings> ceilings;

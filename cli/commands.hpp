@@ -18,5 +18,6 @@ Command add_solve(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_probe(CLI::App& app);
 Command add_generate(CLI::App& app);
+Command add_verify(CLI::App& app);
 
 }  // namespace lugpu::cli

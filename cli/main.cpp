@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
       "matrix, 4 failed check or breakdown without pivoting, 5 no usable device.");
   std::vector<std::pair<CLI::App*, Command>> commands;
   for (const auto add : {lugpu::cli::add_devices, lugpu::cli::add_solve, lugpu::cli::add_bench,
-                         lugpu::cli::add_probe, lugpu::cli::add_generate}) {
+                         lugpu::cli::add_probe, lugpu::cli::add_verify, lugpu::cli::add_generate}) {
     const Command command = add(app);
     commands.emplace_back(app.get_subcommands({}).back(), command);
   }

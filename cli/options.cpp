@@ -1,7 +1,9 @@
 #include "options.hpp"
 
 #include <cmath>
+#include <iostream>
 
+#include "solvers/failed_paths.hpp"
 #include "solvers/methods.hpp"
 
 namespace lugpu::cli {
@@ -112,10 +114,20 @@ std::vector<DeviceContext> open_devices(const Options& options) {
   for (const std::string& device : CLI::detail::split(options.device, ',')) {
     Device whole = choose_device(options.platform, device);
     whole.vendor_kernels = !options.no_vendor_kernels;
+    whole.failed_paths = read_failed_paths(whole, options.kernel_dir);
     contexts.emplace_back(options.units == 0 ? whole : with_compute_units(whole, options.units),
                           options.kernel_dir, options.verbose);
   }
   return contexts;
+}
+
+void note_failed_paths(const Device& device) {
+  const std::vector<std::string>& failed = device.failed_paths;
+  if (failed.empty()) return;
+  const std::string more =
+      failed.size() > 1 ? " and " + std::to_string(failed.size() - 1) + " more" : "";
+  std::cerr << "lugpu: note: `lugpu verify` found " << failed.front() << more << " wrong on "
+            << device.name << "; auto does not choose what it found wrong.\n";
 }
 
 }  // namespace lugpu::cli

@@ -61,7 +61,10 @@ CLI::Validator not_empty();
 /// Refuses what is no number.
 CLI::Validator finite();
 
-/// A context for every device that the options name.
+/// A context for every device that the options name, each with its failed_paths.
 std::vector<DeviceContext> open_devices(const Options& options);
+
+/// One line on stderr about the device's failed_paths, if there are any.
+void note_failed_paths(const Device& device);
 
 }  // namespace lugpu::cli

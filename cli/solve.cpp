@@ -71,7 +71,7 @@ Case make_case(const Arguments& given, const Device& device, const Matrix& a, co
   problem.equilibrate = given.equilibrate;
   const auto texel = to_texel(given.texel);
   const Method& method =
-      given.method == "auto" ? automatic_method(problem, texel) : find_method(given.method);
+      given.method == "auto" ? automatic_method(device, problem, texel) : find_method(given.method);
   if (given.nb > 0 && !method.block_size) {
     throw InputError("--nb: " + std::string(method.name) +
                      " has no panels; use --method lu-blocked.");
@@ -248,6 +248,7 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   const Matrix a = read_square(given.matrix);
   const Matrix b = given.rhs.empty() ? row_sums(a) : read_rhs(given.rhs, a.rows());
   DeviceContext context = std::move(open_devices(given.options).front());
+  note_failed_paths(context.device());
 
   const Case what = make_case(given, context.device(), a, b);
   Answers answers;

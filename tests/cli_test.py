@@ -86,6 +86,14 @@ def read_matrix(path):
     return np.loadtxt(path, delimiter=",", ndmin=2)
 
 
+def fnv(text):
+    """FNV-1a of 64 bits, in hexadecimal."""
+    value = 0xcbf29ce484222325
+    for byte in text.encode("utf-8"):
+        value = (value ^ byte) * 0x100000001b3 % 2**64
+    return f"{value:016x}"
+
+
 def refuse_constant(name):
     """JSON has no NaN and no Infinity, whatever Python says."""
     raise ValueError(f"{name} is not JSON")
@@ -138,10 +146,10 @@ class CommandLine(unittest.TestCase):
                if name not in ("LUGPU_DEVICE", "NO_COLOR")}
         return own | (env or {})
 
-    def run_lugpu(self, *arguments, env=None, stdout=subprocess.PIPE):
+    def run_lugpu(self, *arguments, env=None, stdout=subprocess.PIPE, seconds=SECONDS):
         return subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=self.environment(env),
                               stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
-                              encoding="utf-8", errors="surrogateescape", timeout=SECONDS,
+                              encoding="utf-8", errors="surrogateescape", timeout=seconds,
                               check=False)
 
     def start_lugpu(self, *arguments):
@@ -204,7 +212,7 @@ class CommandLine(unittest.TestCase):
 
 
 class HelpTest(CommandLine):
-    COMMANDS = ["devices", "solve", "bench", "probe", "generate"]
+    COMMANDS = ["devices", "solve", "bench", "probe", "verify", "generate"]
 
     def help_of(self, *command):
         done = self.lugpu(*command, "--help")
@@ -252,6 +260,7 @@ class HelpTest(CommandLine):
         for command, options in own.items():
             with self.subTest(command=command):
                 self.assert_lists(self.help_of(command), shared + options)
+        self.assert_lists(self.help_of("verify"), ["-d", "--kernel-dir", "--json", "-q", "--full"])
 
     def test_help_lists_values(self):
         values = ["auto", *METHODS, BLOCKED, *PIVOTS, "complete", *PRECISIONS, *STORAGES, *TEXELS,
@@ -283,7 +292,8 @@ class DevicesTest(CommandLine):
         (self.folder / "no-drivers").mkdir()
         self.write("a.csv", [[2.0]])
         env = {"OCL_ICD_VENDORS": str(self.folder / "no-drivers")}
-        for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small(), ["probe"]):
+        for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small(), ["probe"],
+                        ["verify"]):
             with self.subTest(command=command):
                 self.refused(*command, status=5, env=env, words=["No OpenCL device", "install"])
 
@@ -927,7 +937,7 @@ class BadUsageTest(CommandLine):
                 self.refused(word, words=[word])
 
     def test_unknown_flag(self):
-        for command in (["devices"], ["solve", "a.csv"], small(), ["probe"],
+        for command in (["devices"], ["solve", "a.csv"], small(), ["probe"], ["verify"],
                         ["generate", "random", "5", "-o", "x.csv"]):
             with self.subTest(command=command):
                 self.refused(*command, "--frobnicate", words=["--frobnicate"])
@@ -1090,6 +1100,126 @@ class KernelDirTest(CommandLine):
         row, = self.results(*small(), "--kernel-dir", "kernels", status=1)
         self.assertEqual((row["status"], row["gflops"]), ("error", None))
         self.assertIn(place, row["reason"])
+
+
+class VerifyTest(CommandLine):
+    """Every kernel path of the device; what is found wrong is kept for the runs to come."""
+    SECONDS = 300  # with every kernel to be compiled
+    CELLS = r"(?:[0-9.]+|-|WRONG|ERROR)"
+
+    def setUp(self):
+        super().setUp()
+        self.generate("random", 20)
+        # What a driver compiled stays where it was.
+        compiled = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pocl/kcache"
+        self.env = {"XDG_CACHE_HOME": str(self.folder / "cache"),
+                    "POCL_CACHE_DIR": os.environ.get("POCL_CACHE_DIR", str(compiled))}
+
+    def verify(self, *arguments, status):
+        done = self.run_lugpu("verify", *arguments, env=self.env, seconds=self.SECONDS)
+        self.assertEqual(done.returncode, status, (done.stdout, done.stderr))
+        return done
+
+    def records(self):
+        return list((self.folder / "cache").glob("lugpu/*"))
+
+    def automatic(self, *arguments):
+        """What solve takes by itself, and what it says on stderr."""
+        done = self.lugpu("solve", "a.mtx", "--json", "-", *arguments, env=self.env)
+        return parse_report(done.stdout)[0]["routine"], done.stderr
+
+    def record(self, kernels, *paths):
+        """Keeps these paths as wrong with these kernels, as verify would."""
+        device, = json.loads(self.lugpu("solve", "a.mtx", "--json", "-").stdout)["devices"]
+        text = "".join((kernels / name).read_text(encoding="utf-8")
+                       for name in sorted(os.listdir(kernels)))
+        head = (f"wrong by lugpu verify\nplatform {device['platform']}\ndevice {device['name']}\n"
+                f"driver {device['driver_version']}\nkernels {fnv(text)}\n")
+        folder = self.folder / "cache/lugpu"
+        folder.mkdir(parents=True)
+        (folder / f"failed-paths-{fnv(head)}.txt").write_text(
+            head + "".join(path + "\n" for path in paths) + "end\n", encoding="utf-8")
+
+    def test_a_right_device(self):
+        """Status 0, a number or a dash for every path; what was kept of it is forgotten."""
+        self.record(ROOT / "kernels", f"{BLOCKED} partial double buffer r")
+        routine, note = self.automatic()
+        self.assertEqual(routine, "lu")
+        self.assertRegex(note, rf"\Alugpu: note: [^\n]*{BLOCKED} partial double buffer r [^\n]+\n\Z")
+        self.assertEqual(self.automatic("--precision", "single")[0], BLOCKED)
+        self.assertEqual(self.automatic("--method", BLOCKED)[0], BLOCKED)
+
+        done = self.verify("--json", "r.json", status=0)
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(self.records(), [])
+        self.assertEqual(self.automatic(), (BLOCKED, ""))
+        self.assert_narrow(done.stdout)
+        rows = re.findall(rf"(?m)^(\S+) +(\w+)((?: +{self.CELLS}){{8}})$", done.stdout)
+        self.assertEqual({row[:2] for row in rows},
+                         {(method + star, pivot) for method in METHODS for pivot in PIVOTS
+                          for star in ("", "*")} | {(BLOCKED, pivot) for pivot in BLOCKED_PIVOTS})
+        for row in rows:
+            self.assertNotRegex(row[2], "WRONG|ERROR")
+            self.assertRegex(row[2].split()[0], r"\d")
+
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"),
+                            parse_constant=refuse_constant)
+        VALIDATOR.validate(report)
+        self.assertEqual(report["results"], [])
+        ok = [path for path in report["paths"] if path["status"] == "ok"]
+        self.assertEqual({path["routine"] for path in ok}, {*METHODS, BLOCKED})
+        for path in ok:
+            self.assertGreater(path["systems"], 0)
+            self.assertEqual((path["wrong"], path["reason"]), (0, ""))
+
+    def test_a_driver_that_is_wrong(self):
+        """Status 4; the paths are named, in the text and in the JSON; auto avoids them."""
+        shutil.copytree(ROOT / "kernels", self.folder / "kernels")
+        source = self.folder / "kernels/lu_blocked_cpu.cl"
+        source.write_text(source.read_text(encoding="utf-8").replace("if (p != k + j)", "if (0)"),
+                          encoding="utf-8")
+        if json.loads(self.lugpu("solve", "a.mtx", "--json", "-").stdout)["devices"][0]["type"] != "cpu":
+            self.skipTest("the kernel is for CPUs")
+        done = self.verify("--kernel-dir", "kernels", "--json", "-", status=4)
+        report = json.loads(done.stdout)
+        VALIDATOR.validate(report)
+        wrong = [path for path in report["paths"] if path["status"] == "failed"]
+        self.assertEqual([(path["routine"], path["pivot"], path["precision"]) for path in wrong],
+                         [(BLOCKED, "partial", precision) for precision in PRECISIONS])
+        self.assertEqual(len(report["results"]), sum(path["wrong"] for path in wrong))
+        for precision in PRECISIONS:
+            self.assertRegex(done.stderr, rf"(?m)^lugpu: {BLOCKED} partial {precision} buffer r: "
+                                          r"\d+ of \d+ systems [^\n]+ is not under 30$")
+        self.assertEqual(done.stderr.count("\n"), 2)
+
+        self.assertEqual(len(self.records()), 1)
+        routine, note = self.automatic("--kernel-dir", "kernels")
+        self.assertEqual(routine, "lu")
+        self.assertIn(f"{BLOCKED} partial single buffer r and 1 more", note)
+        self.assertEqual(self.automatic(), (BLOCKED, ""))
+        bench = self.lugpu(*small(method="auto", pivot="partial"), "--kernel-dir", "kernels",
+                           "--json", "-", env=self.env)
+        self.assertEqual([row["routine"] for row in parse_report(bench.stdout)], ["lu"])
+        self.assertIn("note: ", bench.stderr)
+
+    def test_kernels_that_do_not_build(self):
+        """Status 1, as elsewhere; every path is named."""
+        (self.folder / "empty").mkdir()
+        done = self.verify("--kernel-dir", "empty", status=1)
+        self.assertRegex(done.stderr, r"(?m)^lugpu: lu none [^\n]+ kernel file empty/")
+        self.assertIn("ERROR", done.stdout)
+        self.assert_narrow(done.stdout)
+
+    def test_what_is_no_record(self):
+        """Garbage in the place of what was kept means nothing, and breaks nothing."""
+        self.record(ROOT / "kernels", f"{BLOCKED} partial double buffer r")
+        record, = self.records()
+        whole = record.read_bytes()
+        self.assertEqual(self.automatic()[0], "lu")
+        for content in (b"", whole[:-1], whole[:60], b"\0" * 5000, b"\xff\xfe\n", whole + b"x"):
+            with self.subTest(content=content[:80]):
+                record.write_bytes(content)
+                self.assertEqual(self.automatic(), (BLOCKED, ""))
 
 
 class DataTest(CommandLine):

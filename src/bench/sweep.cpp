@@ -162,7 +162,8 @@ void append_variants(const SweepPlan& plan, const Device& device, const Problem&
     for (const Schedule schedule : plan.schedules) {
       Problem variant = problem;
       variant.schedule = schedule;
-      const Method& method = name == "auto" ? automatic_method(variant, texel) : find_method(name);
+      const Method& method =
+          name == "auto" ? automatic_method(device, variant, texel) : find_method(name);
       const auto& known = method.pivots;
       if (std::find(known.begin(), known.end(), problem.pivot) == known.end()) continue;
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {

@@ -30,6 +30,8 @@ struct Device {
   bool image_float = false;    ///< CL_R CL_FLOAT can be read and written
   bool image_uint32 = false;   ///< CL_R CL_UNSIGNED_INT32 can be read and written
   bool vendor_kernels = true;  ///< whether kernels for one vendor's devices may be used
+  /// path_name() of what `lugpu verify` found wrong here; see solvers/failed_paths.hpp
+  std::vector<std::string> failed_paths;
 };
 
 /// Every device of every platform. Empty when there is no OpenCL platform at all.

@@ -1,5 +1,7 @@
 #include "solvers/methods.hpp"
 
+#include <algorithm>
+
 #include "error.hpp"
 #include "solvers/gauss_jordan.hpp"
 #include "solvers/lu.hpp"
@@ -23,6 +25,11 @@ WorkModel lu_work(std::uint64_t n) {
 WorkModel gauss_jordan_work(std::uint64_t n) {
   const std::uint64_t panel = n * (n + 1) / 2;
   return {n * panel, 12 * panel + 8 * panel + 16 * n * panel};
+}
+
+bool has_failed(const Device& device, const Method& method, const Problem& problem) {
+  const auto& failed = device.failed_paths;
+  return std::find(failed.begin(), failed.end(), path_name(method, problem)) != failed.end();
 }
 
 }  // namespace
@@ -64,10 +71,29 @@ const Method& find_method(const std::string& name) {
   throw InputError("There is no method \"" + name + "\"; there are: " + known + ".");
 }
 
-const Method& automatic_method(const Problem& problem, std::optional<Texel> texel) {
-  const bool blocked = problem.pivot != Pivot::full && problem.schedule == Schedule::fused &&
-                       (problem.storage == Storage::image || texel != Texel::rgba);
-  return find_method(blocked ? "lu-blocked" : "lu");
+std::string path_name(const Method& method, const Problem& problem) {
+  const std::string path = std::string(method.name) + " " + name(problem.pivot) + " " +
+                           name(problem.precision) + " " + name(problem.storage) + " " +
+                           name(problem.texel);
+  return method.block_size ? path : path + " " + name(problem.schedule);
+}
+
+const Method& automatic_method(const Device& device, const Problem& problem,
+                               std::optional<Texel> texel) {
+  const bool blocks = problem.schedule == Schedule::fused &&
+                      (problem.storage == Storage::image || texel != Texel::rgba);
+  for (const char* fastest : {"lu-blocked", "lu", "gauss-jordan"}) {
+    const Method& method = find_method(fastest);
+    const auto& pivots = method.pivots;
+    const bool possible = std::find(pivots.begin(), pivots.end(), problem.pivot) != pivots.end() &&
+                          (blocks || !method.block_size);
+    if (possible && !has_failed(device, method, completed(problem, method, device, texel, 0))) {
+      return method;
+    }
+  }
+  throw Unsupported("`lugpu verify` found every method with pivoting " +
+                    std::string(name(problem.pivot)) + " wrong on " + device.name +
+                    "; --method NAME runs one all the same.");
 }
 
 Storage automatic_storage(const Device&) {
@@ -82,6 +108,7 @@ Problem completed(Problem problem, const Method& method, const Device& device,
       problem.storage == Storage::buffer && (method.block_size || device.type == "cpu");
   const bool paper = problem.schedule == Schedule::paper && !method.block_size;
   problem.texel = texel.value_or(single || paper ? Texel::r : Texel::rgba);
+  if (!texel && has_failed(device, method, problem)) problem.texel = Texel::r;
   if (method.block_size) problem.nb = nb > 0 ? nb : method.block_size(device, problem);
   return problem;
 }

@@ -37,10 +37,16 @@ std::span<const Method> methods();
 /// Throws InputError that lists the methods if there is no such method.
 const Method& find_method(const std::string& name);
 
+/// One way through the kernels as the options of the command line spell it, e.g. "lu partial single
+/// image r fused": what `lugpu verify` judges. A method with blocks has no schedule.
+std::string path_name(const Method& method, const Problem& problem);
+
 /// What is fastest: the method that can do what the problem (pivoting, storage, schedule) and the
-/// texels asked for need; the storage on a device (buffers on every device measured: on a CPU,
-/// images cost a function call an access).
-const Method& automatic_method(const Problem& problem, std::optional<Texel> texel);
+/// texels asked for need, by a path that is none of device.failed_paths; the storage on a device
+/// (buffers on every device measured: on a CPU, images cost a function call an access). Throws
+/// Unsupported if every path failed.
+const Method& automatic_method(const Device& device, const Problem& problem,
+                               std::optional<Texel> texel);
 Storage automatic_storage(const Device& device);
 
 /// The problem with the texels and the block size that are asked for, or else the fastest ones of

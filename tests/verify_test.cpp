@@ -1,0 +1,334 @@
+// `lugpu verify`: what it covers, that it finds kernels that are wrong, and what follows for auto.
+#include "bench/verify.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "error.hpp"
+#include "opencl_fixture.hpp"
+#include "solvers/failed_paths.hpp"
+
+namespace lugpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is empty at first and gone afterwards.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "lugpu-verify-XXXXXX").string();
+    if (!mkdtemp(name.data())) throw std::runtime_error("no folder for the test");
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string text_of(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+/// A copy of the kernels in which `wrong` stands for `right`, which must occur in the file.
+void copy_kernels(const fs::path& folder, const std::string& file, const std::string& right,
+                  const std::string& wrong) {
+  fs::copy(fs::path(LUGPU_SOURCE_DIR) / "kernels", folder, fs::copy_options::recursive);
+  std::string text = text_of(folder / file);
+  const std::size_t place = text.find(right);
+  ASSERT_NE(place, std::string::npos) << file << " has no " << right;
+  write_text(folder / file, text.replace(place, right.size(), wrong));
+}
+
+std::string path_of(const Case& what) {
+  return path_name(find_method(what.routine), what.problem);
+}
+
+TEST(VerificationCases, CoverEveryPathWithEveryKind) {
+  for (const bool thorough : {false, true}) {
+    std::map<std::string, std::set<std::string>> kinds, orders;
+    for (const Case& what : verification_cases(shared_context().device(), thorough)) {
+      kinds[path_of(what)].insert(what.matrix);
+      orders[path_of(what)].insert(std::to_string(what.problem.n));
+    }
+    std::size_t paths = 0;
+    for (const Method& method : methods()) {
+      const std::size_t schedules = method.block_size ? 1 : 2;
+      paths += method.pivots.size() * schedules * all_kinds().size();
+    }
+    EXPECT_EQ(kinds.size(), paths);
+    for (const auto& [path, its_kinds] : kinds) {
+      const bool without = path.find(" none ") != std::string::npos;
+      EXPECT_EQ(its_kinds.size(), without ? 5u : 13u) << path;
+      EXPECT_EQ(orders[path].size(), thorough ? 17u : 5u) << path;
+    }
+  }
+}
+
+/// The quick cases of order up to n with this text in the name of their path.
+std::vector<Case> cases_with(const Device& device, const std::string& part, std::size_t n) {
+  std::vector<Case> cases = verification_cases(device, false);
+  std::erase_if(cases, [&](const Case& what) {
+    return what.problem.n > n || path_of(what).find(part) == std::string::npos;
+  });
+  return cases;
+}
+
+Verification run(DeviceContext context, const std::vector<Case>& cases) {
+  std::vector<DeviceContext> contexts;
+  contexts.push_back(std::move(context));
+  return verify(cases, contexts, [](const Case&) {});
+}
+
+TEST(Verify, ThisDeviceIsRight) {
+  const Device& device = shared_context().device();
+  const Verification verification = run(DeviceContext(device), cases_with(device, "single", 33));
+  EXPECT_TRUE(verification.passed());
+  EXPECT_TRUE(verification.failed_paths().empty());
+  for (const Verdict& verdict : verification.paths) {
+    EXPECT_EQ(verdict.wrong, 0u) << verdict.name << ": " << verdict.reason;
+    if (verdict.status == Status::unsupported) {
+      EXPECT_EQ(verdict.systems, 0u);
+      EXPECT_FALSE(verdict.reason.empty());
+    } else {
+      EXPECT_EQ(verdict.status, Status::ok);
+      EXPECT_EQ(verdict.systems, verdict.path.problem.pivot == Pivot::none ? 20u : 52u);
+      EXPECT_GT(verdict.largest_ratio, 0);
+      EXPECT_LT(verdict.largest_ratio, 30);
+    }
+  }
+}
+
+/// The unblocked paths of single precision on plain buffers that fail with one line of a kernel
+/// changed.
+std::vector<std::string> failing(const std::string& file, const std::string& right,
+                                 const std::string& wrong) {
+  Folder folder;
+  copy_kernels(folder.path() / "kernels", file, right, wrong);
+  const Device& device = shared_context().device();
+  const Verification verification = run(DeviceContext(device, (folder.path() / "kernels").string()),
+                                        cases_with(device, "single buffer r ", 33));
+  std::set<std::string> named;
+  for (const Result& result : verification.wrong) {
+    EXPECT_FALSE(result.reason.empty());
+    named.insert(path_of(result.what));
+  }
+  const std::vector<std::string> failed = verification.failed_paths();
+  EXPECT_EQ(named, std::set<std::string>(failed.begin(), failed.end()));
+  EXPECT_EQ(verification.passed(), failed.empty());
+  return failed;
+}
+
+TEST(Verify, NamesThePathsWithAWrongElimination) {
+  EXPECT_EQ(
+      failing("rowop.cl", "fma(-LOAD(source, i, k), LOAD(source, k, j), LOAD(source, i, j))",
+              "LOAD(source, i, j)"),
+      (std::vector<std::string>{"lu none single buffer r paper", "lu partial single buffer r paper",
+                                "lu full single buffer r paper"}));
+}
+
+// A reduction that forgets the second half of the work-items.
+TEST(Verify, NamesThePathsWhosePivotSearchMissesElements) {
+  EXPECT_EQ(failing("pivot_search.cl", "magnitude[other] > magnitude[me] || ",
+                    "magnitude[other] > magnitude[me] && stride < 16 || "),
+            (std::vector<std::string>{"lu partial single buffer r fused",
+                                      "lu partial single buffer r paper",
+                                      "gauss-jordan partial single buffer r fused",
+                                      "gauss-jordan partial single buffer r paper"}));
+}
+
+TEST(Verify, NamesThePathsThatMissAZeroPivot) {
+  EXPECT_EQ(
+      failing("normalize.cl", "if (row == k) pivots[k] = pivot;",
+              "if (row == k) pivots[k] = pivot == 0 ? 1 : pivot;"),
+      (std::vector<std::string>{"lu none single buffer r paper", "lu partial single buffer r paper",
+                                "lu full single buffer r paper"}));
+}
+
+TEST(Verify, KernelsThatDoNotBuildAreErrors) {
+  Folder folder;
+  copy_kernels(folder.path() / "kernels", "rowop.cl", "__kernel", "kernel of nothing");
+  const Device& device = shared_context().device();
+  const Verification verification = run(DeviceContext(device, (folder.path() / "kernels").string()),
+                                        cases_with(device, "lu partial single buffer r ", 2));
+  EXPECT_EQ(verification.failed_paths(),
+            std::vector<std::string>{"lu partial single buffer r paper"});
+  for (const Verdict& verdict : verification.paths) {
+    const bool paper = verdict.name.ends_with("paper");
+    EXPECT_EQ(verdict.status, paper ? Status::error : Status::ok) << verdict.name;
+  }
+}
+
+TEST(Verify, WithoutDoublePrecisionItIsUnsupported) {
+  Device device = shared_context().device();
+  device.double_precision = false;
+  const Verification verification =
+      run(DeviceContext(device), cases_with(device, "lu partial double buffer r fused", 3));
+  ASSERT_EQ(verification.paths.size(), 1u);
+  EXPECT_EQ(verification.paths[0].status, Status::unsupported);
+  EXPECT_TRUE(verification.passed());
+}
+
+// The file of failed paths.
+
+class FailedPaths : public testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
+    device_.platform = "P";
+    device_.name = "Ada";
+    device_.driver_version = "1.0";
+  }
+  void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
+
+  std::vector<std::string> read() const { return read_failed_paths(device_, ""); }
+  fs::path file() const {
+    const fs::path folder = cache_.path() / "lugpu";
+    return fs::directory_iterator(folder)->path();
+  }
+
+  Folder cache_;
+  Device device_;
+  const std::vector<std::string> two_ = {"lu partial single image r fused",
+                                         "lu-blocked none double buffer r"};
+};
+
+TEST_F(FailedPaths, AreReadAsWritten) {
+  EXPECT_TRUE(read().empty());
+  write_failed_paths(device_, "", two_);
+  EXPECT_EQ(read(), two_);
+  write_failed_paths(device_, "", {two_[1]});
+  EXPECT_EQ(read(), std::vector<std::string>{two_[1]});
+}
+
+TEST_F(FailedPaths, AreForgottenWhenThereAreNone) {
+  write_failed_paths(device_, "", {});
+  write_failed_paths(device_, "", two_);
+  write_failed_paths(device_, "", {});
+  EXPECT_TRUE(read().empty());
+  EXPECT_TRUE(fs::is_empty(cache_.path() / "lugpu"));
+}
+
+TEST_F(FailedPaths, AreOfOneDeviceDriverAndSetOfKernels) {
+  write_failed_paths(device_, "", two_);
+  for (std::string Device::*field : {&Device::platform, &Device::name, &Device::driver_version}) {
+    Device other = device_;
+    other.*field += "1";
+    EXPECT_TRUE(read_failed_paths(other, "").empty());
+  }
+  Device portable = device_;
+  portable.vendor_kernels = false;
+  EXPECT_TRUE(read_failed_paths(portable, "").empty());
+
+  Folder folder;
+  copy_kernels(folder.path() / "same", "copy.cl", "__kernel", "__kernel");
+  EXPECT_EQ(read_failed_paths(device_, (folder.path() / "same").string()), two_);
+  copy_kernels(folder.path() / "other", "copy.cl", "__kernel", "__kernel ");
+  EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "other").string()).empty());
+  EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "none").string()).empty());
+}
+
+TEST_F(FailedPaths, ACutOffFileIsIgnored) {
+  write_failed_paths(device_, "", two_);
+  const std::string whole = text_of(file());
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    write_text(file(), whole.substr(0, length));
+    EXPECT_TRUE(read().empty()) << length;
+  }
+  write_text(file(), whole);
+  EXPECT_EQ(read(), two_);
+}
+
+TEST_F(FailedPaths, WhatIsNoSuchFileIsIgnored) {
+  write_failed_paths(device_, "", two_);
+  const fs::path path = file();
+  const std::string whole = text_of(path);
+  for (const std::string& text :
+       {std::string("end\n"), std::string(1000, '\0'), std::string("\xff\xfe garbage\nend\n"),
+        whole + "more", whole.substr(1), "x" + whole, std::string(1 << 20, '\n') + "end\n"}) {
+    write_text(path, text);
+    EXPECT_TRUE(read().empty());
+  }
+  fs::remove(path);
+  fs::create_directory(path);
+  EXPECT_TRUE(read().empty());
+  fs::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_TRUE(read().empty());
+}
+
+TEST_F(FailedPaths, WithoutAFolderTheyAreNotKept) {
+  const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  unsetenv("HOME");
+  EXPECT_TRUE(read().empty());
+  EXPECT_THROW(write_failed_paths(device_, "", two_), Error);
+  EXPECT_NO_THROW(write_failed_paths(device_, "", {}));
+  setenv("HOME", cache_.path().c_str(), 1);
+  write_failed_paths(device_, "", two_);
+  EXPECT_EQ(read(), two_);
+  EXPECT_TRUE(fs::is_directory(cache_.path() / ".cache" / "lugpu"));
+  write_text(cache_.path() / "file", "");
+  setenv("XDG_CACHE_HOME", (cache_.path() / "file").c_str(), 1);
+  EXPECT_TRUE(read().empty());
+  EXPECT_THROW(write_failed_paths(device_, "", two_), Error);
+  setenv("HOME", home.c_str(), 1);
+}
+
+// What auto makes of them.
+
+class Automatic : public testing::Test {
+ protected:
+  std::string path(const Problem& problem, std::optional<Texel> texel = std::nullopt) const {
+    const Method& method = automatic_method(device_, problem, texel);
+    return path_name(method, completed(problem, method, device_, texel, 0));
+  }
+  Device device_;
+  const Problem partial_ = {8,
+                            1,
+                            Pivot::partial,
+                            Precision::double_precision,
+                            Storage::buffer,
+                            Texel::r,
+                            Schedule::fused};
+};
+
+TEST_F(Automatic, TakesTheNextFastestPathThatIsNotKnownToFail) {
+  device_.type = "cpu";
+  const char* paths[] = {"lu-blocked partial double buffer r", "lu partial double buffer r fused",
+                         "gauss-jordan partial double buffer r fused"};
+  for (const char* expected : paths) {
+    EXPECT_EQ(path(partial_), expected);
+    device_.failed_paths.push_back(expected);
+  }
+  EXPECT_THROW(path(partial_), Unsupported);
+  Problem single = partial_;
+  single.precision = Precision::single_precision;
+  EXPECT_EQ(path(single), "lu-blocked partial single buffer r");
+}
+
+TEST_F(Automatic, TakesOtherTexelsBeforeAnotherMethod) {
+  device_.type = "gpu";
+  Problem full = partial_;
+  full.pivot = Pivot::full;
+  EXPECT_EQ(path(full), "lu full double buffer rgba fused");
+  device_.failed_paths = {"lu full double buffer rgba fused"};
+  EXPECT_EQ(path(full), "lu full double buffer r fused");
+  EXPECT_EQ(path(full, Texel::rgba), "gauss-jordan full double buffer rgba fused");
+}
+
+}  // namespace
+}  // namespace lugpu
