@@ -48,7 +48,7 @@ std::vector<std::string> method_names() {
 }
 
 std::vector<std::string> pivot_names() {
-  return {"none", "partial", "full", "complete"};
+  return {"none", "partial", "rook", "full", "complete"};
 }
 std::vector<std::string> precision_names() {
   return {"single", "double"};
@@ -68,7 +68,10 @@ std::vector<std::string> schedule_names() {
 }
 
 Pivot to_pivot(const std::string& name) {
-  return name == "none" ? Pivot::none : name == "partial" ? Pivot::partial : Pivot::full;
+  return name == "none"      ? Pivot::none
+         : name == "partial" ? Pivot::partial
+         : name == "rook"    ? Pivot::rook
+                             : Pivot::full;
 }
 
 Precision to_precision(const std::string& name) {

@@ -19,8 +19,8 @@
 // Texels of a tile that a work-item takes; a CPU thread has no need to keep them.
 #define EACH (LANES == 1 ? 1 : ROWS * COLUMNS / LANES)
 
-// Which of the updated elements may become the next pivot.
-enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_ALL };
+// Which of the updated elements may become the next pivot; SEARCH_LATER: search_rook finds it.
+enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_LATER, SEARCH_ALL };
 
 // Step k, for LU (LU-GPU, Algorithm 3) or Gauss-Jordan (Algorithm 1).
 typedef struct {
@@ -374,6 +374,15 @@ void lu_step_partial(SOURCE(source), TARGET(target), __global const int2* places
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_COLUMN, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void lu_step_rook(SOURCE(source), TARGET(target), __global const int2* places,
+                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
+                  int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            false, SEARCH_LATER, &scratch);
 }
 
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))

@@ -45,6 +45,44 @@ void search_column(SOURCE(source), __global int2* places, int k, int n) {
   if (me == 0) places[k] = (int2)(row[0], column[0]);
 }
 
+// Rook pivoting: from column k to the largest of the column, from there to the largest of its row, and
+// so on by turns until the element is the largest of both. Each turn finds a larger magnitude than the
+// one before, so that the walk ends, whatever the elements are; NaN is not larger than anything. One
+// work-group.
+__kernel __attribute__((reqd_work_group_size(SEARCHERS, 1, 1)))
+void search_rook(SOURCE(source), __global int2* places, int k, int n) {
+  __local real magnitude[SEARCHERS];
+  __local int row[SEARCHERS], column[SEARCHERS];
+  const int me = get_local_id(0);
+  int2 place = (int2)(k, k);
+  real largest = -1;
+  bool larger = true;
+  for (bool in_column = true; larger; in_column = !in_column) {
+    real best = -1;
+    int where = k;
+    for (int i = k + me; i < n; i += SEARCHERS) {
+      const real candidate =
+          fabs(in_column ? LOAD(source, i, place.y) : LOAD(source, place.x, i));
+      if (candidate > best) {
+        best = candidate;
+        where = i;
+      }
+    }
+    magnitude[me] = best;
+    row[me] = in_column ? where : place.x;
+    column[me] = in_column ? place.y : where;
+    keep_largest(magnitude, row, column);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    larger = magnitude[0] > largest;
+    if (larger) {
+      largest = magnitude[0];
+      place = (int2)(row[0], column[0]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (me == 0) places[k] = place;
+}
+
 // Full pivoting (LU-GPU, section 4.4), first part: the largest element of each column of the
 // trailing matrix. A work-item takes the columns of a texel; slice s of get_global_size(1) looks at rows
 // k + s, k + s + slices, ...

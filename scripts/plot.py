@@ -27,8 +27,9 @@ from matplotlib.figure import Figure  # noqa: E402  (without pyplot: no display,
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, NullLocator  # noqa: E402
 
 SCHEMA_VERSION = 1
-PIVOTS = {"none": "no pivoting", "partial": "partial pivoting", "full": "full pivoting"}
-BASELINE = {"none": "getrf", "partial": "getrf", "full": "getc2"}
+PIVOTS = {"none": "no pivoting", "partial": "partial pivoting", "rook": "rook pivoting",
+          "full": "full pivoting"}
+BASELINE = {"none": "getrf", "partial": "getrf", "rook": "getrf", "full": "getc2"}
 QUANTITIES = {"median_s": "Time of a factorization", "gflops": "Speed, 2/3 n³ over the time",
               "speedup": "Speed-up"}
 STORAGES = ["image", "buffer", "host"]

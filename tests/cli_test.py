@@ -33,7 +33,7 @@ COLUMNS = 80
 
 METHODS = ["lu", "gauss-jordan"]  # of the paper: every pivoting, on every surface
 BLOCKED = "lu-blocked"
-PIVOTS = ["none", "partial", "full"]
+PIVOTS = ["none", "partial", "full"]  # of every method of the paper; lu has rook too
 BLOCKED_PIVOTS = ["none", "partial"]
 PRECISIONS = ["single", "double"]
 STORAGES = ["image", "buffer"]
@@ -263,7 +263,7 @@ class HelpTest(CommandLine):
         self.assert_lists(self.help_of("verify"), ["-d", "--kernel-dir", "--json", "-q", "--full"])
 
     def test_help_lists_values(self):
-        values = ["auto", *METHODS, BLOCKED, *PIVOTS, "complete", *PRECISIONS, *STORAGES, *TEXELS,
+        values = ["auto", *METHODS, BLOCKED, *PIVOTS, "rook", "complete", *PRECISIONS, *STORAGES, *TEXELS,
                   *SCHEDULES, "always", "never"]
         for command, more in (("solve", FORMATS), ("bench", [*RIVALS, "none"])):
             with self.subTest(command=command):
@@ -414,6 +414,7 @@ class SolveTest(CommandLine):
         for flags, path in {
                 (): (BLOCKED, "partial", "buffer", "r", None),
                 ("--pivot", "full"): ("lu", "full", "buffer", None, "fused"),
+                ("--pivot", "rook"): ("lu", "rook", "buffer", None, "fused"),
                 ("--storage", "image"): (BLOCKED, "partial", "image", None, None),
                 ("--storage", "image", "--pivot", "full"): ("lu", "full", "image", None, "fused"),
                 ("--texel", "rgba"): ("lu", "partial", "buffer", "rgba", "fused"),
@@ -431,9 +432,25 @@ class SolveTest(CommandLine):
                 (["--method", "lu", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
                 (["--pivot", "full", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
                 (["--method", BLOCKED, "--schedule", "paper"], ["--schedule paper", "--method lu"]),
-                (["--method", BLOCKED, "--texel", "rgba"], ["--texel r"])):
+                (["--method", BLOCKED, "--texel", "rgba"], ["--texel r"]),
+                (["--method", BLOCKED, "--pivot", "full"], ["full pivoting", "--method lu"]),
+                (["--method", BLOCKED, "--pivot", "rook"], ["rook pivoting", "--method lu"]),
+                (["--method", "gauss-jordan", "--pivot", "rook"], ["rook", "--method lu"])):
             with self.subTest(flags=flags):
                 self.refused("solve", "a.csv", "-o", "x.csv", *flags, words=words)
+
+    def test_rook_pivoting(self):
+        """On every path of lu, where partial pivoting fails."""
+        self.generate("wilkinson", 100)
+        for precision, path in itertools.product(PRECISIONS, self.PATHS):
+            with self.subTest(precision=precision, path=path):
+                flags = zip(["--precision", "--storage", "--texel", "--schedule"],
+                            [precision, *path])
+                row, = self.results("solve", "a.mtx", "--pivot", "rook",
+                                    *itertools.chain.from_iterable(flags))
+                self.assertEqual(case_of(row), ("lu", "rook", precision, *path, 100))
+                self.assertLessEqual(row["checks"]["growth"], 4)
+        self.lugpu("solve", "a.mtx", "--pivot", "partial", status=4)
 
     def test_complete_is_full(self):
         self.write("a.csv", random_matrix(5, 5))
@@ -947,7 +964,7 @@ class BadUsageTest(CommandLine):
         for name, known in (("method", [*METHODS, BLOCKED]), ("pivot", PIVOTS), ("precision", PRECISIONS),
                             ("storage", STORAGES), ("texel", TEXELS), ("schedule", SCHEDULES),
                             ("color", ["always", "never"])):
-            for value in ("rook", ""):
+            for value in ("knight", ""):
                 with self.subTest(name=name, value=value):
                     words = ["--" + name, value, *known]
                     self.refused("solve", "a.csv", "-o", "x.csv", "--" + name, value, words=words)
@@ -1157,7 +1174,8 @@ class VerifyTest(CommandLine):
         rows = re.findall(rf"(?m)^(\S+) +(\w+)((?: +{self.CELLS}){{8}})$", done.stdout)
         self.assertEqual({row[:2] for row in rows},
                          {(method + star, pivot) for method in METHODS for pivot in PIVOTS
-                          for star in ("", "*")} | {(BLOCKED, pivot) for pivot in BLOCKED_PIVOTS})
+                          for star in ("", "*")} | {(BLOCKED, pivot) for pivot in BLOCKED_PIVOTS}
+                         | {("lu", "rook"), ("lu*", "rook")})
         for row in rows:
             self.assertNotRegex(row[2], "WRONG|ERROR")
             self.assertRegex(row[2].split()[0], r"\d")
@@ -1353,6 +1371,11 @@ class BenchTest(CommandLine):
         done = self.lugpu(*small(method=f"{BLOCKED},lu", pivot="partial", schedule="paper,fused"))
         names = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("     8 ")]
         self.assertEqual(names, [BLOCKED, "lu*", "lu"])
+
+    def test_rook_pivoting(self):
+        """A row of lu's; the other methods have none."""
+        done = self.lugpu(*small(method=f"lu,gauss-jordan,{BLOCKED}", pivot="rook"))
+        self.assertEqual([case[:2] for case in table_rows(done.stdout)], [("lu", "rook")])
 
     def test_repeated_names_run_once(self):
         rows = self.results(*small(method="lu,lu", pivot="full,complete"))

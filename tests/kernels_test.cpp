@@ -372,12 +372,17 @@ Matrix with_ties(std::size_t rows, std::size_t columns, std::uint64_t seed) {
 
 class PivotSearch : public Kernels {
  protected:
-  /// The place that search_column finds. Those of other steps must stay as they are.
-  Place search_column(const Matrix& a, std::size_t k, std::size_t n) {
+  /// The place that search_column, or another search of one work-group, finds. Those of other steps
+  /// must stay as they are.
+  Place search_column(const Matrix& a, std::size_t k, std::size_t n,
+                      const char* search = "search_column") {
     const Surface source = surface(a);
     const cl::Buffer places = unknown_places(n);
-    run("pivot_search.cl", "search_column", {256}, source, places, as_int(k), as_int(n));
+    run("pivot_search.cl", search, {256}, source, places, as_int(k), as_int(n));
     return place_of(places, k, n);
+  }
+  Place search_rook(const Matrix& a, std::size_t k, std::size_t n) {
+    return search_column(a, k, n, "search_rook");
   }
 
   /// The place that the two parts of the full search find.
@@ -487,6 +492,46 @@ TEST_P(PivotSearch, ColumnTakesInfinityAndTheSmallestNumber) {
   EXPECT_EQ(search_column(a, 0, 300), (Place{299, 0}));
   a(17, 0) = -std::numeric_limits<double>::infinity();
   EXPECT_EQ(search_column(a, 0, 300), (Place{17, 0}));
+}
+
+// Rows 0 and 1 and columns 0 and 1 hold larger elements that are out of bounds.
+TEST_P(PivotSearch, RookWalksToTheLargestOfItsRowAndColumn) {
+  const Place steps[] = {{5, 2}, {5, 299}, {258, 299}, {258, 2 + 256}, {2, 258}, {2, 3}};
+  for (std::size_t length = 1; length <= std::size(steps); ++length) {
+    Matrix a(300, 300);
+    for (std::size_t i = 0; i < 300; ++i) a(i, 0) = a(i, 1) = a(0, i) = a(1, i) = 50;
+    a(200, 200) = 40;  // of a row and a column that the walk does not meet
+    for (std::size_t turn = 0; turn < length; ++turn) {
+      const double magnitude = static_cast<double>(turn) + 1;
+      a(steps[turn].row, steps[turn].column) = turn % 2 == 0 ? -magnitude : magnitude;
+    }
+    EXPECT_EQ(search_rook(a, 2, 300), steps[length - 1]) << length;
+  }
+}
+
+TEST_P(PivotSearch, RookOfRandomElementsAndTies) {
+  for (const std::size_t n : kSearched) {
+    for (const Matrix& a : {random(n, n), with_ties(n, n, 1), with_ties(n, n, 2)}) {
+      const Place place = search_rook(a, 0, n);
+      const auto magnitude = [&](std::size_t i, std::size_t j) { return std::abs(a(i, j)); };
+      for (std::size_t i = 0; i < n; ++i) {
+        // NaN is larger than nothing.
+        EXPECT_FALSE(magnitude(i, place.column) > magnitude(place.row, place.column)) << n;
+        EXPECT_FALSE(magnitude(place.row, i) > magnitude(place.row, place.column)) << n;
+      }
+    }
+  }
+}
+
+TEST_P(PivotSearch, RookOfZerosOrNaNStaysOnTheDiagonal) {
+  for (const double value : {0.0, -0.0, kNaN}) {
+    EXPECT_EQ(search_rook(filled(257, 257, value), 2, 257), (Place{2, 2})) << value;
+  }
+  // A column of zeros is left along its row.
+  Matrix a(5, 5);
+  a(1, 3) = 1;
+  EXPECT_EQ(search_rook(a, 1, 5), (Place{1, 3}));
+  EXPECT_EQ(search_rook(a, 2, 5), (Place{2, 2}));
 }
 
 TEST_P(PivotSearch, EachColumnInSlices) {

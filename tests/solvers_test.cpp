@@ -111,7 +111,7 @@ void expect_passed(const Solved& solved, const Matrix& a, const Matrix& b, doubl
 /// Which pivots an outcome lists depends on the pivoting.
 void expect_complete(const Outcome& outcome, std::size_t n, Pivot pivot) {
   EXPECT_EQ(outcome.ipiv.size(), pivot == Pivot::none ? 0 : n);
-  EXPECT_EQ(outcome.jpiv.size(), pivot == Pivot::full ? n : 0);
+  EXPECT_EQ(outcome.jpiv.size(), exchanges_columns(pivot) ? n : 0);
   EXPECT_EQ(outcome.pivots.size(), n);
 }
 
@@ -219,8 +219,13 @@ Example three_by_three(Pivot pivot) {
   const Matrix lu = three_by_three_factors();
   // The rows of L U as they are, in the order 3, 1, 2, and its columns in the order 2, 3, 1.
   if (pivot == Pivot::none) return {matrix({{8, 4, 2}, {4, 6, 2}, {2, 3, 3}}), lu, {}, {}};
-  if (pivot == Pivot::partial) {
-    return {matrix({{2, 3, 3}, {8, 4, 2}, {4, 6, 2}}), lu, {2, 3, 3}, {}};
+  // The 8 is the largest of its row too, and so is the 4 of the second step.
+  if (pivot == Pivot::partial || pivot == Pivot::rook) {
+    const std::vector<int> stay = {1, 2, 3};
+    return {matrix({{2, 3, 3}, {8, 4, 2}, {4, 6, 2}}),
+            lu,
+            {2, 3, 3},
+            pivot == Pivot::rook ? stay : std::vector<int>()};
   }
   return {matrix({{3, 3, 2}, {4, 2, 8}, {6, 2, 4}}), lu, {2, 3, 3}, {3, 3, 3}};
 }
@@ -284,7 +289,7 @@ TEST_P(Solvers, IdentityIsItsOwnInverse) {
 
 // Each step of partial pivoting doubles the last column, and no rounding happens.
 TEST_P(Solvers, WilkinsonGrowthIsExact) {
-  if (pivot == Pivot::full) return;
+  if (exchanges_columns(pivot)) return;
   const std::size_t n = 20;
   const Matrix a = generate("wilkinson", n, 1), x = filled(n, 1, 1);
   const Solved solved = solve(a, product(a, x));
@@ -426,9 +431,9 @@ TEST_P(Solvers, SingularMatricesAsLapack) {
   }
 }
 
-// Full pivoting takes the zero columns last.
-TEST_P(Solvers, FullPivotingRevealsTheRank) {
-  if (pivot != Pivot::full) return;
+// Rook and full pivoting take the zero columns last.
+TEST_P(Solvers, InterchangesOfColumnsRevealTheRank) {
+  if (!exchanges_columns(pivot)) return;
   for (const char* kind : kSingularKinds) {
     for (const std::size_t n : {1, 2, 3, 10, 33, 65}) {
       SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
@@ -462,6 +467,53 @@ TEST_P(Solvers, ZeroFirstPivotNeedsPivoting) {
   } else {
     EXPECT_EQ(solved.outcome.info, 0);
     EXPECT_TRUE(equal(solved.x, x));
+  }
+}
+
+// Rook pivoting. Row k of the trailing matrix of step k is row k of U, and its column k is L's
+// times the pivot.
+
+TEST_P(Solvers, RookPivotsAreTheLargestOfTheirRowAndColumn) {
+  if (pivot != Pivot::rook) return;
+  for (const char* kind : {"random", "graded", "permuted", "wilkinson", "singular", "dominant"}) {
+    for (const std::size_t n : {1, 2, 3, 10, 33, 65, 132}) {
+      SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
+      const Matrix a = generate(kind, n, n);
+      const Solved solved = factor(a);
+      const Matrix& lu = *solved.lu;
+      EXPECT_LT(lu_factor_ratio(a, lu, solved.outcome.ipiv, solved.outcome.jpiv, eps),
+                kFactorRatioLimit);
+      for (std::size_t k = 0; k < n; ++k) {
+        const double largest = std::abs(lu(k, k));
+        EXPECT_EQ(solved.outcome.pivots[k], lu(k, k));
+        for (std::size_t j = k + 1; j < n; ++j) {
+          EXPECT_LE(std::abs(lu(k, j)), largest) << k;
+          EXPECT_LE(std::abs(lu(j, k)), 1 + 4 * eps) << k;
+        }
+        EXPECT_GE(solved.outcome.ipiv[k], static_cast<int>(k) + 1);
+        EXPECT_GE(solved.outcome.jpiv[k], static_cast<int>(k) + 1);
+      }
+    }
+  }
+}
+
+// Where partial pivoting has 2^99.
+TEST_P(Solvers, RookPivotingHasNoWilkinsonGrowth) {
+  if (pivot != Pivot::rook) return;
+  const std::size_t n = 100;
+  const Matrix a = generate("wilkinson", n, 1), b = random_matrix(n, 2, 1);
+  const Solved solved = solve(a, b);
+  expect_passed(solved, a, b, eps);
+  EXPECT_LE(pivot_growth(a, *solved.lu), 4);
+}
+
+TEST_P(Solvers, NaNAndInfinityDoNotStopTheSearch) {
+  Matrix a = generate("random", 40, 1);
+  for (std::size_t k = 0; k < 40; k += 3) a(k, (7 * k) % 40) = k % 2 == 0 ? kNaN : 1 / 0.0;
+  const Outcome outcome = factor(a).outcome;
+  for (std::size_t k = 0; k < outcome.ipiv.size(); ++k) {
+    EXPECT_GT(outcome.ipiv[k], static_cast<int>(k));
+    EXPECT_LE(outcome.ipiv[k], 40);
   }
 }
 
@@ -793,6 +845,21 @@ TEST(Permutations, ByHand) {
   EXPECT_EQ(inverse_permutation({}), std::vector<int>{});
   EXPECT_EQ(inverse_permutation({2, 0, 1}), (std::vector<int>{1, 2, 0}));
   EXPECT_EQ(inverse_permutation({1, 2, 3, 0}), (std::vector<int>{3, 0, 1, 2}));
+}
+
+TEST(Methods, RefuseThePivotingsThatTheyDoNotHave) {
+  for (const Method& method : methods()) {
+    for (const Pivot pivot : {Pivot::none, Pivot::partial, Pivot::rook, Pivot::full}) {
+      const Problem problem = {
+          5, 1, pivot, Precision::single_precision, Storage::buffer, Texel::r, Schedule::fused};
+      const auto& has = method.pivots;
+      if (std::find(has.begin(), has.end(), pivot) != has.end()) {
+        EXPECT_NE(method.make(shared_context(), problem), nullptr);
+      } else {
+        EXPECT_THROW(method.make(shared_context(), problem), Unsupported);
+      }
+    }
+  }
 }
 
 TEST(Methods, AreFoundByName) {

@@ -132,30 +132,34 @@ std::vector<std::string> failing(const std::string& file, const std::string& rig
   return failed;
 }
 
-TEST(Verify, NamesThePathsWithAWrongElimination) {
-  EXPECT_EQ(
-      failing("rowop.cl", "fma(-LOAD(source, i, k), LOAD(source, k, j), LOAD(source, i, j))",
-              "LOAD(source, i, j)"),
-      (std::vector<std::string>{"lu none single buffer r paper", "lu partial single buffer r paper",
-                                "lu full single buffer r paper"}));
+/// The paths of lu with one schedule.
+std::vector<std::string> lu_paths(const std::string& schedule) {
+  std::vector<std::string> paths;
+  for (const Pivot pivot : find_method("lu").pivots) {
+    paths.push_back(std::string("lu ") + name(pivot) + " single buffer r " + schedule);
+  }
+  return paths;
+}
+
+TEST(Verify, NamesThePathsWithWrongFactors) {
+  EXPECT_EQ(failing("finish.cl", "element / pivots[j]", "element"), lu_paths("fused"));
 }
 
 // A reduction that forgets the second half of the work-items.
 TEST(Verify, NamesThePathsWhosePivotSearchMissesElements) {
   EXPECT_EQ(failing("pivot_search.cl", "magnitude[other] > magnitude[me] || ",
                     "magnitude[other] > magnitude[me] && stride < 16 || "),
-            (std::vector<std::string>{"lu partial single buffer r fused",
-                                      "lu partial single buffer r paper",
-                                      "gauss-jordan partial single buffer r fused",
-                                      "gauss-jordan partial single buffer r paper"}));
+            (std::vector<std::string>{
+                "lu partial single buffer r fused", "lu partial single buffer r paper",
+                "lu rook single buffer r fused", "lu rook single buffer r paper",
+                "gauss-jordan partial single buffer r fused",
+                "gauss-jordan partial single buffer r paper"}));
 }
 
 TEST(Verify, NamesThePathsThatMissAZeroPivot) {
-  EXPECT_EQ(
-      failing("normalize.cl", "if (row == k) pivots[k] = pivot;",
-              "if (row == k) pivots[k] = pivot == 0 ? 1 : pivot;"),
-      (std::vector<std::string>{"lu none single buffer r paper", "lu partial single buffer r paper",
-                                "lu full single buffer r paper"}));
+  EXPECT_EQ(failing("normalize.cl", "if (row == k) pivots[k] = pivot;",
+                    "if (row == k) pivots[k] = pivot == 0 ? 1 : pivot;"),
+            lu_paths("paper"));
 }
 
 TEST(Verify, KernelsThatDoNotBuildAreErrors) {

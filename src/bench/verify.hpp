@@ -22,7 +22,7 @@ struct Verdict {
 };
 
 struct Verification {
-  std::vector<Verdict> paths;  ///< in the order of methods()
+  std::vector<Verdict> paths;  ///< in the order in which they were met
   std::vector<Result> wrong;   ///< the systems that were not solved right, with the reason
 
   bool passed() const { return wrong.empty(); }

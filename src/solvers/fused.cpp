@@ -100,6 +100,10 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
                                 element_size(problem_.precision));
   surfaces.swap();
   if (problem_.pivot == Pivot::none || k + 1 == n) return;
+  if (problem_.pivot == Pivot::rook) {
+    pivoting.search(surfaces.src, k + 1);
+    return;
+  }
   const std::size_t groups =
       problem_.pivot == Pivot::full ? group_columns * group_rows : group_rows;
   context_.run("pivot_search", surfaces.src.kernel("fused.cl", "choose_pivot", tile_), {kChoosers},
@@ -117,7 +121,7 @@ void Fused::finish(PingPong& surfaces, Pivoting& pivoting) {
       2 * static_cast<std::uint64_t>(n) * n * element_size(problem_.precision);
   context_.timeline().add_bytes(pass);
   surfaces.swap();
-  if (problem_.pivot != Pivot::full) return;
+  if (!exchanges_columns(problem_.pivot)) return;
   const std::size_t pack = elements_per_texel(problem_.precision, problem_.texel);
   context_.run("interchange", surfaces.src.kernel("finish.cl", "finish_upper"), {ceiling(n, pack)},
                surfaces.src, surfaces.dst, pivoting.places(), order);

@@ -1,5 +1,6 @@
 // The fused schedule: one launch a step, two with pivoting, and nothing read back. Each element of
-// the trailing matrix is read and written once a step; the same pass finds the next pivot.
+// the trailing matrix is read and written once a step; the same pass finds the next pivot, but
+// for rook pivoting, whose search walks.
 #pragma once
 
 #include <string>

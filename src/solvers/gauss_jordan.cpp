@@ -33,6 +33,9 @@ Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
 
 // Two surfaces, [A | B] as uploaded and its parts before that, the reduced B, X.
 void GaussJordan::require_room(const Device& device, const Problem& problem) {
+  if (problem.pivot == Pivot::rook) {
+    throw Unsupported("gauss-jordan has no rook pivoting; use --method lu.");
+  }
   const std::uint64_t elements = 2 * problem.n * problem.n + 4 * problem.n * problem.nrhs;
   require_fits(device, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage, 2,
                elements * element_size(problem.precision) + Pivoting::workspace(problem),

@@ -1,4 +1,5 @@
-// LU decomposition as LU-GPU does it: Algorithm 3 of the paper, with no, partial and full pivoting.
+// LU decomposition as LU-GPU does it: Algorithm 3 of the paper, with no, partial, rook and full
+// pivoting.
 #pragma once
 
 #include <optional>

@@ -29,6 +29,10 @@ void LuBlocked::require_room(const Device& device, const Problem& problem) {
   if (problem.storage == Storage::buffer && problem.texel == Texel::rgba) {
     throw Unsupported("lu-blocked works in place on single elements of buffers; use --texel r.");
   }
+  if (exchanges_columns(problem.pivot)) {
+    throw Unsupported(std::string("lu-blocked has no ") + name(problem.pivot) +
+                      " pivoting; use --method lu.");
+  }
   const std::size_t n = problem.n;
   const std::uint64_t size = element_size(problem.precision);
   const std::uint64_t other =

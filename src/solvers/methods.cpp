@@ -27,6 +27,10 @@ WorkModel gauss_jordan_work(std::uint64_t n) {
   return {n * panel, 12 * panel + 8 * panel + 16 * n * panel};
 }
 
+bool has(const Method& method, Pivot pivot) {
+  return std::find(method.pivots.begin(), method.pivots.end(), pivot) != method.pivots.end();
+}
+
 bool has_failed(const Device& device, const Method& method, const Problem& problem) {
   const auto& failed = device.failed_paths;
   return std::find(failed.begin(), failed.end(), path_name(method, problem)) != failed.end();
@@ -38,7 +42,7 @@ std::span<const Method> methods() {
   static const std::vector<Method> table = {
       {"lu",
        "LU decomposition, LU-GPU's Algorithm 3",
-       {Pivot::none, Pivot::partial, Pivot::full},
+       {Pivot::none, Pivot::partial, Pivot::rook, Pivot::full},
        lu_work,
        Lu::require_room,
        make<Lu>,
@@ -84,9 +88,7 @@ const Method& automatic_method(const Device& device, const Problem& problem,
                       (problem.storage == Storage::image || texel != Texel::rgba);
   for (const char* fastest : {"lu-blocked", "lu", "gauss-jordan"}) {
     const Method& method = find_method(fastest);
-    const auto& pivots = method.pivots;
-    const bool possible = std::find(pivots.begin(), pivots.end(), problem.pivot) != pivots.end() &&
-                          (blocks || !method.block_size);
+    const bool possible = has(method, problem.pivot) && (blocks || !method.block_size);
     if (possible && !has_failed(device, method, completed(problem, method, device, texel, 0))) {
       return method;
     }

@@ -50,7 +50,7 @@ const Method& automatic_method(const Device& device, const Problem& problem,
 Storage automatic_storage(const Device& device);
 
 /// The problem with the texels and the block size that are asked for, or else the fastest ones of
-/// the method on the device. nb = 0 asks for none.
+/// the method on the device that are none of its failed_paths. nb = 0 asks for none.
 Problem completed(Problem problem, const Method& method, const Device& device,
                   std::optional<Texel> texel, std::size_t nb);
 

@@ -37,9 +37,11 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
   const int column = place.s[1];
 
   const std::uint64_t m = problem_.n - k;
+  // Of a rook's walk, the column and the row that it takes at least.
   const std::uint64_t searched = problem_.pivot == Pivot::full
                                      ? m * surfaces.src.pack() * surfaces.src.texels(k, problem_.n)
-                                     : m;
+                                 : problem_.pivot == Pivot::rook ? 2 * m
+                                                                 : m;
   context_.timeline().add_bytes(searched * element_size(problem_.precision));
   const int step = static_cast<int>(k);
   if (row != step) interchange_rows(surfaces, step, row, first, end);
@@ -49,9 +51,10 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
 void Pivoting::search(const Surface& source, std::size_t k) {
   const cl_int step = static_cast<cl_int>(k);
   const cl_int n = static_cast<cl_int>(problem_.n);
-  if (problem_.pivot == Pivot::partial) {
-    context_.run("pivot_search", source.kernel("pivot_search.cl", "search_column"), {kSearchGroup},
-                 source, places_, step, n);
+  if (problem_.pivot != Pivot::full) {
+    const char* search = problem_.pivot == Pivot::rook ? "search_rook" : "search_column";
+    context_.run("pivot_search", source.kernel("pivot_search.cl", search), {kSearchGroup}, source,
+                 places_, step, n);
     return;
   }
   context_.run("pivot_search", source.kernel("pivot_search.cl", "search_each_column"),
@@ -97,7 +100,7 @@ Outcome Pivoting::outcome() {
                                      places.data());
   for (const cl_int2& place : places) {
     outcome.ipiv.push_back(place.s[0] + 1);
-    if (problem_.pivot == Pivot::full) outcome.jpiv.push_back(place.s[1] + 1);
+    if (exchanges_columns(problem_.pivot)) outcome.jpiv.push_back(place.s[1] + 1);
   }
   return outcome;
 }

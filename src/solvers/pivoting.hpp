@@ -14,10 +14,10 @@ class Pivoting {
   /// Bytes of device memory that this takes beside the surfaces.
   static std::uint64_t workspace(const Problem& problem);
 
-  /// Steps k = 0, 1, ..., n-1 in turn. Finds the pivot of step k in src(k:n, k:n) (full) or in
-  /// src(k:n, k) (partial), reads its place back, and interchanges row k with the pivot's over the
-  /// columns first : end, and column k with the pivot's over all rows. Both surfaces then hold the
-  /// interchanged rows and columns. Does nothing without pivoting.
+  /// Steps k = 0, 1, ..., n-1 in turn. Finds the pivot of step k in src(k:n, k:n) (rook and full)
+  /// or in src(k:n, k) (partial), reads its place back, and interchanges row k with the pivot's
+  /// over the columns first : end, and column k with the pivot's over all rows. Both surfaces then
+  /// hold the interchanged rows and columns. Does nothing without pivoting.
   void step(PingPong& surfaces, std::size_t k, std::size_t first, std::size_t end);
 
   /// Finds the pivot of step k in `source` and leaves its place on the device.

@@ -13,13 +13,29 @@
 
 namespace lugpu {
 
-/// Which element may become the pivot of step k: the diagonal one, the largest of its column, the
-/// largest of the trailing matrix.
-enum class Pivot { none, partial, full };
+/// Which element becomes the pivot of step k: the diagonal one, the largest of its column, one that
+/// is the largest of both its row and its column (Neal and Poole, A geometric analysis of Gaussian
+/// elimination II, Linear Algebra Appl. 173, 1992), the largest of the trailing matrix.
+enum class Pivot { none, partial, rook, full };
 
 /// The names on the command line and in records.
 constexpr const char* name(Pivot pivot) {
-  return pivot == Pivot::none ? "none" : pivot == Pivot::partial ? "partial" : "full";
+  switch (pivot) {
+    case Pivot::none:
+      return "none";
+    case Pivot::partial:
+      return "partial";
+    case Pivot::rook:
+      return "rook";
+    case Pivot::full:
+      break;
+  }
+  return "full";
+}
+
+/// Whether columns are interchanged too: P A Q = L U.
+constexpr bool exchanges_columns(Pivot pivot) {
+  return pivot == Pivot::rook || pivot == Pivot::full;
 }
 
 /// How X is improved: not at all; in the precision of the factors; or from factors in single
@@ -88,7 +104,7 @@ struct Outcome {
   int info = 0;           ///< 0, or k > 0: the k-th pivot (1-based) is exactly zero, as LAPACK's
   std::vector<int> ipiv;  ///< row k was interchanged with row ipiv[k-1], 1-based, as dgetrf's;
                           ///< empty without pivoting
-  std::vector<int> jpiv;  ///< likewise the columns, as dgetc2's; only with full pivoting
+  std::vector<int> jpiv;  ///< likewise the columns, as dgetc2's; only with rook and full pivoting
   std::vector<double> pivots;  ///< the n pivots: U's diagonal
 };
 
