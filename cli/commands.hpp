@@ -15,6 +15,7 @@ using Command = std::function<Exit(const std::vector<std::string>& arguments)>;
 
 Command add_devices(CLI::App& app);
 Command add_solve(CLI::App& app);
+Command add_advise(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_probe(CLI::App& app);
 Command add_generate(CLI::App& app);

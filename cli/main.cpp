@@ -75,8 +75,9 @@ int main(int argc, char** argv) {
       "Exit status: 0 done, 1 failed while running, 2 bad usage or input, 3 singular\n"
       "matrix, 4 failed check or breakdown without pivoting, 5 no usable device.");
   std::vector<std::pair<CLI::App*, Command>> commands;
-  for (const auto add : {lugpu::cli::add_devices, lugpu::cli::add_solve, lugpu::cli::add_bench,
-                         lugpu::cli::add_probe, lugpu::cli::add_verify, lugpu::cli::add_generate}) {
+  for (const auto add : {lugpu::cli::add_devices, lugpu::cli::add_solve, lugpu::cli::add_advise,
+                         lugpu::cli::add_bench, lugpu::cli::add_probe, lugpu::cli::add_verify,
+                         lugpu::cli::add_generate}) {
     const Command command = add(app);
     commands.emplace_back(app.get_subcommands({}).back(), command);
   }

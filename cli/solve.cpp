@@ -9,6 +9,7 @@
 #include "matrix/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
+#include "system.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -23,36 +24,6 @@ struct Arguments {
   bool refine = false, equilibrate = false, determinant = false;
   std::string inverse;  // a file, or empty
 };
-
-// B = A ones: the solution is known.
-Matrix row_sums(const Matrix& a) {
-  Matrix b(a.rows(), 1);
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) b(i, 0) += a(i, j);
-  }
-  return b;
-}
-
-std::string shape(const Matrix& matrix) {
-  return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols());
-}
-
-Matrix read_square(const std::string& path) {
-  Matrix a = read_matrix(path);
-  if (a.rows() != a.cols()) {
-    throw InputError(path + ": the matrix is " + shape(a) + "; a system needs a square one.");
-  }
-  return a;
-}
-
-Matrix read_rhs(const std::string& path, std::size_t n) {
-  Matrix b = read_matrix(path);
-  if (b.rows() != n) {
-    throw InputError(path + ": the right-hand side is " + shape(b) + "; this matrix needs " +
-                     std::to_string(n) + " rows.");
-  }
-  return b;
-}
 
 Case make_case(const Arguments& given, const Device& device, const Matrix& a, const Matrix& b) {
   Case what;
@@ -246,7 +217,7 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
     if (!file.empty()) check_format(file);
   }
   const Matrix a = read_square(given.matrix);
-  const Matrix b = given.rhs.empty() ? row_sums(a) : read_rhs(given.rhs, a.rows());
+  const Matrix b = read_rhs(given.rhs, a);
   DeviceContext context = std::move(open_devices(given.options).front());
   note_failed_paths(context.device());
 

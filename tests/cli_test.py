@@ -212,7 +212,7 @@ class CommandLine(unittest.TestCase):
 
 
 class HelpTest(CommandLine):
-    COMMANDS = ["devices", "solve", "bench", "probe", "verify", "generate"]
+    COMMANDS = ["devices", "solve", "advise", "bench", "probe", "verify", "generate"]
 
     def help_of(self, *command):
         done = self.lugpu(*command, "--help")
@@ -260,6 +260,7 @@ class HelpTest(CommandLine):
         for command, options in own.items():
             with self.subTest(command=command):
                 self.assert_lists(self.help_of(command), shared + options)
+        self.assert_lists(self.help_of("advise"), ["MATRIX", "RHS", "-d", "--timeout", "--json"])
         self.assert_lists(self.help_of("verify"), ["-d", "--kernel-dir", "--json", "-q", "--full"])
 
     def test_help_lists_values(self):
@@ -293,7 +294,7 @@ class DevicesTest(CommandLine):
         self.write("a.csv", [[2.0]])
         env = {"OCL_ICD_VENDORS": str(self.folder / "no-drivers")}
         for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small(), ["probe"],
-                        ["verify"]):
+                        ["verify"], ["advise", "a.csv"]):
             with self.subTest(command=command):
                 self.refused(*command, status=5, env=env, words=["No OpenCL device", "install"])
 
@@ -955,7 +956,7 @@ class BadUsageTest(CommandLine):
 
     def test_unknown_flag(self):
         for command in (["devices"], ["solve", "a.csv"], small(), ["probe"], ["verify"],
-                        ["generate", "random", "5", "-o", "x.csv"]):
+                        ["advise", "a.csv"], ["generate", "random", "5", "-o", "x.csv"]):
             with self.subTest(command=command):
                 self.refused(*command, "--frobnicate", words=["--frobnicate"])
 
@@ -1238,6 +1239,75 @@ class VerifyTest(CommandLine):
             with self.subTest(content=content[:80]):
                 record.write_bytes(content)
                 self.assertEqual(self.automatic(), (BLOCKED, ""))
+
+
+class AdviseTest(CommandLine):
+    """One system in every way, and which of them is enough."""
+
+    def advise(self, *arguments, status=0):
+        """Its results by pivoting and precision, the recommended one, and the advice."""
+        report = json.loads(self.lugpu("advise", *arguments, "--json", "-", status=status).stdout,
+                            parse_constant=refuse_constant)
+        VALIDATOR.validate(report)
+        rows = {(row["pivot"], row["precision"]): row for row in report["results"]}
+        self.assertEqual(set(rows), set(itertools.product([*PIVOTS, "rook"], PRECISIONS)))
+        best = report["advice"]["best"]
+        return rows, None if best is None else report["results"][best], report["advice"]
+
+    def test_table_and_sentence(self):
+        """A row for each run, one of them marked; 80 columns, whatever is in them."""
+        for kind in ("random", "tiny-pivot", "near-overflow-double"):
+            text = self.lugpu("advise", self.generate(kind, 50)).stdout
+            self.assert_narrow(text)
+            rows = re.findall(r"(?m)^[> ] (\w+) +(single|double) +(lu\S*) ", text)
+            self.assertEqual(len(rows), 8)
+            marked, = re.findall(r"(?m)^> (\w+) +(\w+) ", text)
+            self.assertIn(f"Use --pivot {marked[0]} --precision {marked[1]}, the cheapest run", text)
+
+    def test_easy(self):
+        """Every run is stable, and something is recommended."""
+        self.write("a.npy", dominant_matrix(60))
+        rows, best, advice = self.advise("a.npy")
+        self.assertEqual({row["status"] for row in rows.values()}, {"ok"})
+        self.assertIn("correct digits", advice["sentence"])
+        self.assertLess(best["checks"]["growth"], 2)
+
+    def test_growth(self):
+        """Neither without pivoting nor with partial pivoting."""
+        rows, best, _ = self.advise(self.generate("wilkinson", 100))
+        for precision in PRECISIONS:
+            self.assertEqual(rows["none", precision]["status"], "failed")
+            self.assertEqual(rows["partial", precision]["status"], "failed")
+        self.assertIn(best["pivot"], ("rook", "full"))
+
+    def test_ill_conditioned(self):
+        """Double, since single would leave no digit."""
+        _, best, advice = self.advise(self.generate("ill-conditioned", 60))
+        self.assertEqual(best["precision"], "double")
+        self.assertIn("correct digits", advice["sentence"])
+
+    def test_singular(self):
+        """Status 3, and the same sentence on stderr."""
+        self.generate("singular", 20)
+        _, best, advice = self.advise("a.mtx", status=3)
+        self.assertIsNone(best)
+        self.assertTrue(advice["singular"])
+        done = self.lugpu("advise", "a.mtx", "-q", status=3)
+        self.assertEqual((done.stdout, done.stderr), ("", "lugpu: a.mtx: A is singular: every "
+                                                          "pivoting ends at a zero pivot.\n"))
+
+    def test_right_hand_side(self):
+        a = self.write("a.csv", random_matrix(5, 5))
+        rows, _, _ = self.advise(a, self.write("b.csv", random_matrix(5, 3, seed=2)))
+        self.assertEqual({row["nrhs"] for row in rows.values()}, {3})
+
+    def test_bad_input(self):
+        self.write("a.csv", [[1.0, 2.0]])
+        self.write("b.csv", [[1.0]])
+        for arguments in ([], ["none.mtx"], ["a.csv"], ["b.csv", "a.csv", "b.csv"], [""],
+                          ["b.csv", "--timeout", "0"]):
+            with self.subTest(arguments=arguments):
+                self.refused("advise", *arguments)
 
 
 class DataTest(CommandLine):

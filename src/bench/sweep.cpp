@@ -102,29 +102,6 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
-// What a case throws is its outcome.
-template <typename Action>
-Result guarded(const Case& what, const Effort& effort, Action&& action) {
-  Result result;
-  result.what = what;
-  try {
-    return action();
-  } catch (const TimedOut&) {
-    result.status = Status::skipped;
-    result.reason = "it did not finish within --timeout " + seconds_text(effort.timeout_s) + ".";
-  } catch (const Unsupported& error) {
-    result.status = Status::unsupported;
-    result.reason = error.what();
-  } catch (const cl::Error& error) {
-    result.reason = describe(error) + ".";
-  } catch (const std::bad_alloc&) {
-    result.reason = "The host has not enough memory.";
-  } catch (const std::exception& error) {
-    result.reason = first_line(error.what());
-  }
-  return result;
-}
-
 // The case's device; null on the host.
 DeviceContext* context_of(const Case& what, std::vector<DeviceContext>& contexts) {
   const auto found = std::find_if(
@@ -248,13 +225,34 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
   return cases;
 }
 
+Result attempt(const Case& what, const Effort& effort, const std::function<Result()>& action) {
+  Result result;
+  result.what = what;
+  try {
+    return action();
+  } catch (const TimedOut&) {
+    result.status = Status::skipped;
+    result.reason = "it did not finish within --timeout " + seconds_text(effort.timeout_s) + ".";
+  } catch (const Unsupported& error) {
+    result.status = Status::unsupported;
+    result.reason = error.what();
+  } catch (const cl::Error& error) {
+    result.reason = describe(error) + ".";
+  } catch (const std::bad_alloc&) {
+    result.reason = "The host has not enough memory.";
+  } catch (const std::exception& error) {
+    result.reason = first_line(error.what());
+  }
+  return result;
+}
+
 void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
                std::vector<DeviceContext>& contexts, const std::function<bool(const Case&)>& wanted,
                const std::function<void(const Result&)>& done) {
   System system;
   for (const Case& what : cases) {
     if (!wanted(what)) continue;
-    done(guarded(what, plan.effort, [&] {
+    done(attempt(what, plan.effort, [&] {
       DeviceContext* context = context_of(what, contexts);
       require_possible(what, context);
       if (system.a.rows() != what.problem.n || system.kind != what.matrix) {

@@ -37,9 +37,13 @@ std::vector<std::size_t> parse_sizes(const std::string& text);
 /// then for each device the baselines on it and the methods.
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices);
 
+/// What `action` returns, or a result with the status of what it throws: unsupported, skipped
+/// (time), error.
+Result attempt(const Case& what, const Effort& effort, const std::function<Result()>& action);
+
 /// Runs the cases one after the other. `contexts` holds the device named in each case. Before a
 /// case, `wanted` says whether it is to be run; after it, `done` receives the result. What a case
-/// throws becomes its status: unsupported, skipped (time), error.
+/// throws becomes its status (attempt).
 void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
                std::vector<DeviceContext>& contexts, const std::function<bool(const Case&)>& wanted,
                const std::function<void(const Result&)>& done);

@@ -1,0 +1,125 @@
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "bench/advice.hpp"
+#include "bench/report.hpp"
+#include "bench/sweep.hpp"
+#include "commands.hpp"
+#include "matrix/formats.hpp"
+#include "options.hpp"
+#include "system.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+struct Arguments {
+  Options options;
+  std::string matrix, rhs;
+  Effort effort{.runs = 3, .min_time_s = 0, .check_factors = false};
+};
+
+std::string cell(const char* pattern, const std::optional<double>& value) {
+  return value ? format(pattern, *value) : "-";
+}
+
+std::string row(const Result& result, bool best) {
+  const Problem& problem = result.what.problem;
+  const std::string head = format("%c %-7s %-6s %-11s ", best ? '>' : ' ', name(problem.pivot),
+                                  name(problem.precision), result.what.routine.c_str());
+  if (result.status != Status::ok) {
+    constexpr std::size_t kIndent = 4;
+    const std::string status = name(result.status);
+    const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
+    return head + paint(Ink::bad, status) + text.substr(status.size()) + '\n';
+  }
+  const std::string numbers =
+      format("%10s %15s %10s %10s", duration(result.phases_s.at("total")).c_str(),
+             cell("%.2g", backward_error(result)).c_str(),
+             cell("%.3g", result.checks.growth).c_str(), cell("%.2g", result.checks.rcond).c_str());
+  return head + paint(best ? Ink::good : Ink::plain, numbers) + '\n';
+}
+
+void print(const Arguments& given, const Device& device, const std::vector<Result>& results,
+           const Advice& advice) {
+  const std::string n = std::to_string(results.front().what.problem.n);
+  std::cout << "A         " << wrapped(given.matrix + ", " + n + " x " + n, 10, 10) << '\n'
+            << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10) << "\n\n"
+            << "  pivot   prec.  method            time  backward error     growth      rcond\n";
+  for (std::size_t i = 0; i < results.size(); ++i) std::cout << row(results[i], i == advice.best);
+  std::cout << '\n'
+            << wrapped(advice.sentence, 0, 0) << "\n\n"
+            << wrapped(
+                   "backward error: normInf(A x - b) / (normInf(A) normInf(x) + normInf(b)). "
+                   "growth: max |U| / max |A|. rcond: reciprocal condition number, estimated. "
+                   "time: upload, factor, solve, download.",
+                   0, 0)
+            << '\n';
+}
+
+void write_json(const Arguments& given, const Device& device, const std::vector<Result>& results,
+                const Advice& advice, const std::vector<std::string>& arguments) {
+  nlohmann::json report = report_head(arguments, {device});
+  for (const Result& result : results) report["results"].push_back(to_json(result));
+  report["advice"] = {
+      {"best", advice.best ? nlohmann::json(*advice.best) : nlohmann::json(nullptr)},
+      {"singular", advice.singular},
+      {"sentence", advice.sentence}};
+  if (given.options.json_to_stdout()) {
+    std::cout << to_text(report);
+  } else {
+    write_report(report, given.options.json);
+  }
+}
+
+Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
+  set_colour(given.options.colour);
+  const Matrix a = read_square(given.matrix);
+  const Matrix b = read_rhs(given.rhs, a);
+  DeviceContext context = std::move(open_devices(given.options).front());
+  note_failed_paths(context.device());
+
+  std::vector<Result> results;
+  for (const Case& what : advice_cases(context.device(), a.rows(), b.cols(), given.matrix)) {
+    show_progress(format("%s %s", name(what.problem.pivot), name(what.problem.precision)));
+    results.push_back(attempt(what, given.effort, [&] {
+      return measure(context, find_method(what.routine), what, a, b, given.effort);
+    }));
+  }
+  show_progress("");
+  const Advice advice = lugpu::advise(results);
+  if (given.options.prints()) print(given, context.device(), results, advice);
+  if (!given.options.json.empty()) {
+    write_json(given, context.device(), results, advice, arguments);
+  }
+  if (advice.best) return Exit::ok;
+  std::cerr << "lugpu: " << given.matrix << ": " << advice.sentence << '\n';
+  return advice.singular ? Exit::singular : Exit::check_failed;
+}
+
+}  // namespace
+
+Command add_advise(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("advise", "Try every pivoting and precision on one system");
+  const auto given = std::make_shared<Arguments>();
+  command->add_option("matrix", given->matrix, "A: " + format_extensions())
+      ->required()
+      ->check(not_empty())
+      ->type_name("MATRIX");
+  command->add_option("rhs", given->rhs, "B (default: A times a vector of ones)")
+      ->check(not_empty())
+      ->type_name("RHS");
+  command
+      ->add_option("--timeout", given->effort.timeout_s,
+                   "Seconds for a run; what takes longer is skipped (default: 20)")
+      ->check(finite())
+      ->check(CLI::Range(0.001, 1e6))
+      ->type_name("S");
+  add_device_options(*command, given->options, false);
+  add_output_options(*command, given->options);
+  return [given](const std::vector<std::string>& arguments) { return advise(*given, arguments); };
+}
+
+}  // namespace lugpu::cli

@@ -1,0 +1,41 @@
+#include "system.hpp"
+
+#include "error.hpp"
+#include "matrix/formats.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+Matrix row_sums(const Matrix& a) {
+  Matrix b(a.rows(), 1);
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    for (std::size_t i = 0; i < a.rows(); ++i) b(i, 0) += a(i, j);
+  }
+  return b;
+}
+
+}  // namespace
+
+Matrix read_square(const std::string& path) {
+  Matrix a = read_matrix(path);
+  if (a.rows() != a.cols()) {
+    throw InputError(path + ": the matrix is " + shape(a) + "; a system needs a square one.");
+  }
+  return a;
+}
+
+Matrix read_rhs(const std::string& path, const Matrix& a) {
+  if (path.empty()) return row_sums(a);
+  Matrix b = read_matrix(path);
+  if (b.rows() != a.rows()) {
+    throw InputError(path + ": the right-hand side is " + shape(b) + "; this matrix needs " +
+                     std::to_string(a.rows()) + " rows.");
+  }
+  return b;
+}
+
+std::string shape(const Matrix& matrix) {
+  return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols());
+}
+
+}  // namespace lugpu::cli

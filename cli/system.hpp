@@ -1,0 +1,20 @@
+// A X = B from files.
+#pragma once
+
+#include <string>
+
+#include "matrix/matrix.hpp"
+
+namespace lugpu::cli {
+
+/// A from a file. Throws InputError if it is not square, and what read_matrix throws.
+Matrix read_square(const std::string& path);
+
+/// B of n rows from a file, or A ones, whose solution is known, if `path` is empty. Throws
+/// InputError if it has another number of rows, and what read_matrix throws.
+Matrix read_rhs(const std::string& path, const Matrix& a);
+
+/// E.g. "3 x 2".
+std::string shape(const Matrix& matrix);
+
+}  // namespace lugpu::cli

@@ -1,0 +1,133 @@
+// What `lugpu advise` concludes from runs that went this way or that.
+#include "bench/advice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace lugpu {
+namespace {
+
+/// A run of order 100 that is backward stable.
+Result stable(Pivot pivot, Precision precision, double seconds, double rcond) {
+  Result result;
+  result.what.problem.n = 100;
+  result.what.problem.pivot = pivot;
+  result.what.problem.precision = precision;
+  result.status = Status::ok;
+  result.phases_s["total"] = seconds;
+  result.checks.hpl_residual = 0.01;
+  result.checks.growth = 5;
+  result.checks.rcond = rcond;
+  return result;
+}
+
+Result singular(Pivot pivot, Precision precision) {
+  Result result = stable(pivot, precision, 1, 0);
+  result.status = Status::failed;
+  result.checks.info = 7;
+  return result;
+}
+
+constexpr Precision kSingle = Precision::single_precision;
+constexpr Precision kDouble = Precision::double_precision;
+
+/// Partial and none in single, then in double.
+std::vector<Result> four(double rcond) {
+  return {stable(Pivot::partial, kSingle, 2, rcond), stable(Pivot::none, kSingle, 1, rcond),
+          stable(Pivot::partial, kDouble, 4, rcond), stable(Pivot::none, kDouble, 3, rcond)};
+}
+
+TEST(Advise, TakesTheCheapest) {
+  const Advice advice = advise(four(0.1));
+  EXPECT_EQ(advice.best, 1u);
+  EXPECT_FALSE(advice.singular);
+  EXPECT_EQ(advice.sentence,
+            "Use --pivot none --precision single, the cheapest run that is backward stable; the "
+            "reciprocal condition number is 0.1, so that X has about 6 correct digits.");
+}
+
+TEST(Advise, LetsNoNoiseDecide) {
+  std::vector<Result> results = four(0.1);
+  results[1].phases_s["total"] = 1.7;
+  EXPECT_EQ(advise(results).best, 0u);
+}
+
+TEST(Advise, PassesOverWhatIsNotStable) {
+  std::vector<Result> results = four(0.1);
+  results[1].checks.growth = 101;
+  EXPECT_EQ(advise(results).best, 0u);
+  results[0].checks.growth = 100;
+  EXPECT_EQ(advise(results).best, 0u);
+  results[0].status = Status::failed;
+  EXPECT_EQ(advise(results).best, 3u);
+  results[3].checks.growth.reset();
+  EXPECT_EQ(advise(results).best, 2u);
+  results[2].status = Status::skipped;
+  const Advice none = advise(results);
+  EXPECT_FALSE(none.best);
+  EXPECT_FALSE(none.singular);
+  EXPECT_EQ(none.sentence, "No run was backward stable: do not trust a solution of this system.");
+}
+
+TEST(Advise, TakesDoubleWhereSingleLeavesNoDigits) {
+  EXPECT_EQ(advise(four(1e-5)).best, 1u);
+  const Advice advice = advise(four(1e-6));
+  EXPECT_EQ(advice.best, 3u);
+  EXPECT_NE(advice.sentence.find("1e-06, so that X has about 9 correct digits."),
+            std::string::npos);
+}
+
+// The condition that single precision sees is no smaller than its eps.
+TEST(Advise, BelievesTheConditionOfTheHighestPrecision) {
+  std::vector<Result> results = four(1e-12);
+  results[0].checks.rcond = results[1].checks.rcond = 1e-3;
+  EXPECT_EQ(advise(results).best, 3u);
+  std::reverse(results.begin(), results.end());
+  EXPECT_EQ(advise(results).best, 0u);
+}
+
+TEST(Advise, SaysWhereNoPrecisionIsEnough) {
+  const Advice advice = advise(four(1e-17));
+  EXPECT_EQ(advice.best, 3u);
+  EXPECT_NE(advice.sentence.find("1e-17, so that X may have no correct digit."), std::string::npos);
+}
+
+TEST(Advise, KnowsASingularMatrix) {
+  std::vector<Result> results = {singular(Pivot::partial, kSingle),
+                                 stable(Pivot::none, kSingle, 1, 1e-20),
+                                 singular(Pivot::partial, kDouble), singular(Pivot::full, kDouble)};
+  EXPECT_TRUE(advise(results).singular);
+  EXPECT_FALSE(advise(results).best);
+  // Singular in single precision alone.
+  results[2] = results[3] = stable(Pivot::partial, kDouble, 1, 1e-9);
+  EXPECT_FALSE(advise(results).singular);
+  EXPECT_EQ(advise(results).best, 2u);
+  // A zero pivot without pivoting says nothing.
+  EXPECT_FALSE(advise({singular(Pivot::none, kDouble)}).singular);
+}
+
+TEST(Advise, BackwardErrorIsWithoutHplsScale) {
+  EXPECT_DOUBLE_EQ(*backward_error(stable(Pivot::none, kDouble, 1, 1)), 0.01 * 100 * 0x1p-53);
+  EXPECT_DOUBLE_EQ(*backward_error(stable(Pivot::none, kSingle, 1, 1)), 0.01 * 100 * 0x1p-24);
+  EXPECT_FALSE(backward_error(Result()));
+}
+
+TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
+  Device device;
+  device.type = "cpu";
+  device.double_precision = true;
+  const std::vector<Case> cases = advice_cases(device, 10, 2, "a.mtx");
+  ASSERT_EQ(cases.size(), 8u);
+  for (const Case& what : cases) {
+    EXPECT_EQ(what.routine, exchanges_columns(what.problem.pivot) ? "lu" : "lu-blocked");
+    EXPECT_EQ(what.problem.n, 10u);
+    EXPECT_EQ(what.problem.nrhs, 2u);
+    EXPECT_EQ(what.matrix, "a.mtx");
+  }
+  device.double_precision = false;
+  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx").size(), 4u);
+}
+
+}  // namespace
+}  // namespace lugpu
