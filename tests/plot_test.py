@@ -201,7 +201,7 @@ class SchemaTest(unittest.TestCase):
     def test_refuses_wrong_results(self):
         ok_changes = [
             {"median_s": None}, {"times_s": []}, {"gflops": None}, {"gflops": "fast"}, {"n": -1},
-            {"n": 64.5}, {"pivot": "rook"}, {"precision": "half"}, {"status": "fine"},
+            {"n": 64.5}, {"pivot": "knight"}, {"precision": "half"}, {"status": "fine"},
             {"device": None}, {"storage": "host"}, {"times_s": [-1.0]},
             {"checks": self.record["results"][0]["checks"] | {"solve_ratio": None}},
             {"counters": {"readbacks": -1}}, {"counters": {"cache_misses": 1}},

@@ -33,9 +33,9 @@ struct Verification {
 /// The systems for every path of a device. The matrices are the eleven types of LAPACK's
 /// TESTING/LIN (dlatb4 and, for single precision, slatb4), and `permuted`, whose pivots a search
 /// must not miss. Without pivoting only those that need none: types 1 to 3, whose
-/// elimination subtracts nothing but zeros from what is divided; `dominant` for type 4; and type 5,
-/// whose first pivot is zero before anything is computed. n: 1, 2, 3 and around the widths of
-/// texels, tiles and blocks; `thorough`: LAPACK's orders and more block sizes as well.
+/// elimination subtracts nothing but zeros from what is divided; `dominant` for type 4; and the
+/// info of type 5, whose first pivot is zero before anything is computed. n: 1, 2, 3 and around the
+/// widths of texels, tiles and blocks; `thorough`: LAPACK's orders and more block sizes as well.
 std::vector<Case> verification_cases(const Device& device, bool thorough);
 
 /// Runs the cases on the one device of `contexts` and judges by LAPACK's ratios; singular types by
