@@ -1203,18 +1203,21 @@ class VerifyTest(CommandLine):
         report = json.loads(done.stdout)
         VALIDATOR.validate(report)
         wrong = [path for path in report["paths"] if path["status"] == "failed"]
-        self.assertEqual([(path["routine"], path["pivot"], path["precision"]) for path in wrong],
-                         [(BLOCKED, "partial", precision) for precision in PRECISIONS])
+        surfaces = [("buffer", "r"), ("image", "r"), ("image", "rgba")]
+        broken = [(BLOCKED, "partial", precision, *surface)
+                  for precision, surface in itertools.product(PRECISIONS, surfaces)]
+        self.assertEqual([tuple(path[key] for key in ("routine", "pivot", "precision", "storage",
+                                                      "texel")) for path in wrong], broken)
         self.assertEqual(len(report["results"]), sum(path["wrong"] for path in wrong))
-        for precision in PRECISIONS:
-            self.assertRegex(done.stderr, rf"(?m)^lugpu: {BLOCKED} partial {precision} buffer r: "
+        for path in broken:
+            self.assertRegex(done.stderr, rf"(?m)^lugpu: {' '.join(path)}: "
                                           r"\d+ of \d+ systems [^\n]+ is not under 30$")
-        self.assertEqual(done.stderr.count("\n"), 2)
+        self.assertEqual(done.stderr.count("\n"), len(broken))
 
         self.assertEqual(len(self.records()), 1)
         routine, note = self.automatic("--kernel-dir", "kernels")
         self.assertEqual(routine, "lu")
-        self.assertIn(f"{BLOCKED} partial single buffer r and 1 more", note)
+        self.assertIn(f"{BLOCKED} partial single buffer r and 5 more", note)
         self.assertEqual(self.automatic(), (BLOCKED, ""))
         bench = self.lugpu(*small(method="auto", pivot="partial"), "--kernel-dir", "kernels",
                            "--json", "-", env=self.env)

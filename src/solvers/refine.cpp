@@ -17,8 +17,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMostSteps = 5;        // gerfs's
 constexpr int kMostMixedSteps = 30;  // dsgesv's
 constexpr std::size_t kMostStalled = 4;
-// Below this order sqrt(n) eps is less than what rounding does to the residual itself.
-constexpr std::size_t kLeastOrder = 16;
+// Below the first order sqrt(n) eps is less than what rounding does to the residual itself; beyond
+// the second it would let pass what the limit of solve_ratio, which has no n, refuses.
+constexpr std::size_t kLeastOrder = 16, kMostOrder = 100;
 
 using Columns = std::vector<std::size_t>;
 
@@ -89,7 +90,7 @@ Refinement refine(const Matrix& a, const Matrix& b, Matrix& x, Precision precisi
 Refinement solve_mixed(const Matrix& a, double a_norm_inf, const Matrix& b, Matrix& x,
                        const ApplyInverse& apply_inverse) {
   Refinement report;
-  const auto order = static_cast<double>(std::max(a.rows(), kLeastOrder));
+  const auto order = static_cast<double>(std::clamp(a.rows(), kLeastOrder, kMostOrder));
   const double tolerance = a_norm_inf * epsilon(Precision::double_precision) * std::sqrt(order);
   x = Matrix(b.rows(), b.cols());
   Matrix r = b;  // of the active columns

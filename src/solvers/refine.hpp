@@ -15,10 +15,11 @@ Refinement refine(const Matrix& a, const Matrix& b, Matrix& x, Precision precisi
                   const ApplyInverse& apply_inverse);
 
 /// Solves A X = B to double's accuracy with an inverse from factors in single precision: until
-/// max |b - A x| <= max |x| ||A||_inf eps sqrt(max(n, 16)) for every column (dsgesv). A column
-/// whose residual a step does not halve goes on with GMRES (gmres.hpp), unless there are many of
-/// those. At most 30 corrections a column; not `converged` if one is not done then. steps: the
-/// corrections after the first solution, of the column that took most. a_norm_inf: ||A||_inf.
+/// max |b - A x| <= max |x| ||A||_inf eps sqrt(n) for every column (dsgesv), with 16 <= n <= 100
+/// there. A column whose residual a step does not halve goes on with GMRES (gmres.hpp), unless
+/// there are many of those. At most 30 corrections a column; not `converged` if one is not done
+/// then. steps: the corrections after the first solution, of the column that took most. a_norm_inf:
+/// ||A||_inf.
 Refinement solve_mixed(const Matrix& a, double a_norm_inf, const Matrix& b, Matrix& x,
                        const ApplyInverse& apply_inverse);
 
