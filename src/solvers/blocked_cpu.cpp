@@ -9,7 +9,7 @@ namespace {
 
 // Rows and columns of C that a work-group updates: its rows of L, and a strip of U at a time, stay
 // in the first-level cache.
-constexpr std::size_t kBlockRows = 48, kBlockColumns = 1024;
+constexpr std::size_t kBlockRows = 12, kBlockColumns = 512;
 // Rows and columns of a tile of C on its way from one surface to the other.
 constexpr std::size_t kTileRows = 48, kTileColumns = 128;
 // Strips of columns that a work-group interchanges and solves for.
