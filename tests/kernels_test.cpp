@@ -683,9 +683,9 @@ class Substitution : public Kernels {
                      std::size_t first, std::size_t last) const {
     for (std::size_t c = 0; c < x.cols(); ++c) {
       for (std::size_t i = top; i < bottom; ++i) {
-        for (std::size_t j = first; j < last; ++j) {
-          x(i, c) = multiply_add(-lu(i, j), x(j, c), x(i, c));
-        }
+        double sum = 0;
+        for (std::size_t j = first; j < last; ++j) sum = multiply_add(lu(i, j), x(j, c), sum);
+        x(i, c) = multiply_add(-1, sum, x(i, c));
       }
     }
   }
@@ -740,7 +740,8 @@ TEST_P(Substitution, ForwardBlock) {
       for (const std::size_t nrhs : {1, 2, 5}) {
         Matrix expected = random(n, nrhs);
         const cl::Buffer x = buffer(expected);
-        run("substitute.cl", "forward_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n));
+        run("substitute.cl", "forward_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n),
+            0);
         host_forward_block(l, expected, first, std::min(first + kBlock, n));
         EXPECT_TRUE(equal(contents(x, n, nrhs), expected)) << n << ", from " << first;
       }
@@ -756,7 +757,7 @@ TEST_P(Substitution, BackBlock) {
       for (const std::size_t nrhs : {1, 2, 5}) {
         Matrix expected = random(n, nrhs);
         const cl::Buffer x = buffer(expected);
-        run("substitute.cl", "back_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n));
+        run("substitute.cl", "back_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n), 0);
         host_back_block(u, expected, first, std::min(first + kBlock, n));
         EXPECT_TRUE(equal(contents(x, n, nrhs), expected, tolerance())) << n << ", " << first;
       }
@@ -779,7 +780,7 @@ TEST_P(Substitution, SubtractBlock) {
       Matrix expected = random(130, nrhs);
       const cl::Buffer x = buffer(expected);
       run("substitute.cl", "subtract_block", {bottom - top, nrhs}, source, x, as_int(top),
-          as_int(bottom), as_int(first), as_int(last), 130);
+          as_int(bottom), as_int(first), as_int(last), 130, 0);
       host_subtract(lu, expected, top, bottom, first, last);
       EXPECT_TRUE(equal(contents(x, 130, nrhs), expected)) << top << ":" << bottom;
     }
@@ -792,9 +793,12 @@ TEST_P(Substitution, ForwardInBlocks) {
       const Matrix l = lower(n);
       Matrix expected = random(n, nrhs);
       const cl::Buffer x = buffer(expected);
-      forward_substitution(context, surface(l), x, nrhs);
-      // Row i subtracts its products from left to right, in whatever blocks.
-      host_forward_block(l, expected, 0, n);
+      forward_substitution(context, surface(l), x, nrhs, Op::none);
+      for (std::size_t first = 0; first < n; first += kBlock) {
+        const std::size_t last = std::min(first + kBlock, n);
+        host_forward_block(l, expected, first, last);
+        host_subtract(l, expected, last, n, first, last);
+      }
       EXPECT_TRUE(equal(contents(x, n, nrhs), expected)) << n;
     }
   }
@@ -806,7 +810,7 @@ TEST_P(Substitution, BackInBlocks) {
       const Matrix u = upper(n);
       Matrix expected = random(n, nrhs);
       const cl::Buffer x = buffer(expected);
-      back_substitution(context, surface(u), x, nrhs);
+      back_substitution(context, surface(u), x, nrhs, Op::none);
       // The last block is the one that may be short.
       for (std::size_t last = n; last > 0;) {
         const std::size_t first = (last - 1) / kBlock * kBlock;
