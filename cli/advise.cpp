@@ -104,13 +104,7 @@ Command add_advise(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("advise", "Try every pivoting and precision on one system");
   const auto given = std::make_shared<Arguments>();
-  command->add_option("matrix", given->matrix, "A: " + format_extensions())
-      ->required()
-      ->check(not_empty())
-      ->type_name("MATRIX");
-  command->add_option("rhs", given->rhs, "B (default: A times a vector of ones)")
-      ->check(not_empty())
-      ->type_name("RHS");
+  add_system_arguments(*command, given->matrix, given->rhs);
   command
       ->add_option("--timeout", given->effort.timeout_s,
                    "Seconds for a run; what takes longer is skipped (default: 20)")

@@ -246,13 +246,7 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
 Command add_solve(CLI::App& app) {
   CLI::App* command = app.add_subcommand("solve", "Solve A X = B for matrix files");
   const auto given = std::make_shared<Arguments>();
-  command->add_option("matrix", given->matrix, "A: " + format_extensions())
-      ->required()
-      ->check(not_empty())
-      ->type_name("MATRIX");
-  command->add_option("rhs", given->rhs, "B (default: A times a vector of ones)")
-      ->check(not_empty())
-      ->type_name("RHS");
+  add_system_arguments(*command, given->matrix, given->rhs);
   command->add_option("-o,--output", given->output, "File for X: " + format_extensions())
       ->check(not_empty())
       ->type_name("FILE");

@@ -2,6 +2,7 @@
 
 #include "error.hpp"
 #include "matrix/formats.hpp"
+#include "options.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -15,6 +16,16 @@ Matrix row_sums(const Matrix& a) {
 }
 
 }  // namespace
+
+void add_system_arguments(CLI::App& command, std::string& matrix, std::string& rhs) {
+  command.add_option("matrix", matrix, "A: " + format_extensions())
+      ->required()
+      ->check(not_empty())
+      ->type_name("MATRIX");
+  command.add_option("rhs", rhs, "B (default: A times a vector of ones)")
+      ->check(not_empty())
+      ->type_name("RHS");
+}
 
 Matrix read_square(const std::string& path) {
   Matrix a = read_matrix(path);

@@ -1,11 +1,15 @@
 // A X = B from files.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 
 #include "matrix/matrix.hpp"
 
 namespace lugpu::cli {
+
+/// The positional arguments MATRIX and RHS; `matrix` and `rhs` must outlive the parsing.
+void add_system_arguments(CLI::App& command, std::string& matrix, std::string& rhs);
 
 /// A from a file. Throws InputError if it is not square, and what read_matrix throws.
 Matrix read_square(const std::string& path);
