@@ -8,8 +8,9 @@
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
-// the rows, in a loop that the compiler vectorizes. LUGPU_PERTURB, for LAPACK's getc2: no pivot is smaller
-// than the smallest that it allows.
+// the rows, in a loop that the compiler vectorizes.
+
+#include "candidates.clh"
 
 // The first work-groups begin where lines of a cache and blocks of an image do: at whole lines of 128
 // bytes, and at multiples of 8 rows. (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)
@@ -48,16 +49,6 @@ inline real pivot_row(SOURCE(source), const step_of s, int j) {
   return s.jordan && s.pivot != 0 ? element / s.pivot : element;
 }
 
-// The pivot that is divided by; `largest` is the first one that was found.
-inline real pivot_of(real found, real largest) {
-#ifdef LUGPU_PERTURB
-  const real smin = fmax(EPSILON * fabs(largest), SMALLEST_NORMAL / EPSILON);
-  return fabs(found) < smin ? smin : found;
-#else
-  return found;
-#endif
-}
-
 // Texel t of target(i, :), wherever it is; l = multiplier(i), u = row k there.
 inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l, pack u) {
   const int from = source_row(s, i);
@@ -79,23 +70,6 @@ inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l,
     }
   }
   return pack_of(elements);
-}
-
-// Magnitudes as integers of the same order; 0 for NaN, so that a NaN is never chosen.
-inline pack_bits magnitudes_of(pack value) {
-  const pack_bits magnitude = AS_PACK_BITS(fabs(value));
-  return magnitude > INFINITY_BITS ? (pack_bits)0 : magnitude;
-}
-
-// The largest magnitude in texel t of a row below k that may become the next pivot.
-inline bits candidate_of(const step_of s, int t, pack value) {
-  bits best = 0;
-  for (int c = 0; c < PACK; ++c) {
-    const int j = t * PACK + c;
-    const bits magnitude = AS_BITS(fabs(element_of(value, c)));
-    if (j > s.k && j < s.n && magnitude <= INFINITY_BITS) best = max(best, magnitude);
-  }
-  return best;
 }
 
 // The part of a work-group: texels first : last of its rows, but for those before `written`. Texels that
@@ -228,28 +202,13 @@ inline void update_special(SOURCE(source), TARGET(target), const step_of s, int 
     const pack value = updated_texel(PASS(source), s, i, t, l[i - top], u);
     STORE_PACK(target, i, t, value);
     if (search == SEARCH_ALL && i > s.k) {
-      const bits candidate = candidate_of(s, t, value);
+      const bits candidate = candidate_of(t, value, s.k + 1, s.n);
       if (candidate > *best) {
         *best = candidate;
         *best_row = i;
       }
     }
   }
-}
-
-// Element 0 becomes the largest, of equals the one of the smaller row.
-inline void reduce_candidates(__local bits* best, __local int* best_row) {
-  const int me = get_local_id(0);
-  for (int stride = LANES / 2; stride > 0; stride /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const int other = me + stride;
-    if (me < stride && (best[other] > best[me] ||
-                        (best[other] == best[me] && best_row[other] < best_row[me]))) {
-      best[me] = best[other];
-      best_row[me] = best_row[other];
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // The first column of the work-group where row i has the magnitude `wanted`; every work-item gets it.
@@ -285,8 +244,7 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
                       const bool jordan, const enum search search, __local scratch_of* local_) {
   const int me = get_local_id(0);
   const int2 place = search == SEARCH_NONE ? (int2)(k, k) : places[k];
-  const real found = LOAD(source, place.x, place.y);
-  const real pivot = pivot_of(found, k == 0 ? found : pivots[0]);
+  const real pivot = LOAD(source, place.x, place.y);
   const step_of s = {k, place.x, place.y, n, end, jordan, pivot};
   if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = s.pivot;
 
@@ -385,15 +343,6 @@ void lu_step_rook(SOURCE(source), TARGET(target), __global const int2* places,
             false, SEARCH_LATER, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step_full(SOURCE(source), TARGET(target), __global const int2* places,
-                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
-                  int n, int end, int rows) {
-  __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            false, SEARCH_ALL, &scratch);
-}
-
 // The same for Gauss-Jordan: source and target are n x end, [A | B].
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void gauss_jordan_step_none(SOURCE(source), TARGET(target), __global const int2* places,
@@ -422,34 +371,13 @@ void gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2*
             SEARCH_ALL, &scratch);
 }
 
-#define CHOOSERS 256
-
 // places(k) = the candidate of the largest magnitude, of equals the first; (k, k) if all are zero. One
 // work-group.
 __kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
-void choose_pivot(__global const bits* magnitudes, __global const int2* candidates,
+void choose_pivot(const __global bits* magnitudes, const __global int2* candidates,
                   __global int2* places, int k, int count) {
   __local bits best[CHOOSERS];
   __local int where[CHOOSERS];
-  const int me = get_local_id(0);
-  bits my_best = 0;
-  int my_place = count;
-  for (int c = me; c < count; c += CHOOSERS) {
-    if (magnitudes[c] > my_best) {
-      my_best = magnitudes[c];
-      my_place = c;
-    }
-  }
-  best[me] = my_best;
-  where[me] = my_place;
-  for (int stride = CHOOSERS / 2; stride > 0; stride /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const int other = me + stride;
-    if (me < stride &&
-        (best[other] > best[me] || (best[other] == best[me] && where[other] < where[me]))) {
-      best[me] = best[other];
-      where[me] = where[other];
-    }
-  }
-  if (me == 0) places[k] = where[0] < count ? candidates[where[0]] : (int2)(k, k);
+  const int largest = first_largest(magnitudes, count, best, where);
+  if (get_local_id(0) == 0) places[k] = largest < count ? candidates[largest] : (int2)(k, k);
 }

@@ -955,7 +955,7 @@ constexpr std::size_t kFusedOrders[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 32, 35, 
 
 TEST_P(FusedSteps, Lu) {
   for (const Tile& tile : kTiles) {
-    for (const char* pivot : kPivotings) {
+    for (const char* pivot : {"none", "partial"}) {
       for (const std::size_t n : kFusedOrders) {
         const Matrix source = random(n, n), before = poison(n, n);
         for (const std::size_t k : steps_of(n)) {
@@ -966,9 +966,8 @@ TEST_P(FusedSteps, Lu) {
             ASSERT_TRUE(equal(left.target, expected, 1000 * division_error()))
                 << pivot << ", step " << k << ", tile of " << tile.lanes;
             EXPECT_EQ(left.pivots(k, 0), source(place.row, place.column));
-            if (pivot == kPivotings[0] || k + 1 == n) continue;
-            const std::size_t searched = pivot == kPivotings[1] ? k + 2 : n;
-            EXPECT_EQ(left.next, largest(left.target, k + 1, n, searched))
+            if (pivot == std::string("none") || k + 1 == n) continue;
+            EXPECT_EQ(left.next, largest(left.target, k + 1, n, k + 2))
                 << pivot << ", step " << k << " of " << n << ", tile of " << tile.lanes;
           }
         }
@@ -1031,7 +1030,7 @@ TEST_P(FusedSteps, NextPivotAmongTiesAndNaN) {
                   largest(source, k + 1, n, k + 2))
             << n << ", step " << k;
         // Which of the largest is taken depends on the tiles.
-        const Step full = {Elimination::lu, "full", k, n, n, diagonal};
+        const Step full = {Elimination::gauss_jordan, "full", k, n, n, diagonal};
         const Place best = largest(source, k + 1, n, n);
         const Place next = launch(full, tile, source, Matrix(n, n)).next;
         ASSERT_TRUE(next.row > as_int(k) && next.column > as_int(k));
@@ -1048,7 +1047,10 @@ TEST_P(FusedSteps, NextPivotOfZerosIsTheDiagonal) {
       for (const Elimination elimination : {Elimination::lu, Elimination::gauss_jordan}) {
         Matrix source(9, 11);
         source(2, 2) = 1;
-        if (elimination == Elimination::lu) source = Matrix(9, 9);
+        if (elimination == Elimination::lu) {
+          if (pivot == std::string("full")) continue;
+          source = Matrix(9, 9);
+        }
         const Step step = {elimination, pivot, 2, 9, source.cols(), {2, 2}};
         EXPECT_EQ(launch(step, tile, source, source).next, (Place{3, 3})) << pivot;
       }
@@ -1078,6 +1080,150 @@ TEST_P(FusedSteps, ChoosePivotTakesTheFirstOfTheLargest) {
   }
 }
 
+// full_pivoting.cl
+
+class FullPivotingSteps : public Kernels {
+ protected:
+  static constexpr std::size_t kDelay = 4;
+  // Wide enough for the vectors of a CPU too.
+  static constexpr Tile kTiles[] = {{1, 100, 6}, {16, 4, 8}};
+
+  /// What the steps hand on.
+  struct State {
+    State(FullPivotingSteps& test, const Matrix& a)
+        : source(test.surface(a)),
+          target(test.surface(poison(a.rows(), a.cols()))),
+          pivots(test.buffer(poison(a.rows(), 1))),
+          l(test.buffer(poison(kDelay * (a.rows() + 3), 1))),
+          u(test.buffer(poison(kDelay * (a.rows() + 3), 1))),
+          places(a.rows() + 1, Place{-7, -9}) {}
+    Surface source, target;
+    cl::Buffer pivots, l, u;
+    std::vector<Place> places;
+  };
+
+  static std::size_t first_of(std::size_t k) { return k / kDelay * kDelay; }
+  static bool writes(std::size_t k, std::size_t n) {
+    return k + 1 == n || k % kDelay + 1 == kDelay;
+  }
+  /// The first row and column that step k takes.
+  static std::size_t begin_of(std::size_t k, std::size_t n) {
+    const std::size_t first = first_of(k);
+    return writes(k, n) && first > 0 ? first - kDelay : first;
+  }
+
+  /// Launches step k with its pivot at places[k], and the choice of the next one, as
+  /// solvers/full_pivoting.cpp does; but the surfaces are not swapped.
+  void launch(State& state, const Tile& tile, std::size_t k) {
+    const std::size_t n = state.source.rows();
+    const auto ceiling = [](std::size_t count, std::size_t divisor) {
+      return (count + divisor - 1) / divisor;
+    };
+    const std::size_t line = 128 / (pack() * element_size(precision));
+    const std::size_t begin = begin_of(k, n);
+    const std::size_t group_columns =
+        ceiling(ceiling(n, pack()) - begin / pack() / line * line, tile.columns);
+    const std::size_t rows = tile.rows * (1 + n % 2);
+    const std::size_t group_rows = ceiling(n - begin / 8 * 8, rows);
+    const std::size_t groups = group_columns * group_rows;
+    const cl::Buffer places = buffer_of(state.places);
+    const cl::Buffer magnitudes = buffer(Matrix(groups, 1));
+    const cl::Buffer candidates = buffer_of(std::vector<Place>(groups, Place{-7, -9}));
+    const std::string options =
+        options_of(tile) + " -DDELAY=" + std::to_string(kDelay) +
+        " -DVECTOR=" + std::to_string(context.device().vector_width(precision));
+    const char* step = writes(k, n) ? "write_updates" : "delay_update";
+    context.run("test", state.source.kernel("full_pivoting.cl", step, options),
+                {group_columns * tile.lanes, group_rows}, state.source, state.target, places,
+                state.pivots, state.l, state.u, magnitudes, candidates, as_int(k), as_int(n),
+                as_int(rows));
+    context.run("test", state.source.kernel("full_pivoting.cl", "choose_pivot", options), {256},
+                magnitudes, candidates, places, as_int(writes(k, n) ? k + 1 : first_of(k)),
+                as_int(k + 1), as_int(groups));
+    state.places = values_of<Place>(places, n + 1);
+  }
+
+  /// Step k of LU on a, with the interchanges of the rows and columns from `first` on.
+  void host_step(Matrix& a, std::size_t k, std::size_t first, const Place& place) const {
+    const std::size_t n = a.rows();
+    for (std::size_t j = first; j < n; ++j) std::swap(a(k, j), a(place.row, j));
+    for (std::size_t i = first; i < n; ++i) std::swap(a(i, k), a(i, place.column));
+    if (a(k, k) == 0) return;
+    for (std::size_t j = k + 1; j < n; ++j) {
+      for (std::size_t i = k + 1; i < n; ++i) {
+        a(i, j) = multiply_add(-quotient(a(i, k), a(k, k)), a(k, j), a(i, j));
+      }
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FullPivotingSteps, testing::ValuesIn(all_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(FullPivotingSteps, AsIfEveryStepWrote) {
+  for (const Tile& tile : kTiles) {
+    for (const std::size_t n : {1, 2, 3, 4, 5, 7, 8, 9, 12, 17, 35, 41, 150}) {
+      if (n > 100 && tile.lanes > 1) continue;
+      Matrix a = random(n, n);
+      State state(*this, a);
+      state.places[0] = largest(a, 0, n, n);
+      Matrix source = a, target = poison(n, n);
+      for (std::size_t k = 0; k < n; ++k) {
+        const Place place = state.places[k];
+        const Place best = largest(a, k, n, n);
+        ASSERT_TRUE(place.row >= as_int(k) && place.column >= as_int(k));
+        ASSERT_EQ(std::abs(a(place.row, place.column)), std::abs(a(best.row, best.column)))
+            << "step " << k << " of " << n << ", tile of " << tile.lanes;
+        host_step(a, k, first_of(k), place);
+        launch(state, tile, k);
+        ASSERT_EQ(contents(state.pivots, n, 1)(k, 0), a(k, k));
+        if (!writes(k, n)) continue;
+        for (std::size_t j = begin_of(k, n); j < n; ++j) {
+          for (std::size_t i = begin_of(k, n); i < n; ++i) target(i, j) = a(i, j);
+        }
+        ASSERT_TRUE(equal(contents(state.target), target)) << "step " << k << " of " << n;
+        std::swap(state.source, state.target);
+        std::swap(source, target);
+      }
+    }
+  }
+}
+
+// Row and column k of A are zero but for the pivot, for every k of the first block: what remains is
+// A, whose ties and NaN are seen by the search.
+TEST_P(FullPivotingSteps, NextPivotAmongTiesAndNaN) {
+  for (const Tile& tile : kTiles) {
+    for (const std::size_t n : {5, 9, 17, 41}) {
+      Matrix a = with_ties(n, n, n);
+      for (std::size_t k = 0; k < kDelay; ++k) {
+        for (std::size_t i = 0; i < n; ++i) a(i, k) = a(k, i) = i == k ? 1 : 0;
+      }
+      State state(*this, a);
+      for (std::size_t k = 0; k < kDelay; ++k) {
+        state.places[k] = {as_int(k), as_int(k)};
+        launch(state, tile, k);
+        // Which of the largest is taken depends on the tiles.
+        const Place best = largest(a, k + 1, n, n), next = state.places[k + 1];
+        ASSERT_TRUE(next.row > as_int(k) && next.column > as_int(k));
+        EXPECT_EQ(std::abs(a(next.row, next.column)), std::abs(a(best.row, best.column)))
+            << n << ", step " << k;
+      }
+    }
+  }
+}
+
+TEST_P(FullPivotingSteps, NextPivotOfZerosIsTheDiagonal) {
+  for (const Tile& tile : kTiles) {
+    State state(*this, Matrix(9, 9));
+    state.places[0] = {0, 0};
+    for (std::size_t k = 0; k < 4; ++k) {
+      launch(state, tile, k);
+      EXPECT_EQ(state.places[k + 1], (Place{as_int(k + 1), as_int(k + 1)}));
+    }
+    EXPECT_EQ(contents(state.target)(8, 8), 0);
+  }
+}
+
 // finish.cl
 
 /// Places of pivots as a factorization leaves them: row and column of step k are k or later.
@@ -1099,11 +1245,11 @@ TEST_P(FusedSteps, FinishLower) {
     Matrix pivots = random(n, 1);
     pivots(n / 2, 0) = 0;
     const std::vector<Place> places = random_places(n);
-    for (const bool pivoting : {false, true}) {
+    for (const std::size_t block : {0, 1, 4}) {  // 0: without pivoting
       Matrix expected = source;
       for (std::size_t j = 0; j < n; ++j) {
-        // The interchanges of the steps after j, in their order.
-        for (std::size_t t = j + 1; pivoting && t < n; ++t) {
+        // The interchanges of the steps after j and its block, in their order.
+        for (std::size_t t = block == 0 ? n : (j / block + 1) * block; t < n; ++t) {
           std::swap(expected(t, j), expected(places[t].row, j));
         }
         for (std::size_t i = j + 1; i < n; ++i) {
@@ -1112,7 +1258,7 @@ TEST_P(FusedSteps, FinishLower) {
       }
       const Surface src = surface(source), dst = surface(poison(n, n));
       run("finish.cl", "finish_lower", {n}, src, dst, buffer_of(places), buffer(pivots), as_int(n),
-          cl_int{pivoting});
+          cl_int{block > 0}, as_int(std::max<std::size_t>(block, 1)));
       EXPECT_TRUE(equal(contents(dst), expected, division_error())) << n;
     }
   }
@@ -1122,16 +1268,18 @@ TEST_P(FusedSteps, FinishUpper) {
   for (const std::size_t n : {1, 2, 3, 4, 5, 31, 63, 64, 65, 127, 129, 257}) {
     const Matrix source = random(n, n);
     const std::vector<Place> places = random_places(n);
-    Matrix expected = source;
-    for (std::size_t i = 0; i < n; ++i) {
-      for (std::size_t t = i + 1; t < n; ++t) {
-        std::swap(expected(i, t), expected(i, places[t].column));
+    for (const std::size_t block : {1, 4}) {
+      Matrix expected = source;
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t t = (i / block + 1) * block; t < n; ++t) {
+          std::swap(expected(i, t), expected(i, places[t].column));
+        }
       }
+      const Surface src = surface(source), dst = surface(poison(n, n));
+      run("finish.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst, buffer_of(places),
+          as_int(n), as_int(block));
+      EXPECT_TRUE(equal(contents(dst), expected)) << n << ", blocks of " << block;
     }
-    const Surface src = surface(source), dst = surface(poison(n, n));
-    run("finish.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst, buffer_of(places),
-        as_int(n));
-    EXPECT_TRUE(equal(contents(dst), expected)) << n;
   }
 }
 

@@ -112,6 +112,11 @@ bool is_index(const std::string& text) {
 
 }  // namespace
 
+std::size_t Device::vector_width(Precision precision) const {
+  const cl_uint bytes = 4 * handle.getInfo<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>();
+  return std::clamp<std::size_t>(bytes, 16, 64) / element_size(precision);
+}
+
 std::vector<Device> list_devices() {
   std::vector<cl::Platform> platforms;
   try {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "opencl/element.hpp"
 #include "opencl/opencl.hpp"
 
 namespace lugpu {
@@ -32,6 +33,9 @@ struct Device {
   bool vendor_kernels = true;  ///< whether kernels for one vendor's devices may be used
   /// path_name() of what `lugpu verify` found wrong here; see solvers/failed_paths.hpp
   std::vector<std::string> failed_paths;
+
+  /// Elements of a vector register: 2, 4, 8 or 16.
+  std::size_t vector_width(Precision precision) const;
 };
 
 /// Every device of every platform. Empty when there is no OpenCL platform at all.

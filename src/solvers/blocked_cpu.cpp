@@ -15,16 +15,10 @@ constexpr std::size_t kTileRows = 48, kTileColumns = 128;
 // Strips of columns that a work-group interchanges and solves for.
 constexpr std::size_t kStrips = 4;
 
-// Elements of the device's vector registers: 2, 4, 8 or 16.
-std::size_t vector_width(const cl::Device& device, Precision precision) {
-  const cl_uint bytes = 4 * device.getInfo<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>();
-  return std::clamp<std::size_t>(bytes, 16, 64) / element_size(precision);
-}
-
 }  // namespace
 
 BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(context, shape) {
-  const std::size_t vector = vector_width(context.device().handle, shape.precision);
+  const std::size_t vector = context.device().vector_width(shape.precision);
   strip_ = 2 * vector;
   if (shape.nb % strip_ != 0) {
     throw Unsupported("Panels of " + std::to_string(shape.nb) + " columns are not possible on " +

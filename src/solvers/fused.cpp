@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "solvers/finish.hpp"
+
 namespace lugpu {
 namespace {
 
@@ -51,7 +53,7 @@ Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
   columns_ = tile.columns;
   rows_ = tile.rows;
   tile_ = " -DLANES=" + std::to_string(lanes_) + " -DCOLUMNS=" + std::to_string(columns_) +
-          " -DROWS=" + std::to_string(rows_) + (problem.perturb ? " -DLUGPU_PERTURB" : "");
+          " -DROWS=" + std::to_string(rows_);
   most_groups_ = context.device().compute_units * tile.groups_per_unit;
   const std::size_t candidates =
       most_groups_ + ceiling(end, pack * columns_) + ceiling(problem.n, rows_);
@@ -66,7 +68,7 @@ void Fused::factor(PingPong& surfaces, Pivoting& pivoting) {
     step(surfaces, pivoting, k);
     context_.checkpoint();
   }
-  if (is_lu_) finish(surfaces, pivoting);
+  if (is_lu_) finish_lu(context_, problem_, surfaces, pivoting, 1);
   context_.queue().finish();
 }
 
@@ -109,24 +111,6 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   context_.run("pivot_search", surfaces.src.kernel("fused.cl", "choose_pivot", tile_), {kChoosers},
                magnitudes_, candidates_, pivoting.places(), static_cast<cl_int>(k + 1),
                static_cast<cl_int>(groups));
-}
-
-void Fused::finish(PingPong& surfaces, Pivoting& pivoting) {
-  const std::size_t n = problem_.n;
-  const cl_int order = static_cast<cl_int>(n);
-  const cl_int pivoted = problem_.pivot != Pivot::none;
-  context_.run("interchange", surfaces.src.kernel("finish.cl", "finish_lower"), {n}, surfaces.src,
-               surfaces.dst, pivoting.places(), pivoting.values(), order, pivoted);
-  const std::uint64_t pass =
-      2 * static_cast<std::uint64_t>(n) * n * element_size(problem_.precision);
-  context_.timeline().add_bytes(pass);
-  surfaces.swap();
-  if (!exchanges_columns(problem_.pivot)) return;
-  const std::size_t pack = elements_per_texel(problem_.precision, problem_.texel);
-  context_.run("interchange", surfaces.src.kernel("finish.cl", "finish_upper"), {ceiling(n, pack)},
-               surfaces.src, surfaces.dst, pivoting.places(), order);
-  context_.timeline().add_bytes(pass);
-  surfaces.swap();
 }
 
 }  // namespace lugpu

@@ -23,7 +23,6 @@ class Fused {
 
  private:
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
-  void finish(PingPong& surfaces, Pivoting& pivoting);
 
   DeviceContext& context_;
   Problem problem_;

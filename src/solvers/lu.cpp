@@ -23,7 +23,8 @@ std::vector<int> identity(std::size_t n) {
 void Lu::require_room(const Device& device, const Problem& problem) {
   const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
   require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 2,
-               elements * element_size(problem.precision) + Pivoting::workspace(problem),
+               elements * element_size(problem.precision) + Pivoting::workspace(problem) +
+                   FullPivoting::workspace(problem),
                problem.texel);
 }
 
@@ -34,7 +35,11 @@ Lu::Lu(DeviceContext& context, const Problem& problem)
       pivoting_(context, problem) {
   const std::size_t bytes = problem.n * problem.nrhs * element_size(problem.precision);
   if (problem.schedule == Schedule::fused) {
-    fused_.emplace(context, problem, problem.n, Elimination::lu);
+    if (problem.pivot == Pivot::full) {
+      full_.emplace(context, problem);
+    } else {
+      fused_.emplace(context, problem, problem.n, Elimination::lu);
+    }
   }
   y_ = context.allocate(bytes);
   x_ = context.allocate(bytes);
@@ -52,10 +57,8 @@ void Lu::reset() {
 }
 
 void Lu::factor() {
-  if (fused_) {
-    fused_->factor(a_, pivoting_);
-    return;
-  }
+  if (full_) return full_->factor(a_, pivoting_);
+  if (fused_) return fused_->factor(a_, pivoting_);
   for (std::size_t k = 0; k < problem_.n; ++k) {
     pivoting_.step(a_, k, 0, problem_.n);
     step(k);

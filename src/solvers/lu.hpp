@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "opencl/surface.hpp"
+#include "solvers/full_pivoting.hpp"
 #include "solvers/fused.hpp"
 #include "solvers/pivoting.hpp"
 #include "solvers/solver.hpp"
@@ -37,9 +38,10 @@ class Lu : public Solver {
   Problem problem_;
   PingPong a_;
   Pivoting pivoting_;
-  std::optional<Fused> fused_;  // with the fused schedule
-  cl::Buffer host_a_, host_b_;  // A and B as uploaded, column-major
-  cl::Buffer y_, x_;            // n x nrhs, column-major
+  std::optional<Fused> fused_;        // with the fused schedule
+  std::optional<FullPivoting> full_;  // the same with full pivoting
+  cl::Buffer host_a_, host_b_;        // A and B as uploaded, column-major
+  cl::Buffer y_, x_;                  // n x nrhs, column-major
 };
 
 }  // namespace lugpu

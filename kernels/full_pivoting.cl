@@ -1,0 +1,555 @@
+// LU with full pivoting: every step reads the trailing matrix once, to find the next pivot, but only every
+// DELAY-th step writes it.
+//
+// Before step `first`, a multiple of DELAY, the source S is up to date. With r counted from there, step
+// first + r has its pivot at (p_r, q_r) of S, a row u_r = row p_r of U, and a column l_r of multipliers. For all
+// other rows and columns,
+//   A_s(i, j) = S(i, j) - l_0(i) u_0(j) - ... - l_{s-1}(i) u_{s-1}(j)
+// is what the first s steps leave of S. The steps but the last of a block read S, and keep l_s and u_s for those
+// to come; nothing is interchanged. The last one also writes A_DELAY, with its interchanges, to the target. What
+// is left of the rows and columns of the pivots is as fused.cl leaves it, and is finished by finish.cl. The next
+// block copies them to the other surface (LU-GPU, Lemma 4.1, a block late).
+//
+// Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
+// time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
+// the rows, in a loop that the compiler vectorizes. VECTOR (vector_cpu.clh), for buffers on CPUs. DELAY, a multiple of PACK. LUGPU_PERTURB, for LAPACK's
+// getc2: no pivot is smaller than the smallest that it allows.
+
+#include "candidates.clh"
+
+// The first work-groups begin where lines of a cache and blocks of an image do.
+#define LINE (128 / (int)sizeof(pack))
+#define BLOCK_ROWS 8
+
+// Texels of a tile that a work-item takes; a CPU thread has no need to keep them.
+#define EACH (LANES == 1 ? 1 : ROWS * COLUMNS / LANES)
+
+// Elements of a row of U, and of a column of L, that is kept; whole texels.
+#define PADDED(n) (((n) + 3) / 4 * 4)
+
+// Steps first : first + count, of which the last is under way, with its pivot at (p, q) of S.
+typedef struct {
+  int first, count, n;
+  int2 place[DELAY];  // of the pivots among the rows and columns as interchanged until then
+  int p, q;
+  real pivot;
+  const __global real *l, *u;  // l_r(i) and u_r(j) at r PADDED(n) + i and j, r < count - 1
+} steps_of;
+
+// Where the row (or column) is in S that the first `count` interchanges bring to place i.
+inline int source_row(const steps_of* s, int count, int i) {
+#pragma unroll
+  for (int r = DELAY - 1; r >= 0; --r) {
+    const int k = s->first + r, p = s->place[r].x;
+    if (r < count) i = i == k ? p : i == p ? k : i;
+  }
+  return i;
+}
+inline int source_column(const steps_of* s, int count, int j) {
+#pragma unroll
+  for (int r = DELAY - 1; r >= 0; --r) {
+    const int k = s->first + r, q = s->place[r].y;
+    if (r < count) j = j == k ? q : j == q ? k : j;
+  }
+  return j;
+}
+
+// The element of S at (i, j), up to date but for the step under way.
+inline real element_before(SOURCE(source), const steps_of* s, int i, int j) {
+  real element = LOAD(source, i, j);
+#pragma unroll
+  for (int r = 0; r < DELAY - 1; ++r) {
+    if (r < s->count - 1) {
+      element = fma(-s->l[r * PADDED(s->n) + i], s->u[r * PADDED(s->n) + j], element);
+    }
+  }
+  return element;
+}
+
+// The pivot that is divided by; `largest` is the first one that was found.
+inline real pivot_of(real found, real largest) {
+#ifdef LUGPU_PERTURB
+  const real smin = fmax(EPSILON * fabs(largest), SMALLEST_NORMAL / EPSILON);
+  return fabs(found) < smin ? smin : found;
+#else
+  return found;
+#endif
+}
+
+inline steps_of steps_until(SOURCE(source), int k, int n, const __global int2* places,
+                            const __global real* pivots, const __global real* l,
+                            const __global real* u) {
+  steps_of s;
+  s.first = k / DELAY * DELAY;
+  s.count = k - s.first + 1;
+  s.n = n;
+  s.l = l;
+  s.u = u;
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) s.place[r] = places[min(s.first + r, k)];
+  s.p = source_row(&s, s.count - 1, places[k].x);
+  s.q = source_column(&s, s.count - 1, places[k].y);
+  const real found = element_before(PASS(source), &s, s.p, s.q);
+  s.pivot = pivot_of(found, k == 0 ? found : pivots[0]);
+  return s;
+}
+
+// l_r(i) for a row i of S; zero for the steps to come. u_q: u_r(q), r < count - 1.
+inline void multipliers(SOURCE(source), const steps_of* s, const real* u_q, int i, real* l) {
+  real element = LOAD(source, i, s->q);
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) {
+    l[r] = 0;
+    if (r < s->count - 1) {
+      l[r] = s->l[r * PADDED(s->n) + i];
+      element = fma(-l[r], u_q[r], element);
+    } else if (r == s->count - 1 && s->pivot != 0) {
+      l[r] = element / s->pivot;
+    }
+  }
+}
+
+// The part of a work-group: texels first : last of its rows, but for those before `begin`. Of those that are
+// written, the ones that hold columns of pivots, before or after the interchanges, are `special` and are
+// updated element by element.
+typedef struct {
+  int first, last, begin;
+  int edge;            // special up to here, and:
+  int swapped[DELAY];
+} texels_of;
+
+inline bool is_special(const texels_of* g, int t) {
+  bool special = t <= g->edge;
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) special |= t == g->swapped[r];
+  return special;
+}
+
+// The first special texel after t, or the end.
+inline int next_special(const texels_of* g, int t) {
+  int stop = g->last;
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) {
+    if (g->swapped[r] > t) stop = min(stop, g->swapped[r]);
+  }
+  return stop;
+}
+
+inline texels_of own_texels(const steps_of* s, int begin, const bool writes) {
+  texels_of g;
+  g.begin = begin / PACK;
+  g.first = g.begin / LINE * LINE + get_group_id(0) * COLUMNS;
+  g.last = min(g.first + COLUMNS, (s->n + PACK - 1) / PACK);
+  g.edge = writes ? (s->first + s->count - 1) / PACK : -1;
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) g.swapped[r] = writes ? s->place[r].y / PACK : -1;
+  return g;
+}
+
+// Texel t of the rows of U, zero for the steps to come; NaN in the pivot's column, where the search is to find
+// nothing any more.
+inline void load_rows(SOURCE(source), const steps_of* s, const real* l_p, int t, pack* u) {
+  pack now = LOAD_PACK(source, s->p, t);
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) {
+    u[r] = 0;
+    if (r < s->count - 1) {
+      u[r] = ((const __global pack*)(s->u + r * PADDED(s->n)))[t];
+      now = fma((pack)(-l_p[r]), u[r], now);
+    } else if (r == s->count - 1) {
+      u[r] = merged(t, s->q, s->q + 1, (pack)NAN, now);
+    }
+  }
+}
+
+// value - l_0 u_0 - ... - l_{DELAY-1} u_{DELAY-1}, u_r at r COLUMNS
+inline pack subtract(pack value, const real* l, const __local pack* u) {
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) value = fma((pack)(-l[r]), u[r * COLUMNS], value);
+  return value;
+}
+
+// A texel with columns from other places of S, and their elements of U, zero for the steps that do not
+// change a column any more.
+typedef struct {
+  int columns[PACK];  // or -1
+  real u[PACK][DELAY];
+} special_of;
+
+inline special_of special_texel(SOURCE(source), const steps_of* s, int t) {
+  special_of texel;
+  for (int c = 0; c < PACK; ++c) {
+    const int j = t * PACK + c;
+    const int column = j < s->n ? source_column(s, s->count, j) : -1;
+    texel.columns[c] = column;
+#pragma unroll
+    for (int r = 0; r < DELAY; ++r) {
+      const bool changes = column >= 0 && r < s->count && r < j - s->first;
+      texel.u[c][r] = !changes            ? 0
+                      : r == s->count - 1 ? element_before(PASS(source), s, s->p, column)
+                                          : s->u[r * PADDED(s->n) + column];
+    }
+  }
+  return texel;
+}
+
+// The texel at row i of S.
+inline pack special_value(SOURCE(source), const special_of* texel, int i, const real* l) {
+  real elements[PACK];
+  for (int c = 0; c < PACK; ++c) {
+    elements[c] = 0;
+    if (texel->columns[c] < 0) continue;
+    elements[c] = LOAD(source, i, texel->columns[c]);
+#pragma unroll
+    for (int r = 0; r < DELAY; ++r) elements[c] = fma(-l[r], texel->u[c][r], elements[c]);
+  }
+  return pack_of(elements);
+}
+
+inline bool is_plain(const texels_of* g, int t) {
+  return t >= g->begin && t < g->last && !is_special(g, t);
+}
+
+// The plain texels of rows top : bottom that a work-item takes. All of them are loaded before the first
+// is needed; a CPU thread loads them as it comes to them.
+inline void load_plain(SOURCE(source), const steps_of* s, const texels_of* g, int top, int bottom,
+                       const bool writes, pack* own) {
+#if LANES > 1
+  const int t = g->first + (int)get_local_id(0) % COLUMNS;
+  if (!is_plain(g, t)) return;
+#pragma unroll
+  for (int a = 0; a < EACH; ++a) {
+    const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
+    if (i < bottom) own[a] = LOAD_PACK(source, writes ? source_row(s, s->count, i) : i, t);
+  }
+#endif
+}
+
+#if LANES == 1
+#define BAND 2  // rows that a CPU thread takes at once
+#endif
+
+#if LANES == 1 && !defined(LUGPU_IMAGE)
+#include "vector_cpu.clh"
+
+// Elements of a row that are in registers at once.
+#define VECTORS 4
+#define RUN (VECTORS * VECTOR)
+
+// BAND rows of `runs` times RUN elements, less `count` products; l(a, r) at a DELAY + r. largest: of each row.
+inline void update_runs(const __global real* const* source, __global real* const* target, int runs,
+                        const bool writes, const real* l, const __local real* u, int count,
+                        bits* largest) {
+  vec magnitudes[BAND];
+#pragma unroll
+  for (int a = 0; a < BAND; ++a) magnitudes[a] = 0;
+  for (int j = 0; j < runs * RUN; j += RUN) {
+    vec value[BAND][VECTORS];
+#pragma unroll
+    for (int a = 0; a < BAND; ++a) {
+#pragma unroll
+      for (int v = 0; v < VECTORS; ++v) value[a][v] = VECTOR_LOAD(source[a] + j + v * VECTOR);
+    }
+    for (int r = 0; r < count; ++r) {
+#pragma unroll
+      for (int v = 0; v < VECTORS; ++v) {
+        const vec row = VECTOR_LOAD(u + r * COLUMNS * PACK + j + v * VECTOR);
+#pragma unroll
+        for (int a = 0; a < BAND; ++a) value[a][v] = fma((vec)(-l[a * DELAY + r]), row, value[a][v]);
+      }
+    }
+#pragma unroll
+    for (int a = 0; a < BAND; ++a) {
+#pragma unroll
+      for (int v = 0; v < VECTORS; ++v) {
+        if (writes) VECTOR_STORE(value[a][v], target[a] + j + v * VECTOR);
+        const vec magnitude = fabs(value[a][v]);
+        magnitudes[a] = magnitude > magnitudes[a] ? magnitude : magnitudes[a];  // not so for NaN
+      }
+    }
+  }
+#pragma unroll
+  for (int a = 0; a < BAND; ++a) {
+    real elements[VECTOR];
+    VECTOR_STORE(magnitudes[a], elements);
+    for (int c = 0; c < VECTOR; ++c) largest[a] = max(largest[a], AS_BITS(elements[c]));
+  }
+}
+#endif
+
+#if LANES == 1
+// Texels first : last of a row. Returns the largest magnitude.
+inline bits update_row(SOURCE(source), TARGET(target), int i, int from, int first, int last,
+                       const bool writes, const real* l, const __local pack* u) {
+  pack_bits largest = 0;
+  for (int t = first; t < last; ++t) {
+    const pack value = subtract(LOAD_PACK(source, from, t), l, u + t - first);
+    if (writes) STORE_PACK(target, i, t, value);
+    largest = max(largest, magnitudes_of(value));
+  }
+  return LARGEST_BITS(largest);
+}
+#endif
+
+// Rows top : bottom of the plain texels, `own` after load_plain. Returns the largest magnitude that may
+// become the next pivot, and its row.
+inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, const texels_of* g, int top,
+                         int bottom, const bool writes, const __local real* l, const __local pack* u,
+                         const pack* own, bits* best, int* best_row) {
+#if LANES == 1
+  for (int i = top; i < bottom; i += BAND) {
+    int row[BAND], from[BAND];
+    bits largest[BAND];
+    real factors[BAND * DELAY];
+#pragma unroll
+    for (int a = 0; a < BAND; ++a) {
+      row[a] = min(i + a, bottom - 1);
+      from[a] = writes ? source_row(s, s->count, row[a]) : row[a];
+      largest[a] = 0;
+#pragma unroll
+      for (int r = 0; r < DELAY; ++r) factors[a * DELAY + r] = l[(row[a] - top) * DELAY + r];
+    }
+    for (int t = max(g->first, g->begin); t < g->last; ++t) {
+      if (is_special(g, t)) continue;
+      const int stop = next_special(g, t);
+#ifndef LUGPU_IMAGE
+      const int begin = min((t + LINE - 1) / LINE * LINE, stop);
+      const int runs = (stop - begin) * PACK / RUN;
+      const int rest = begin + runs * (RUN / PACK);
+      const __global real* sources[BAND];
+      __global real* targets[BAND];
+#pragma unroll
+      for (int a = 0; a < BAND; ++a) {
+        sources[a] = source + (size_t)from[a] * source_pitch + begin * PACK;
+        targets[a] = target + (size_t)row[a] * target_pitch + begin * PACK;
+      }
+      update_runs(sources, targets, runs, writes, factors,
+                  (const __local real*)(u + begin - g->first), s->count, largest);
+#else
+      const int begin = stop, rest = stop;
+#endif
+#pragma unroll
+      for (int a = 0; a < BAND; ++a) {
+        const bits head = update_row(PASS(source), PASS(target), row[a], from[a], t, begin, writes,
+                                     factors + a * DELAY, u + t - g->first);
+        const bits tail = update_row(PASS(source), PASS(target), row[a], from[a], rest, stop, writes,
+                                     factors + a * DELAY, u + rest - g->first);
+        largest[a] = max(largest[a], max(head, tail));
+      }
+      t = stop;
+    }
+    for (int a = 0; a < BAND; ++a) {
+      if ((!writes || row[a] >= s->first + s->count) && largest[a] > *best) {
+        *best = largest[a];
+        *best_row = row[a];
+      }
+    }
+  }
+#else
+  const int column = (int)get_local_id(0) % COLUMNS;
+  const int t = g->first + column;
+  if (!is_plain(g, t)) return;
+#pragma unroll
+  for (int a = 0; a < EACH; ++a) {
+    const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
+    if (i >= bottom) break;
+    real factors[DELAY];
+#pragma unroll
+    for (int r = 0; r < DELAY; ++r) factors[r] = l[(i - top) * DELAY + r];
+    const pack value = subtract(own[a], factors, u + column);
+    if (writes) STORE_PACK(target, i, t, value);
+    const pack_bits magnitudes = magnitudes_of(value);
+    if ((!writes || i >= s->first + s->count) && LARGEST_BITS(magnitudes) > *best) {
+      *best = LARGEST_BITS(magnitudes);
+      *best_row = i;
+    }
+  }
+#endif
+}
+
+// Rows top : bottom of special texel t.
+inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, int t, int top,
+                           int bottom, const __local real* l, bits* best, int* best_row) {
+  const special_of texel = special_texel(PASS(source), s, t);
+  for (int i = top + (int)get_local_id(0); i < bottom; i += LANES) {
+    real factors[DELAY];
+#pragma unroll
+    for (int r = 0; r < DELAY; ++r) factors[r] = l[(i - top) * DELAY + r];
+    // The block before this is copied.
+    const pack value =
+        min(i, t * PACK) < s->first
+            ? LOAD_PACK(source, i, t)
+            : special_value(PASS(source), &texel, source_row(s, s->count, i), factors);
+    STORE_PACK(target, i, t, value);
+    const int next = s->first + s->count;
+    const bits candidate = i >= next ? candidate_of(t, value, next, s->n) : 0;
+    if (candidate > *best) {
+      *best = candidate;
+      *best_row = i;
+    }
+  }
+}
+
+// The first column of the work-group where row i, below the pivots if they are interchanged, has the
+// magnitude `wanted`; every work-item gets it.
+inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int i, const bool writes,
+                     bits wanted, const real* u_q, const __local pack* u, __local int* column) {
+  if (get_local_id(0) == 0) *column = s->n;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const int from = writes ? source_row(s, s->count, i) : i;
+  real l[DELAY];
+  multipliers(PASS(source), s, u_q, from, l);
+  for (int t = max(g->first, g->begin) + (int)get_local_id(0); t < g->last; t += LANES) {
+    pack value;
+    if (is_special(g, t)) {
+      const special_of texel = special_texel(PASS(source), s, t);
+      value = special_value(PASS(source), &texel, from, l);
+    } else {
+      value = subtract(LOAD_PACK(source, from, t), l, u + t - g->first);
+    }
+    for (int c = 0; c < PACK; ++c) {
+      const int j = t * PACK + c;
+      const bool active = j >= (writes ? s->first + s->count : s->first) && j < s->n;
+      if (active && AS_BITS(fabs(element_of(value, c))) == wanted) atomic_min(column, j);
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return *column;
+}
+
+// The local memory of a work-group.
+typedef struct {
+  real l[ROWS * DELAY];     // multipliers of ROWS rows
+  pack u[DELAY * COLUMNS];  // rows of U
+  bits best[LANES];         // largest magnitudes and their rows
+  int best_row[LANES];
+  int column;
+} scratch_of;
+
+// Step k; `rows` for each work-group. A work-group leaves the place of its largest element, in the source or,
+// if that `writes`, in the target.
+inline void eliminate(SOURCE(source), TARGET(target), const __global int2* places,
+                      __global real* pivots, __global real* kept_l, __global real* kept_u,
+                      __global bits* magnitudes, __global int2* candidates, int k, int n, int rows,
+                      const bool writes, __local scratch_of* local_) {
+  const int me = get_local_id(0);
+  const steps_of s = steps_until(PASS(source), k, n, places, pivots, kept_l, kept_u);
+  if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = s.pivot;
+
+  // The rows and columns of the block before this are copied to the target too.
+  const int begin = writes ? max(s.first - DELAY, 0) : s.first;
+  const texels_of g = own_texels(&s, begin, writes);
+  // Every other step takes the rows backwards: it begins with those that are still in the caches.
+  const int part = k % 2 == 0 ? get_group_id(1) : get_num_groups(1) - 1 - get_group_id(1);
+  const int block_row = begin / BLOCK_ROWS * BLOCK_ROWS + part * rows;
+  const int first_row = max(block_row, begin);
+  const int last_row = min(block_row + rows, n);
+  const int slot = (s.count - 1) * PADDED(n);
+
+  real l_p[DELAY], u_q[DELAY];
+#pragma unroll
+  for (int r = 0; r < DELAY - 1; ++r) {
+    const bool done = r < s.count - 1;
+    l_p[r] = done ? kept_l[r * PADDED(n) + s.p] : 0;
+    u_q[r] = done ? kept_u[r * PADDED(n) + s.q] : 0;
+  }
+  for (int t = max(g.first, g.begin) + me; t < g.last; t += LANES) {
+    pack u[DELAY];
+    load_rows(PASS(source), &s, l_p, t, u);
+#pragma unroll
+    for (int r = 0; r < DELAY; ++r) {
+      local_->u[r * COLUMNS + t - g.first] = u[r];
+      if (!writes && r == s.count - 1 && get_group_id(1) == 0) {
+        ((__global pack*)(kept_u + slot))[t] = u[r];
+      }
+    }
+  }
+  bits best = 0;
+  int best_row = k + 1;
+  for (int top = first_row; top < last_row; top += ROWS) {
+    const int bottom = min(top + ROWS, last_row);
+    pack own[EACH];
+    load_plain(PASS(source), &s, &g, top, bottom, writes, own);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = top + me; i < bottom; i += LANES) {
+      real l[DELAY];
+      multipliers(PASS(source), &s, u_q, writes ? source_row(&s, s.count, i) : i, l);
+#pragma unroll
+      for (int r = 0; r < DELAY; ++r) {
+        // A row of U has had its last step; the search is to find nothing in the pivot's row.
+        if (writes && r >= i - s.first) l[r] = 0;
+        if (!writes && i == s.p && r == s.count - 1) l[r] = NAN;
+        if (!writes && r == s.count - 1 && get_group_id(0) == 0) kept_l[slot + i] = l[r];
+        local_->l[(i - top) * DELAY + r] = l[r];
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    update_plain(PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own,
+                 &best, &best_row);
+    if (!writes) continue;
+    for (int t = max(g.first, g.begin); t < g.last && t <= g.edge; ++t) {
+      update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best, &best_row);
+    }
+    for (int t = next_special(&g, g.edge); t < g.last; t = next_special(&g, t)) {
+      if (t < g.first) continue;
+      update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best, &best_row);
+    }
+  }
+  if (k + 1 >= n) return;
+
+  local_->best[me] = best;
+  local_->best_row[me] = best_row;
+  reduce_candidates(local_->best, local_->best_row);
+  const int row = local_->best_row[0];
+  int column = k + 1;
+  if (local_->best[0] > 0) {
+    column = column_of(PASS(source), &s, &g, row, writes, local_->best[0], u_q, local_->u,
+                       &local_->column);
+  }
+  if (me == 0) {
+    const int group = part + get_group_id(0) * get_num_groups(1);
+    magnitudes[group] = local_->best[0];
+    candidates[group] = (int2)(row, column);
+  }
+}
+
+// A step that only searches, and keeps its column of L and its row of U; `target` is not touched.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void delay_update(SOURCE(source), TARGET(target), const __global int2* places,
+                  __global real* pivots, __global real* kept_l, __global real* kept_u,
+                  __global bits* magnitudes, __global int2* candidates, int k, int n, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, kept_l, kept_u, magnitudes, candidates, k, n,
+            rows, false, &scratch);
+}
+
+// A step that also writes what the steps of its block leave; the last of DELAY, or of the matrix.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void write_updates(SOURCE(source), TARGET(target), const __global int2* places,
+                   __global real* pivots, __global real* kept_l, __global real* kept_u,
+                   __global bits* magnitudes, __global int2* candidates, int k, int n, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, kept_l, kept_u, magnitudes, candidates, k, n,
+            rows, true, &scratch);
+}
+
+// places(k) = the candidate of the largest magnitude, of equals the first, where the interchanges of steps
+// first : k bring it; (k, k) if all are zero. One work-group.
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
+void choose_pivot(const __global bits* magnitudes, const __global int2* candidates,
+                  __global int2* places, int first, int k, int count) {
+  __local bits best[CHOOSERS];
+  __local int where[CHOOSERS];
+  const int largest = first_largest(magnitudes, count, best, where);
+  if (get_local_id(0) != 0) return;
+  int2 place = (int2)(k, k);
+  if (largest < count) {
+    place = candidates[largest];
+    for (int step = first; step < k; ++step) {
+      const int2 other = places[step];
+      place.x = place.x == step ? other.x : place.x == other.x ? step : place.x;
+      place.y = place.y == step ? other.y : place.y == other.y ? step : place.y;
+    }
+  }
+  places[k] = place;
+}
