@@ -2,13 +2,13 @@
 // DELAY-th step writes it.
 //
 // Before step `first`, a multiple of DELAY, the source S is up to date. With r counted from there, step
-// first + r has its pivot at (p_r, q_r) of S, a row u_r = row p_r of U, and a column l_r of multipliers. For all
-// other rows and columns,
-//   A_s(i, j) = S(i, j) - l_0(i) u_0(j) - ... - l_{s-1}(i) u_{s-1}(j)
-// is what the first s steps leave of S. The steps but the last of a block read S, and keep l_s and u_s for those
-// to come; nothing is interchanged. The last one also writes A_DELAY, with its interchanges, to the target. What
-// is left of the rows and columns of the pivots is as fused.cl leaves it, and is finished by finish.cl. The next
-// block copies them to the other surface (LU-GPU, Lemma 4.1, a block late).
+// first + r has its pivot at (p_r, q_r) of S, a row u_r of U and a column l_r of multipliers, which are kept, in
+// the places of S. For all other rows and columns,
+//   S(i, j) - l_0(i) u_0(j) - ... - l_r(i) u_r(j)
+// is what steps 0 to r of the block leave. All but the last only search it, and nothing is interchanged. The
+// last one also writes it to the target, with the interchanges of the whole block. Rows and columns of pivots
+// are left as fused.cl leaves them, for finish.cl; the next block copies them to the other surface (LU-GPU,
+// Lemma 4.1, a block late).
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
@@ -27,41 +27,54 @@
 // Elements of a row of U, and of a column of L, that is kept; whole texels.
 #define PADDED(n) (((n) + 3) / 4 * 4)
 
-// Steps first : first + count, of which the last is under way, with its pivot at (p, q) of S.
+// Steps first : first + count.
 typedef struct {
   int first, count, n;
-  int2 place[DELAY];  // of the pivots among the rows and columns as interchanged until then
-  int p, q;
-  real pivot;
-  const __global real *l, *u;  // l_r(i) and u_r(j) at r PADDED(n) + i and j, r < count - 1
+  int2 place[DELAY];           // of the pivots among the rows and columns as interchanged until then
+  const __global real *l, *u;  // l_r(i) and u_r(j) at r PADDED(n) + i and j
 } steps_of;
 
-// Where the row (or column) is in S that the first `count` interchanges bring to place i.
-inline int source_row(const steps_of* s, int count, int i) {
+// Those of the block of step k that come before step `end`.
+inline steps_of steps_before(int end, int k, int n, const __global int2* places,
+                             const __global real* l, const __global real* u) {
+  steps_of s;
+  s.first = k / DELAY * DELAY;
+  s.count = end - s.first;
+  s.n = n;
+  s.l = l;
+  s.u = u;
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) {
+    const int step = s.first + r;
+    s.place[r] = step < end ? places[step] : (int2)(step, step);
+  }
+  return s;
+}
+
+// Where the row (or column) is in S that the interchanges bring to place i.
+inline int source_row(const steps_of* s, int i) {
 #pragma unroll
   for (int r = DELAY - 1; r >= 0; --r) {
     const int k = s->first + r, p = s->place[r].x;
-    if (r < count) i = i == k ? p : i == p ? k : i;
+    i = i == k ? p : i == p ? k : i;
   }
   return i;
 }
-inline int source_column(const steps_of* s, int count, int j) {
+inline int source_column(const steps_of* s, int j) {
 #pragma unroll
   for (int r = DELAY - 1; r >= 0; --r) {
     const int k = s->first + r, q = s->place[r].y;
-    if (r < count) j = j == k ? q : j == q ? k : j;
+    j = j == k ? q : j == q ? k : j;
   }
   return j;
 }
 
-// The element of S at (i, j), up to date but for the step under way.
-inline real element_before(SOURCE(source), const steps_of* s, int i, int j) {
+// The element of S at (i, j), less the products of the steps.
+inline real element_after(SOURCE(source), const steps_of* s, int i, int j) {
   real element = LOAD(source, i, j);
 #pragma unroll
-  for (int r = 0; r < DELAY - 1; ++r) {
-    if (r < s->count - 1) {
-      element = fma(-s->l[r * PADDED(s->n) + i], s->u[r * PADDED(s->n) + j], element);
-    }
+  for (int r = 0; r < DELAY; ++r) {
+    if (r < s->count) element = fma(-s->l[r * PADDED(s->n) + i], s->u[r * PADDED(s->n) + j], element);
   }
   return element;
 }
@@ -76,37 +89,50 @@ inline real pivot_of(real found, real largest) {
 #endif
 }
 
-inline steps_of steps_until(SOURCE(source), int k, int n, const __global int2* places,
-                            const __global real* pivots, const __global real* l,
-                            const __global real* u) {
-  steps_of s;
-  s.first = k / DELAY * DELAY;
-  s.count = k - s.first + 1;
-  s.n = n;
-  s.l = l;
-  s.u = u;
-#pragma unroll
-  for (int r = 0; r < DELAY; ++r) s.place[r] = places[min(s.first + r, k)];
-  s.p = source_row(&s, s.count - 1, places[k].x);
-  s.q = source_column(&s, s.count - 1, places[k].y);
-  const real found = element_before(PASS(source), &s, s.p, s.q);
-  s.pivot = pivot_of(found, k == 0 ? found : pivots[0]);
-  return s;
-}
+// The first half of step k: its pivot, row of U and column of L. The pivot is the largest of `candidates`, of
+// equals the first, or at (k, k) if all are zero; places(k) is known if their count is 0. The candidates are
+// places of S, or of the surface that the block before has written.
+//
+// NaN stands for l(p) and u(q), so that the searches to come find nothing in the row and column of the pivot.
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
+void take_pivot(SOURCE(source), const __global bits* magnitudes, const __global int2* candidates,
+                __global int2* places, __global real* pivots, __global real* kept_l,
+                __global real* kept_u, int k, int n, int count) {
+  __local bits best[CHOOSERS];
+  __local int where[CHOOSERS];
+  __local int2 chosen;
+  const bool known = count == 0;
+  const steps_of s = steps_before(k, k, n, places, kept_l, kept_u);
+  const int largest = first_largest(magnitudes, count, best, where);
+  if (get_local_id(0) == 0) chosen = largest < count ? candidates[largest] : (int2)(-1, -1);
+  barrier(CLK_LOCAL_MEM_FENCE);
 
-// l_r(i) for a row i of S; zero for the steps to come. u_q: u_r(q), r < count - 1.
-inline void multipliers(SOURCE(source), const steps_of* s, const real* u_q, int i, real* l) {
-  real element = LOAD(source, i, s->q);
+  int2 pivot = chosen;
+  if (pivot.x < 0) {
+    const int2 place = known ? places[k] : (int2)(k, k);
+    pivot = (int2)(source_row(&s, place.x), source_column(&s, place.y));
+  }
+  const real found = element_after(PASS(source), &s, pivot.x, pivot.y);
+  const real value = pivot_of(found, k == 0 ? found : pivots[0]);
+  for (int i = s.first + get_global_id(0); i < PADDED(n); i += get_global_size(0)) {
+    real l = 0, u = 0;
+    if (i < n && value != 0) l = element_after(PASS(source), &s, i, pivot.y) / value;
+    if (i < n) u = element_after(PASS(source), &s, pivot.x, i);
+    kept_l[s.count * PADDED(n) + i] = i == pivot.x ? (real)NAN : l;
+    kept_u[s.count * PADDED(n) + i] = i == pivot.y ? (real)NAN : u;
+  }
+  if (get_global_id(0) > 0) return;
+  pivots[k] = value;
+  if (known) return;
+  int2 place = pivot;
 #pragma unroll
   for (int r = 0; r < DELAY; ++r) {
-    l[r] = 0;
-    if (r < s->count - 1) {
-      l[r] = s->l[r * PADDED(s->n) + i];
-      element = fma(-l[r], u_q[r], element);
-    } else if (r == s->count - 1 && s->pivot != 0) {
-      l[r] = element / s->pivot;
-    }
+    const int step = s.first + r;
+    const int2 other = s.place[r];
+    place.x = place.x == step ? other.x : place.x == other.x ? step : place.x;
+    place.y = place.y == step ? other.y : place.y == other.y ? step : place.y;
   }
+  places[k] = place;
 }
 
 // The part of a work-group: texels first : last of its rows, but for those before `begin`. Of those that are
@@ -146,22 +172,6 @@ inline texels_of own_texels(const steps_of* s, int begin, const bool writes) {
   return g;
 }
 
-// Texel t of the rows of U, zero for the steps to come; NaN in the pivot's column, where the search is to find
-// nothing any more.
-inline void load_rows(SOURCE(source), const steps_of* s, const real* l_p, int t, pack* u) {
-  pack now = LOAD_PACK(source, s->p, t);
-#pragma unroll
-  for (int r = 0; r < DELAY; ++r) {
-    u[r] = 0;
-    if (r < s->count - 1) {
-      u[r] = ((const __global pack*)(s->u + r * PADDED(s->n)))[t];
-      now = fma((pack)(-l_p[r]), u[r], now);
-    } else if (r == s->count - 1) {
-      u[r] = merged(t, s->q, s->q + 1, (pack)NAN, now);
-    }
-  }
-}
-
 // value - l_0 u_0 - ... - l_{DELAY-1} u_{DELAY-1}, u_r at r COLUMNS
 inline pack subtract(pack value, const real* l, const __local pack* u) {
 #pragma unroll
@@ -176,18 +186,16 @@ typedef struct {
   real u[PACK][DELAY];
 } special_of;
 
-inline special_of special_texel(SOURCE(source), const steps_of* s, int t) {
+inline special_of special_texel(const steps_of* s, int t) {
   special_of texel;
   for (int c = 0; c < PACK; ++c) {
     const int j = t * PACK + c;
-    const int column = j < s->n ? source_column(s, s->count, j) : -1;
+    const int column = j < s->n ? source_column(s, j) : -1;
     texel.columns[c] = column;
 #pragma unroll
     for (int r = 0; r < DELAY; ++r) {
       const bool changes = column >= 0 && r < s->count && r < j - s->first;
-      texel.u[c][r] = !changes            ? 0
-                      : r == s->count - 1 ? element_before(PASS(source), s, s->p, column)
-                                          : s->u[r * PADDED(s->n) + column];
+      texel.u[c][r] = changes ? s->u[r * PADDED(s->n) + column] : 0;
     }
   }
   return texel;
@@ -220,7 +228,7 @@ inline void load_plain(SOURCE(source), const steps_of* s, const texels_of* g, in
 #pragma unroll
   for (int a = 0; a < EACH; ++a) {
     const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
-    if (i < bottom) own[a] = LOAD_PACK(source, writes ? source_row(s, s->count, i) : i, t);
+    if (i < bottom) own[a] = LOAD_PACK(source, writes ? source_row(s, i) : i, t);
   }
 #endif
 }
@@ -304,7 +312,7 @@ inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, cons
 #pragma unroll
     for (int a = 0; a < BAND; ++a) {
       row[a] = min(i + a, bottom - 1);
-      from[a] = writes ? source_row(s, s->count, row[a]) : row[a];
+      from[a] = writes ? source_row(s, row[a]) : row[a];
       largest[a] = 0;
 #pragma unroll
       for (int r = 0; r < DELAY; ++r) factors[a * DELAY + r] = l[(row[a] - top) * DELAY + r];
@@ -370,7 +378,7 @@ inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, cons
 // Rows top : bottom of special texel t.
 inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, int t, int top,
                            int bottom, const __local real* l, bits* best, int* best_row) {
-  const special_of texel = special_texel(PASS(source), s, t);
+  const special_of texel = special_texel(s, t);
   for (int i = top + (int)get_local_id(0); i < bottom; i += LANES) {
     real factors[DELAY];
 #pragma unroll
@@ -379,7 +387,7 @@ inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, in
     const pack value =
         min(i, t * PACK) < s->first
             ? LOAD_PACK(source, i, t)
-            : special_value(PASS(source), &texel, source_row(s, s->count, i), factors);
+            : special_value(PASS(source), &texel, source_row(s, i), factors);
     STORE_PACK(target, i, t, value);
     const int next = s->first + s->count;
     const bits candidate = i >= next ? candidate_of(t, value, next, s->n) : 0;
@@ -390,19 +398,25 @@ inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, in
   }
 }
 
+// l_r(i) for a row i of S; zero for the steps to come.
+inline void load_multipliers(const steps_of* s, int i, real* l) {
+#pragma unroll
+  for (int r = 0; r < DELAY; ++r) l[r] = r < s->count ? s->l[r * PADDED(s->n) + i] : 0;
+}
+
 // The first column of the work-group where row i, below the pivots if they are interchanged, has the
 // magnitude `wanted`; every work-item gets it.
 inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int i, const bool writes,
-                     bits wanted, const real* u_q, const __local pack* u, __local int* column) {
+                     bits wanted, const __local pack* u, __local int* column) {
   if (get_local_id(0) == 0) *column = s->n;
   barrier(CLK_LOCAL_MEM_FENCE);
-  const int from = writes ? source_row(s, s->count, i) : i;
+  const int from = writes ? source_row(s, i) : i;
   real l[DELAY];
-  multipliers(PASS(source), s, u_q, from, l);
+  load_multipliers(s, from, l);
   for (int t = max(g->first, g->begin) + (int)get_local_id(0); t < g->last; t += LANES) {
     pack value;
     if (is_special(g, t)) {
-      const special_of texel = special_texel(PASS(source), s, t);
+      const special_of texel = special_texel(s, t);
       value = special_value(PASS(source), &texel, from, l);
     } else {
       value = subtract(LOAD_PACK(source, from, t), l, u + t - g->first);
@@ -426,16 +440,14 @@ typedef struct {
   int column;
 } scratch_of;
 
-// Step k; `rows` for each work-group. A work-group leaves the place of its largest element, in the source or,
-// if that `writes`, in the target.
+// The second half of step k; `rows` for each work-group, which leaves the place of its largest element, in S
+// or, if that `writes`, in the target.
 inline void eliminate(SOURCE(source), TARGET(target), const __global int2* places,
-                      __global real* pivots, __global real* kept_l, __global real* kept_u,
+                      const __global real* kept_l, const __global real* kept_u,
                       __global bits* magnitudes, __global int2* candidates, int k, int n, int rows,
                       const bool writes, __local scratch_of* local_) {
   const int me = get_local_id(0);
-  const steps_of s = steps_until(PASS(source), k, n, places, pivots, kept_l, kept_u);
-  if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = s.pivot;
-
+  const steps_of s = steps_before(k + 1, k, n, places, kept_l, kept_u);
   // The rows and columns of the block before this are copied to the target too.
   const int begin = writes ? max(s.first - DELAY, 0) : s.first;
   const texels_of g = own_texels(&s, begin, writes);
@@ -444,24 +456,12 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
   const int block_row = begin / BLOCK_ROWS * BLOCK_ROWS + part * rows;
   const int first_row = max(block_row, begin);
   const int last_row = min(block_row + rows, n);
-  const int slot = (s.count - 1) * PADDED(n);
 
-  real l_p[DELAY], u_q[DELAY];
-#pragma unroll
-  for (int r = 0; r < DELAY - 1; ++r) {
-    const bool done = r < s.count - 1;
-    l_p[r] = done ? kept_l[r * PADDED(n) + s.p] : 0;
-    u_q[r] = done ? kept_u[r * PADDED(n) + s.q] : 0;
-  }
   for (int t = max(g.first, g.begin) + me; t < g.last; t += LANES) {
-    pack u[DELAY];
-    load_rows(PASS(source), &s, l_p, t, u);
 #pragma unroll
     for (int r = 0; r < DELAY; ++r) {
-      local_->u[r * COLUMNS + t - g.first] = u[r];
-      if (!writes && r == s.count - 1 && get_group_id(1) == 0) {
-        ((__global pack*)(kept_u + slot))[t] = u[r];
-      }
+      local_->u[r * COLUMNS + t - g.first] =
+          r < s.count ? ((const __global pack*)(kept_u + r * PADDED(n)))[t] : (pack)0;
     }
   }
   bits best = 0;
@@ -473,14 +473,11 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = top + me; i < bottom; i += LANES) {
       real l[DELAY];
-      multipliers(PASS(source), &s, u_q, writes ? source_row(&s, s.count, i) : i, l);
+      load_multipliers(&s, writes ? source_row(&s, i) : i, l);
 #pragma unroll
       for (int r = 0; r < DELAY; ++r) {
-        // A row of U has had its last step; the search is to find nothing in the pivot's row.
-        if (writes && r >= i - s.first) l[r] = 0;
-        if (!writes && i == s.p && r == s.count - 1) l[r] = NAN;
-        if (!writes && r == s.count - 1 && get_group_id(0) == 0) kept_l[slot + i] = l[r];
-        local_->l[(i - top) * DELAY + r] = l[r];
+        // A row of U has had its last step.
+        local_->l[(i - top) * DELAY + r] = writes && r >= i - s.first ? 0 : l[r];
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -503,7 +500,7 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
   const int row = local_->best_row[0];
   int column = k + 1;
   if (local_->best[0] > 0) {
-    column = column_of(PASS(source), &s, &g, row, writes, local_->best[0], u_q, local_->u,
+    column = column_of(PASS(source), &s, &g, row, writes, local_->best[0], local_->u,
                        &local_->column);
   }
   if (me == 0) {
@@ -513,43 +510,22 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
   }
 }
 
-// A step that only searches, and keeps its column of L and its row of U; `target` is not touched.
+// A step that only searches; `target` is not touched.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void delay_update(SOURCE(source), TARGET(target), const __global int2* places,
-                  __global real* pivots, __global real* kept_l, __global real* kept_u,
+                  const __global real* kept_l, const __global real* kept_u,
                   __global bits* magnitudes, __global int2* candidates, int k, int n, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, kept_l, kept_u, magnitudes, candidates, k, n,
-            rows, false, &scratch);
+  eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
+            false, &scratch);
 }
 
 // A step that also writes what the steps of its block leave; the last of DELAY, or of the matrix.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void write_updates(SOURCE(source), TARGET(target), const __global int2* places,
-                   __global real* pivots, __global real* kept_l, __global real* kept_u,
+                   const __global real* kept_l, const __global real* kept_u,
                    __global bits* magnitudes, __global int2* candidates, int k, int n, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, kept_l, kept_u, magnitudes, candidates, k, n,
-            rows, true, &scratch);
-}
-
-// places(k) = the candidate of the largest magnitude, of equals the first, where the interchanges of steps
-// first : k bring it; (k, k) if all are zero. One work-group.
-__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
-void choose_pivot(const __global bits* magnitudes, const __global int2* candidates,
-                  __global int2* places, int first, int k, int count) {
-  __local bits best[CHOOSERS];
-  __local int where[CHOOSERS];
-  const int largest = first_largest(magnitudes, count, best, where);
-  if (get_local_id(0) != 0) return;
-  int2 place = (int2)(k, k);
-  if (largest < count) {
-    place = candidates[largest];
-    for (int step = first; step < k; ++step) {
-      const int2 other = places[step];
-      place.x = place.x == step ? other.x : place.x == other.x ? step : place.x;
-      place.y = place.y == step ? other.y : place.y == other.y ? step : place.y;
-    }
-  }
-  places[k] = place;
+  eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
+            true, &scratch);
 }

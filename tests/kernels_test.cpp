@@ -1096,10 +1096,13 @@ class FullPivotingSteps : public Kernels {
           pivots(test.buffer(poison(a.rows(), 1))),
           l(test.buffer(poison(kDelay * (a.rows() + 3), 1))),
           u(test.buffer(poison(kDelay * (a.rows() + 3), 1))),
-          places(a.rows() + 1, Place{-7, -9}) {}
+          magnitudes(test.buffer(poison(1, 1))),
+          candidates(test.buffer_of(std::vector<Place>(1))),
+          places(a.rows(), Place{-7, -9}) {}
     Surface source, target;
-    cl::Buffer pivots, l, u;
+    cl::Buffer pivots, l, u, magnitudes, candidates;
     std::vector<Place> places;
+    std::size_t candidate_count = 0;
   };
 
   static std::size_t first_of(std::size_t k) { return k / kDelay * kDelay; }
@@ -1112,9 +1115,23 @@ class FullPivotingSteps : public Kernels {
     return writes(k, n) && first > 0 ? first - kDelay : first;
   }
 
-  /// Launches step k with its pivot at places[k], and the choice of the next one, as
-  /// solvers/full_pivoting.cpp does; but the surfaces are not swapped.
-  void launch(State& state, const Tile& tile, std::size_t k) {
+  std::string options(const Tile& tile) const {
+    return options_of(tile) + " -DDELAY=" + std::to_string(kDelay) +
+           " -DVECTOR=" + std::to_string(context.device().vector_width(precision));
+  }
+
+  /// The first half of step k: places[k] from the candidates of the step before, if there are any,
+  /// as solvers/full_pivoting.cpp does it.
+  void take_pivot(State& state, const Tile& tile, std::size_t k) {
+    const cl::Buffer places = buffer_of(state.places);
+    context.run("test", state.source.kernel("full_pivoting.cl", "take_pivot", options(tile)), {300},
+                state.source, state.magnitudes, state.candidates, places, state.pivots, state.l,
+                state.u, as_int(k), as_int(state.source.rows()), as_int(state.candidate_count));
+    state.places = values_of<Place>(places, state.places.size());
+  }
+
+  /// The second half, but the surfaces are not swapped.
+  void update(State& state, const Tile& tile, std::size_t k) {
     const std::size_t n = state.source.rows();
     const auto ceiling = [](std::size_t count, std::size_t divisor) {
       return (count + divisor - 1) / divisor;
@@ -1125,22 +1142,14 @@ class FullPivotingSteps : public Kernels {
         ceiling(ceiling(n, pack()) - begin / pack() / line * line, tile.columns);
     const std::size_t rows = tile.rows * (1 + n % 2);
     const std::size_t group_rows = ceiling(n - begin / 8 * 8, rows);
-    const std::size_t groups = group_columns * group_rows;
-    const cl::Buffer places = buffer_of(state.places);
-    const cl::Buffer magnitudes = buffer(Matrix(groups, 1));
-    const cl::Buffer candidates = buffer_of(std::vector<Place>(groups, Place{-7, -9}));
-    const std::string options =
-        options_of(tile) + " -DDELAY=" + std::to_string(kDelay) +
-        " -DVECTOR=" + std::to_string(context.device().vector_width(precision));
+    state.candidate_count = group_columns * group_rows;
+    state.magnitudes = buffer(Matrix(state.candidate_count, 1));
+    state.candidates = buffer_of(std::vector<Place>(state.candidate_count, Place{-7, -9}));
     const char* step = writes(k, n) ? "write_updates" : "delay_update";
-    context.run("test", state.source.kernel("full_pivoting.cl", step, options),
-                {group_columns * tile.lanes, group_rows}, state.source, state.target, places,
-                state.pivots, state.l, state.u, magnitudes, candidates, as_int(k), as_int(n),
-                as_int(rows));
-    context.run("test", state.source.kernel("full_pivoting.cl", "choose_pivot", options), {256},
-                magnitudes, candidates, places, as_int(writes(k, n) ? k + 1 : first_of(k)),
-                as_int(k + 1), as_int(groups));
-    state.places = values_of<Place>(places, n + 1);
+    context.run("test", state.source.kernel("full_pivoting.cl", step, options(tile)),
+                {group_columns * tile.lanes, group_rows}, state.source, state.target,
+                buffer_of(state.places), state.l, state.u, state.magnitudes, state.candidates,
+                as_int(k), as_int(n), as_int(rows));
   }
 
   /// Step k of LU on a, with the interchanges of the rows and columns from `first` on.
@@ -1169,14 +1178,14 @@ TEST_P(FullPivotingSteps, AsIfEveryStepWrote) {
       state.places[0] = largest(a, 0, n, n);
       Matrix source = a, target = poison(n, n);
       for (std::size_t k = 0; k < n; ++k) {
-        const Place place = state.places[k];
-        const Place best = largest(a, k, n, n);
+        take_pivot(state, tile, k);
+        const Place place = state.places[k], best = largest(a, k, n, n);
         ASSERT_TRUE(place.row >= as_int(k) && place.column >= as_int(k));
         ASSERT_EQ(std::abs(a(place.row, place.column)), std::abs(a(best.row, best.column)))
             << "step " << k << " of " << n << ", tile of " << tile.lanes;
         host_step(a, k, first_of(k), place);
-        launch(state, tile, k);
         ASSERT_EQ(contents(state.pivots, n, 1)(k, 0), a(k, k));
+        update(state, tile, k);
         if (!writes(k, n)) continue;
         for (std::size_t j = begin_of(k, n); j < n; ++j) {
           for (std::size_t i = begin_of(k, n); i < n; ++i) target(i, j) = a(i, j);
@@ -1201,7 +1210,11 @@ TEST_P(FullPivotingSteps, NextPivotAmongTiesAndNaN) {
       State state(*this, a);
       for (std::size_t k = 0; k < kDelay; ++k) {
         state.places[k] = {as_int(k), as_int(k)};
-        launch(state, tile, k);
+        state.candidate_count = 0;
+        take_pivot(state, tile, k);
+        update(state, tile, k);
+        if (writes(k, n)) std::swap(state.source, state.target);
+        take_pivot(state, tile, k + 1);
         // Which of the largest is taken depends on the tiles.
         const Place best = largest(a, k + 1, n, n), next = state.places[k + 1];
         ASSERT_TRUE(next.row > as_int(k) && next.column > as_int(k));
@@ -1216,11 +1229,13 @@ TEST_P(FullPivotingSteps, NextPivotOfZerosIsTheDiagonal) {
   for (const Tile& tile : kTiles) {
     State state(*this, Matrix(9, 9));
     state.places[0] = {0, 0};
-    for (std::size_t k = 0; k < 4; ++k) {
-      launch(state, tile, k);
-      EXPECT_EQ(state.places[k + 1], (Place{as_int(k + 1), as_int(k + 1)}));
+    for (std::size_t k = 0; k < 6; ++k) {
+      take_pivot(state, tile, k);
+      EXPECT_EQ(state.places[k], (Place{as_int(k), as_int(k)}));
+      update(state, tile, k);
+      if (writes(k, 9)) std::swap(state.source, state.target);
     }
-    EXPECT_EQ(contents(state.target)(8, 8), 0);
+    EXPECT_EQ(contents(state.source)(8, 8), 0);
   }
 }
 

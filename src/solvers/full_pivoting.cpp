@@ -22,7 +22,7 @@ std::size_t kept_bytes(const Problem& problem) {
 }
 
 // A work-group's tile: the work-items, the texels of a row, the rows at a time, and into how many
-// work-groups for each compute unit a launch is cut, about. Each has a candidate that choose_pivot
+// work-groups for each compute unit a launch is cut, about. Each has a candidate that take_pivot
 // looks at.
 struct Tile {
   std::size_t lanes, columns, rows, groups_per_unit;
@@ -49,6 +49,9 @@ FullPivoting::FullPivoting(DeviceContext& context, const Problem& problem)
   lanes_ = tile.lanes;
   columns_ = tile.columns;
   rows_ = tile.rows;
+  // On a GPU each work-item of take_pivot has one row and column; on a CPU, many.
+  choosers_ =
+      context.device().type == "cpu" ? context.device().compute_units * kChoosers : problem.n;
   most_groups_ = context.device().compute_units * tile.groups_per_unit;
   options_ = " -DLANES=" + std::to_string(lanes_) + " -DCOLUMNS=" + std::to_string(columns_) +
              " -DROWS=" + std::to_string(rows_) + " -DDELAY=" + std::to_string(kDelay) +
@@ -68,6 +71,7 @@ std::uint64_t FullPivoting::workspace(const Problem& problem) {
 void FullPivoting::factor(PingPong& surfaces, Pivoting& pivoting) {
   if (problem_.n == 0) return;
   pivoting.search(surfaces.src, 0);
+  candidate_count_ = 0;
   for (std::size_t k = 0; k < problem_.n; ++k) {
     step(surfaces, pivoting, k);
     context_.checkpoint();
@@ -93,25 +97,28 @@ void FullPivoting::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::size_t group_rows = ceiling(blocks, rows);
   const cl_int order = static_cast<cl_int>(n);
 
+  const cl_int step = static_cast<cl_int>(k);
+
+  // The candidates are those of the step before; the pivot of the first one is known.
+  context_.run("pivot_search", surfaces.src.kernel("full_pivoting.cl", "take_pivot", options_),
+               {std::min(n - first, choosers_)}, surfaces.src, magnitudes_, candidates_,
+               pivoting.places(), pivoting.values(), l_, u_, step, order,
+               static_cast<cl_int>(candidate_count_));
   context_.run(
       "update",
       surfaces.src.kernel("full_pivoting.cl", writes ? "write_updates" : "delay_update", options_),
-      {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(),
-      pivoting.values(), l_, u_, magnitudes_, candidates_, static_cast<cl_int>(k), order,
-      static_cast<cl_int>(rows));
-  // Every element once, or once each way; the rows of U for each group of rows, the columns of L
-  // for each group of columns.
+      {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(), l_, u_,
+      magnitudes_, candidates_, step, order, static_cast<cl_int>(rows));
+  candidate_count_ = group_columns * group_rows;
+  // For each step of the block, its row of U and column of L: an element of S, with all of them
+  // that there are before, and once for each group of rows or columns. And every element of S once,
+  // or once each way.
   const std::uint64_t m = n - begin;
-  const std::uint64_t kept = k + 1 - first;
+  const std::uint64_t steps = k + 1 - first;
   context_.timeline().add_bytes(
-      ((writes ? 2 : 1) * m * m + kept * m * (group_rows + group_columns)) *
+      ((writes ? 2 : 1) * m * m + steps * m * (2 + group_rows + group_columns)) *
       element_size(problem_.precision));
   if (writes) surfaces.swap();
-  if (k + 1 == n) return;
-  context_.run("pivot_search", surfaces.src.kernel("full_pivoting.cl", "choose_pivot", options_),
-               {kChoosers}, magnitudes_, candidates_, pivoting.places(),
-               static_cast<cl_int>(writes ? k + 1 : first), static_cast<cl_int>(k + 1),
-               static_cast<cl_int>(group_columns * group_rows));
 }
 
 }  // namespace lugpu
