@@ -108,6 +108,7 @@ std::string refinement_text(const Refinement& refinement) {
   if (refinement.gmres_steps > 0) {
     text += ", " + std::to_string(refinement.gmres_steps) + " of them of GMRES";
   }
+  text += refinement.residuals_on_device ? ", residuals on the device" : ", residuals on the host";
   if (!refinement.fallback.empty()) {
     return text + ", then factored in double: " + refinement.fallback;
   }

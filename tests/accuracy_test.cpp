@@ -558,6 +558,77 @@ TEST(Mixed, ReachesDoublesAccuracy) {
   }
 }
 
+// As many bytes as `problem` needs on the device at least.
+std::uint64_t least_memory(Device device, const Method& method, const Problem& problem) {
+  std::uint64_t too_few = 0, enough = device.global_memory;
+  while (enough - too_few > 1) {
+    device.global_memory = too_few + (enough - too_few) / 2;
+    try {
+      method.require_room(device, problem);
+      enough = device.global_memory;
+    } catch (const Unsupported&) {
+      too_few = device.global_memory;
+    }
+  }
+  return enough;
+}
+
+TEST(Mixed, HasItsResidualsOnTheDeviceWhereThereIsRoom) {
+  const Matrix a = generate("random", 60, 11), b = random_matrix(60, 3, 12);
+  const Problem problem =
+      problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed);
+  for (const char* name : {"lu", "lu-blocked"}) {
+    const Method& method = find_method(name);
+    const Device& whole = shared_context().device();
+    const auto expect = [&](bool on_device, const Device& device) {
+      DeviceContext context(device);
+      const auto solver =
+          make_solver(context, method, completed(problem, method, device, std::nullopt, 0));
+      solver->upload(a, b);
+      solver->factor();
+      solver->solve();
+      const Refinement report = solver->refinement().value();
+      EXPECT_EQ(report.residuals_on_device, on_device) << name;
+      EXPECT_TRUE(report.converged);
+      EXPECT_EQ(report.fallback, "");
+      EXPECT_LT(solve_ratio(a, solver->download(), b, kEps), kSolveRatioLimit);
+    };
+    expect(true, whole);
+    Device part = whole;
+    part.double_precision = false;
+    expect(false, part);
+    part = whole;
+    part.max_allocation = 60 * 60 * sizeof(double) - 1;
+    expect(false, part);
+    part = whole;
+    part.global_memory = least_memory(whole, method, problem) + residual_bytes(60, 3);
+    expect(true, part);
+    --part.global_memory;
+    expect(false, part);
+  }
+}
+
+// Falling back makes room, and the next run has its residuals on the device again.
+TEST(Mixed, FallsBackAsOftenAsItRuns) {
+  const Matrix a = with_condition(200, 1e12, 4), b = times_ones(a);
+  const Method& method = find_method("lu-blocked");
+  const auto solver = make_solver(
+      shared_context(), method,
+      completed(problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed),
+                method, shared_context().device(), std::nullopt, 0));
+  solver->upload(a, b);
+  Matrix first;
+  for (int run = 0; run < 2; ++run) {
+    if (run > 0) solver->reset();
+    solver->factor();
+    solver->solve();
+    EXPECT_TRUE(mentions(solver->refinement().value().fallback, "did not converge"));
+    EXPECT_LT(solve_ratio(a, solver->download(), b, kEps), kSolveRatioLimit);
+    if (run == 0) first = solver->download();
+  }
+  EXPECT_TRUE(equal(solver->download(), first));
+}
+
 TEST(Mixed, OfNothing) {
   const Matrix none;
   const Result result = solve("lu-blocked",
@@ -613,7 +684,7 @@ TEST(Mixed, GmresGoesOnWhereRefinementStalls) {
     for (const std::uint64_t seed : {4, 6, 8, 10}) {
       const Matrix a = with_condition(200, condition, seed), b = times_ones(a);
       Matrix x;
-      const Refinement report = solve_mixed(a, norm_inf(a), b, x, single_inverse(a));
+      const Refinement report = solve_mixed(host_residual(a), norm_inf(a), b, x, single_inverse(a));
       if (report.gmres_steps > 0 && report.converged) ++with_gmres;
       EXPECT_LE(report.steps, 30);
       EXPECT_TRUE(report.converged || condition > 1e7);
@@ -633,9 +704,10 @@ TEST(Gmres, SolvesWithAPoorInverse) {
   Matrix b = residual(a, exact, Matrix(n, 1));
   for (double& value : b.values()) value = -value;
   Matrix x(n, 1);
-  const Gmres report = gmres(a, b, x, norm_inf(a) * kEps * 8, 100, [](Matrix& y, Op) {
-    for (double& value : y.values()) value /= 8;
-  });
+  const Gmres report =
+      gmres(host_residual(a), b, x, norm_inf(a) * kEps * 8, 100, [](Matrix& y, Op) {
+        for (double& value : y.values()) value /= 8;
+      });
   EXPECT_TRUE(report.converged);
   EXPECT_LT(largest_difference(x, exact), 1e-13);
 }
@@ -644,7 +716,7 @@ TEST(Gmres, GivesUp) {
   const Matrix a = random_matrix(30, 30, 1), b = random_matrix(30, 1, 2);
   for (const double value : {0.0, kNaN, kInfinity}) {
     Matrix x(30, 1);
-    const Gmres report = gmres(a, b, x, 1e-10, 25, [&](Matrix& y, Op) {
+    const Gmres report = gmres(host_residual(a), b, x, 1e-10, 25, [&](Matrix& y, Op) {
       std::fill(y.values().begin(), y.values().end(), value);
     });
     EXPECT_FALSE(report.converged);

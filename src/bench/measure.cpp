@@ -52,9 +52,8 @@ Matrix smallest_interchange() {
 double build(DeviceContext& context, const Method& method, Problem problem) {
   problem.n = 2;
   problem.nrhs = 1;
-  const auto build_precision = [&](Precision precision) {
-    problem.precision = precision;
-    const auto solver = method.make(context, problem);
+  const auto build_kernels = [&] {
+    const auto solver = make_solver(context, method, problem);
     solver->upload(smallest_interchange(), Matrix(2, 1));
     solver->factor();
     solver->solve();
@@ -65,11 +64,12 @@ double build(DeviceContext& context, const Method& method, Problem problem) {
     solver->apply_inverse(x, Op::transpose);
   };
   return timed([&] {
-    build_precision(problem.precision);
-    // For what mixed precision falls back to.
-    if (problem.refine == Refine::mixed && context.device().double_precision) {
-      build_precision(Precision::double_precision);
-    }
+    build_kernels();
+    if (problem.refine != Refine::mixed || !context.device().double_precision) return;
+    // What mixed precision falls back to.
+    problem.refine = Refine::none;
+    problem.precision = Precision::double_precision;
+    build_kernels();
   });
 }
 
@@ -277,6 +277,7 @@ Matrix inverse_by_columns(const System& system, const Result& result) {
   const Refine refinement = result.what.problem.refine;
   const Precision precision = factors_precision(result);
   const double norm = norm_inf(system.factored);
+  const Residual residual = host_residual(system.factored);
   Matrix inverse(n, n);
   for (std::size_t first = 0; first < n; first += kColumns) {
     const std::size_t columns = std::min(kColumns, n - first);
@@ -284,7 +285,7 @@ Matrix inverse_by_columns(const System& system, const Result& result) {
     for (std::size_t j = 0; j < columns; ++j) identity(first + j, j) = 1;
     Matrix part = identity;
     if (refinement == Refine::mixed && precision == Precision::single_precision) {
-      solve_mixed(system.factored, norm, identity, part, system.inverse);
+      solve_mixed(residual, norm, identity, part, system.inverse);
     } else {
       system.inverse(part, Op::none);
       if (refinement == Refine::fixed) {

@@ -30,6 +30,7 @@ json to_json(const Refinement& refinement) {
   const bool fell_back = !refinement.fallback.empty();
   return {{"steps", refinement.steps},
           {"gmres_steps", refinement.gmres_steps},
+          {"residuals", refinement.residuals_on_device ? "device" : "host"},
           {"converged", refinement.converged},
           {"fallback", fell_back ? json(refinement.fallback) : json(nullptr)}};
 }

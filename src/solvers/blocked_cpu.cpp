@@ -25,15 +25,19 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
                       context.device().name + "; --nb must be a multiple of " +
                       std::to_string(strip_) + ".");
   }
-  // As many sums as there are registers, less four: 16 of up to 32 bytes, 32 of 64.
-  const std::size_t rows = vector * element_size(shape.precision) == 64 ? 12 : 6;
-  options_ = " -DNB=" + std::to_string(shape.nb) + " -DVECTOR=" + std::to_string(vector) +
-             " -DROWS=" + std::to_string(rows);
+  options_ = " -DNB=" + std::to_string(shape.nb) + tile_options(context.device(), shape.precision);
   const std::size_t size = element_size(shape.precision);
   panel_ = context.allocate(shape.m * shape.nb * size);
   next_ = context.allocate(shape.m * shape.nb * size);
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
   if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
+}
+
+std::string BlockedCpu::tile_options(const Device& device, Precision precision) {
+  const std::size_t vector = vector_width(device.handle, precision);
+  // As many sums as there are registers, less four: 16 of up to 32 bytes, 32 of 64.
+  const std::size_t rows = vector * element_size(precision) == 64 ? 12 : 6;
+  return " -DVECTOR=" + std::to_string(vector) + " -DROWS=" + std::to_string(rows);
 }
 
 std::size_t BlockedCpu::block_size(const Shape& shape) {

@@ -10,6 +10,8 @@ class BlockedCpu : public Blocked {
  public:
   BlockedCpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
+  /// Build options of kernels that include tile_cpu.clh.
+  static std::string tile_options(const Device& device, Precision precision);
   /// Of the tiles by way of which the trailing matrix goes from one surface to another.
   static std::uint64_t tile_bytes(const Device& device, Precision precision);
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "matrix/norms.hpp"
-#include "solvers/error_bounds.hpp"
 
 namespace lugpu {
 namespace {
@@ -36,8 +35,8 @@ Matrix scaled(double alpha, Matrix x) {
 // rotations make H upper triangular column by column.
 class Cycle {
  public:
-  Cycle(const Matrix& a, const Matrix& r, const ApplyInverse& apply_inverse)
-      : a_(a), apply_inverse_(apply_inverse), g_{norm_2(r)} {
+  Cycle(const Residual& residual, const Matrix& r, const ApplyInverse& apply_inverse)
+      : residual_(residual), apply_inverse_(apply_inverse), g_{norm_2(r)} {
     v_.push_back(scaled(1 / g_[0], r));
   }
 
@@ -48,7 +47,7 @@ class Cycle {
   bool step() {
     Matrix z = v_.back();
     apply_inverse_(z, Op::none);
-    Matrix w = scaled(-1, residual(a_, z, Matrix(z.rows(), 1)));  // A z
+    Matrix w = scaled(-1, residual_(z, Matrix(z.rows(), 1)));  // A z
     std::vector<double> h;
     for (const Matrix& v : v_) {
       h.push_back(dot(w, v));
@@ -67,7 +66,7 @@ class Cycle {
   Matrix correction() const {
     const std::size_t m = z_.size();
     std::vector<double> y(g_.begin(), g_.begin() + static_cast<std::ptrdiff_t>(m));
-    Matrix d(a_.rows(), 1);
+    Matrix d(v_[0].rows(), 1);
     for (std::size_t i = m; i-- > 0;) {
       for (std::size_t j = i + 1; j < m; ++j) y[i] -= h_[j][i] * y[j];
       y[i] /= h_[i][i];
@@ -98,7 +97,7 @@ class Cycle {
     g_[g_.size() - 2] *= last.c;
   }
 
-  const Matrix& a_;
+  const Residual& residual_;
   const ApplyInverse& apply_inverse_;
   std::vector<Matrix> v_, z_;           // n x 1 each
   std::vector<std::vector<double>> h_;  // columns
@@ -108,21 +107,21 @@ class Cycle {
 
 }  // namespace
 
-Gmres gmres(const Matrix& a, const Matrix& b, Matrix& x, double tolerance, int most_steps,
+Gmres gmres(const Residual& residual, const Matrix& b, Matrix& x, double tolerance, int most_steps,
             const ApplyInverse& apply_inverse) {
   Gmres report;
-  Matrix r = residual(a, x, b);
+  Matrix r = residual(x, b);
   for (double size = norm_max(r);;) {
     report.converged = size <= tolerance * norm_max(x);
     if (report.converged || report.steps >= most_steps) return report;
-    Cycle cycle(a, r, apply_inverse);
+    Cycle cycle(residual, r, apply_inverse);
     for (int i = 0; i < kCycle && report.steps < most_steps; ++i) {
       ++report.steps;
       if (!cycle.step() || cycle.residual_norm() <= tolerance * norm_max(x)) break;
     }
     Matrix next = x;
     add(1, cycle.correction(), next);
-    r = residual(a, next, b);
+    r = residual(next, b);
     const double reached = norm_max(r);
     if (!(reached < size)) return report;
     x = std::move(next);

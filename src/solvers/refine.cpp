@@ -87,10 +87,10 @@ Refinement refine(const Matrix& a, const Matrix& b, Matrix& x, Precision precisi
   return report;
 }
 
-Refinement solve_mixed(const Matrix& a, double a_norm_inf, const Matrix& b, Matrix& x,
+Refinement solve_mixed(const Residual& residual, double a_norm_inf, const Matrix& b, Matrix& x,
                        const ApplyInverse& apply_inverse) {
   Refinement report;
-  const auto order = static_cast<double>(std::clamp(a.rows(), kLeastOrder, kMostOrder));
+  const auto order = static_cast<double>(std::clamp(b.rows(), kLeastOrder, kMostOrder));
   const double tolerance = a_norm_inf * epsilon(Precision::double_precision) * std::sqrt(order);
   x = Matrix(b.rows(), b.cols());
   Matrix r = b;  // of the active columns
@@ -103,7 +103,7 @@ Refinement solve_mixed(const Matrix& a, double a_norm_inf, const Matrix& b, Matr
     Matrix now = std::move(r);
     apply_inverse(now, Op::none);
     for (std::size_t k = 0; k < now.values().size(); ++k) now.values()[k] += before.values()[k];
-    r = residual(a, now, chosen(b, active));
+    r = residual(now, chosen(b, active));
     Columns unfinished;
     for (std::size_t c = 0; c < active.size(); ++c) {
       const std::size_t j = active[c];
@@ -130,7 +130,7 @@ Refinement solve_mixed(const Matrix& a, double a_norm_inf, const Matrix& b, Matr
   const int left = kMostMixedSteps - report.steps;
   for (const std::size_t j : stalled) {
     Matrix column = chosen(x, {j});
-    const Gmres solved = gmres(a, chosen(b, {j}), column, tolerance, left, apply_inverse);
+    const Gmres solved = gmres(residual, chosen(b, {j}), column, tolerance, left, apply_inverse);
     set_column(x, j, column, 0);
     report.gmres_steps = std::max(report.gmres_steps, solved.steps);
     report.converged = report.converged && solved.converged;

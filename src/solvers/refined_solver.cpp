@@ -1,9 +1,11 @@
 #include "solvers/refined_solver.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "error.hpp"
 #include "matrix/norms.hpp"
+#include "opencl/surface.hpp"
 #include "solvers/refine.hpp"
 
 namespace lugpu {
@@ -14,13 +16,29 @@ Problem in_double(Problem problem) {
   return problem;
 }
 
+// Whether A in double fits on the device beside what the method needs.
+bool has_room_for_residuals(const Device& device, const Method& method, const Problem& problem) {
+  const std::uint64_t bytes = residual_bytes(problem.n, problem.nrhs);
+  Device rest = device;
+  rest.global_memory -= std::min(bytes, rest.global_memory);
+  try {
+    require_fits(device, problem.n, problem.n, Precision::double_precision, Storage::buffer, 1, 0);
+    method.require_room(rest, problem);
+  } catch (const Unsupported&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 RefinedSolver::RefinedSolver(DeviceContext& context, const Method& method, const Problem& problem)
     : context_(context),
       method_(method),
       problem_((require_possible(context.device(), method, problem), problem)),
-      first_(method.make(context, problem)) {}
+      first_(method.make(context, problem)),
+      residuals_on_device_(problem.refine == Refine::mixed &&
+                           has_room_for_residuals(context.device(), method, problem)) {}
 
 void RefinedSolver::upload(const Matrix& a, const Matrix& b) {
   a_ = a;
@@ -34,12 +52,17 @@ void RefinedSolver::upload(const Matrix& a, const Matrix& b) {
   norm_inf_ = norm_inf(a);
   const auto largest = static_cast<double>(std::numeric_limits<float>::max());
   overflows_ = norm_max(a) > largest;
-  if (!overflows_) first_->upload(a, Matrix(b.rows(), b.cols()));
+  if (overflows_) return;
+  first_->upload(a, Matrix(b.rows(), b.cols()));
+  residual_ = make_residual();
 }
 
 void RefinedSolver::reset() {
+  const bool fell_back = double_ != nullptr;
   double_.reset();
-  if (!overflows_) first_->reset();
+  if (overflows_) return;
+  if (fell_back) residual_ = make_residual();
+  first_->reset();
 }
 
 void RefinedSolver::factor() {
@@ -65,12 +88,22 @@ void RefinedSolver::solve() {
     return;
   }
   if (!double_) {
-    refinement_ = solve_mixed(a_, norm_inf_, b_, x_, inverse_);
+    refinement_ = solve_mixed(residual_, norm_inf_, b_, x_, inverse_);
     if (refinement_.converged || !fall_back("refinement did not converge")) return;
   }
   if (double_->outcome().info > 0) return;
   double_->solve();
   x_ = double_->download();
+}
+
+std::optional<Refinement> RefinedSolver::refinement() const {
+  Refinement report = refinement_;
+  report.residuals_on_device = residuals_on_device_;
+  return report;
+}
+
+Residual RefinedSolver::make_residual() {
+  return residuals_on_device_ ? device_residual(context_, a_) : host_residual(a_);
 }
 
 bool RefinedSolver::fall_back(const std::string& because) {
@@ -82,6 +115,7 @@ bool RefinedSolver::fall_back(const std::string& because) {
     return false;
   }
   refinement_.fallback = because;
+  residual_ = nullptr;  // makes room
   double_ = method_.make(context_, problem);
   double_->upload(a_, b_);
   double_->factor();

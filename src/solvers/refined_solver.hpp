@@ -3,13 +3,15 @@
 
 #include "opencl/context.hpp"
 #include "solvers/methods.hpp"
+#include "solvers/residual.hpp"
 #include "solvers/solver.hpp"
 
 namespace lugpu {
 
-/// Solves with the factors of a method, then refines (refine.hpp). With Refine::mixed, A is
-/// factored in double after all, as dsgesv does, where single precision overflows, meets a zero
-/// pivot or does not lead to X; after that the factors are those.
+/// Solves with the factors of a method, then refines (refine.hpp). With Refine::mixed, residuals
+/// are computed on the device if that has doubles, and room for A in double; and A is factored in
+/// double after all, as dsgesv does, where single precision overflows, meets a zero pivot or does
+/// not lead to X: after that the factors are those.
 class RefinedSolver : public Solver {
  public:
   /// problem.refine is fixed or mixed. Throws Unsupported if the method keeps no factors.
@@ -24,10 +26,11 @@ class RefinedSolver : public Solver {
   void apply_inverse(Matrix& x, Op op) override { current().apply_inverse(x, op); }
   std::optional<Matrix> lu() override { return current().lu(); }
   std::optional<std::string> variant() const override { return first_->variant(); }
-  std::optional<Refinement> refinement() const override { return refinement_; }
+  std::optional<Refinement> refinement() const override;
 
  private:
   Solver& current() { return double_ ? *double_ : *first_; }
+  Residual make_residual();
   /// Factors in double, `because` single precision failed. False if the device cannot.
   bool fall_back(const std::string& because);
 
@@ -39,6 +42,8 @@ class RefinedSolver : public Solver {
   double norm_inf_ = 0;     // of A
   ApplyInverse inverse_;    // by first_
   bool overflows_ = false;  // single precision
+  bool residuals_on_device_;
+  Residual residual_;  // in mixed precision, until it falls back: A leaves the device then
   Refinement refinement_;
 };
 

@@ -1,0 +1,51 @@
+// R = B - A X for devices whose work-items are CPU threads; a work-group is one work-item. Each matrix is held
+// by columns: A(i, j) is a[j * a_pitch + i]. There is room behind each column for a whole vector, and X goes on
+// with zeros to a multiple of DEPTH.
+//
+// Build options: those of tile_cpu.clh.
+
+#include "tile_cpu.clh"
+
+#define DEPTH 8  // columns of A at a time: as many streams from memory
+
+// sum(0:vectors) += A(:, k:k+DEPTH) x(k:k+DEPTH); where A has no such column, x is zero.
+inline void add_products(const __global real* a, int pitch, int n, int k, const __global real* x,
+                         __global vec* sum, int vectors) {
+  const __global vec* columns[DEPTH];
+  vec factors[DEPTH];
+#pragma unroll
+  for (int q = 0; q < DEPTH; ++q) {
+    columns[q] = (const __global vec*)(a + (size_t)min(k + q, n - 1) * pitch);
+    factors[q] = (vec)x[k + q];
+  }
+  for (int v = 0; v < vectors; ++v) {
+    vec products = 0;
+#pragma unroll
+    for (int q = 0; q < DEPTH; ++q) products = fma(columns[q][v], factors[q], products);
+    sum[v] += products;
+  }
+}
+
+// R(first:first+rows, :), `rows` a multiple of VECTOR, for each work-group
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void residual(const __global real* a, int a_pitch, const __global real* x, int x_pitch,
+              const __global real* b, int b_pitch, __global real* r, int r_pitch, int n, int nrhs,
+              int rows) {
+  const int first = get_group_id(0) * rows;
+  const int vectors = (min(rows, n - first) + VECTOR - 1) / VECTOR;
+  for (int c = 0; c < nrhs; ++c) {
+    __global vec* sum = (__global vec*)(r + (size_t)c * r_pitch + first);
+    for (int v = 0; v < vectors; ++v) sum[v] = 0;
+  }
+  for (int k = 0; k < n; k += DEPTH) {
+    for (int c = 0; c < nrhs; ++c) {
+      add_products(a + first, a_pitch, n, k, x + (size_t)c * x_pitch,
+                   (__global vec*)(r + (size_t)c * r_pitch + first), vectors);
+    }
+  }
+  for (int c = 0; c < nrhs; ++c) {
+    const __global vec* right = (const __global vec*)(b + (size_t)c * b_pitch + first);
+    __global vec* sum = (__global vec*)(r + (size_t)c * r_pitch + first);
+    for (int v = 0; v < vectors; ++v) sum[v] = right[v] - sum[v];
+  }
+}

@@ -1,0 +1,140 @@
+// Residuals by the host and by either class of devices, each of which runs on all of them. Truth is
+// a sum without rounding errors, or in long double.
+#include "solvers/residual.hpp"
+
+#include "error.hpp"
+#include "opencl_fixture.hpp"
+#include "solvers/error_bounds.hpp"
+
+namespace lugpu {
+namespace {
+
+/// Integers from -8 to 8: no sum of products rounds.
+Matrix integers(std::size_t rows, std::size_t columns, std::uint64_t seed) {
+  Matrix a = random_matrix(rows, columns, seed);
+  for (double& value : a.values()) value = std::round(8 * value) + 0.0;  // no -0
+  return a;
+}
+
+/// B - A X
+template <typename Real>
+std::vector<Real> truth(const Matrix& a, const Matrix& x, const Matrix& b) {
+  std::vector<Real> r(b.values().begin(), b.values().end());
+  for (std::size_t c = 0; c < x.cols(); ++c) {
+    for (std::size_t j = 0; j < a.cols(); ++j) {
+      for (std::size_t i = 0; i < a.rows(); ++i) {
+        r[c * a.rows() + i] -= static_cast<Real>(a(i, j)) * x(j, c);
+      }
+    }
+  }
+  return r;
+}
+
+/// max |R - exact| / (|A| |X| + |B|) / eps
+double error_of(const Matrix& r, const std::vector<long double>& exact, const Matrix& sizes) {
+  double most = 0;
+  for (std::size_t k = 0; k < exact.size(); ++k) {
+    const auto error = static_cast<double>(std::abs(r.values()[k] - exact[k]));
+    if (error != 0) most = larger(most, error / sizes.values()[k]);
+  }
+  return most / kEpsilonDouble;
+}
+
+/// Where residuals are computed: "host", or by the kernels for "cpu" or "gpu".
+class ResidualTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == std::string("host")) return;
+    if (!shared_context().device().double_precision) GTEST_SKIP() << "no double precision";
+    Device device = shared_context().device();
+    device.type = GetParam();
+    context_.emplace(device);
+  }
+  Residual of(const Matrix& a) {
+    return context_ ? device_residual(*context_, a) : host_residual(a);
+  }
+
+ private:
+  std::optional<DeviceContext> context_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, ResidualTest, testing::Values("host", "cpu", "gpu"));
+
+TEST_P(ResidualTest, OfIntegersIsExact) {
+  for (const std::size_t n : {1, 2, 7, 8, 9, 16, 17, 33, 127, 128, 129, 131, 300, 517}) {
+    const Matrix a = integers(n, n, n);
+    const Residual residual = of(a);
+    // In an order in which columns come and go.
+    for (const std::size_t nrhs : {2, 1, 3, 65, 8, 200, 9, 1}) {
+      SCOPED_TRACE(std::to_string(n) + ", " + std::to_string(nrhs));
+      const Matrix x = integers(n, nrhs, 2), b = integers(n, nrhs, 3);
+      Matrix expected(n, nrhs);
+      expected.values() = truth<double>(a, x, b);
+      ASSERT_TRUE(equal(residual(x, b), expected));
+    }
+  }
+}
+
+// Of solutions that are as good as their digits allow, so that nearly everything cancels.
+TEST_P(ResidualTest, RoundsNoMoreThanTheHost) {
+  for (const char* kind : {"random", "graded", "ill-conditioned", "very-ill-conditioned"}) {
+    for (const std::size_t n : {1, 9, 131, 333}) {
+      const Matrix a = generate(kind, n, 5);
+      const Residual residual = of(a);
+      for (const std::size_t nrhs : {1, 3, 65, 200}) {
+        SCOPED_TRACE(std::string(kind) + ", " + std::to_string(n) + ", " + std::to_string(nrhs));
+        const Matrix x = random_matrix(n, nrhs, 6);
+        Matrix b(n, nrhs);
+        const std::vector<long double> product = truth<long double>(a, x, b);
+        for (std::size_t k = 0; k < product.size(); ++k) {
+          b.values()[k] = static_cast<double>(-product[k]);
+        }
+        const std::vector<long double> exact = truth<long double>(a, x, b);
+        const Matrix sizes = residual_sizes(a, x, b);
+        const double error = error_of(residual(x, b), exact, sizes);
+        EXPECT_LE(error, 2 + 1.5 * error_of(host_residual(a)(x, b), exact, sizes));
+        EXPECT_LE(error, static_cast<double>(n));
+      }
+    }
+  }
+}
+
+TEST_P(ResidualTest, KeepsNaNAndInfinityInTheirRowsAndColumns) {
+  const Matrix a = random_matrix(133, 133, 1), x = random_matrix(133, 9, 2);
+  const Matrix b = random_matrix(133, 9, 3), good = of(a)(x, b);
+  for (const double value : {NAN, INFINITY}) {
+    Matrix bad_a = a, bad_x = x;
+    bad_a(130, 40) = bad_x(132, 7) = value;
+    const Matrix by_row = of(bad_a)(x, b), by_column = of(a)(bad_x, b);
+    for (std::size_t c = 0; c < 9; ++c) {
+      for (std::size_t i = 0; i < 133; ++i) {
+        SCOPED_TRACE(std::to_string(i) + ", " + std::to_string(c));
+        EXPECT_EQ(std::isfinite(by_row(i, c)), i != 130);
+        EXPECT_EQ(std::isfinite(by_column(i, c)), c != 7);
+        EXPECT_TRUE(i == 130 || by_row(i, c) == good(i, c));
+        EXPECT_TRUE(c == 7 || by_column(i, c) == good(i, c));
+      }
+    }
+  }
+}
+
+TEST_P(ResidualTest, OfNothing) {
+  const Matrix none;
+  EXPECT_TRUE(equal(of(none)(Matrix(0, 2), Matrix(0, 2)), Matrix(0, 2)));
+  const Matrix a = random_matrix(5, 5, 1);
+  EXPECT_TRUE(equal(of(a)(Matrix(5, 0), Matrix(5, 0)), Matrix(5, 0)));
+}
+
+TEST(DeviceResidual, NeedsDoublesAndRoom) {
+  Device device = shared_context().device();
+  device.double_precision = false;
+  DeviceContext singles(device);
+  EXPECT_THROW(device_residual(singles, Matrix(5, 5)), Unsupported);
+  device.double_precision = true;
+  device.max_allocation = 5 * 16 * sizeof(double) - 1;
+  DeviceContext small(device);
+  EXPECT_THROW(device_residual(small, Matrix(5, 5)), Unsupported);
+}
+
+}  // namespace
+}  // namespace lugpu
