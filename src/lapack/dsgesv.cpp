@@ -87,7 +87,9 @@ bool is_refined(const System& s, double norm_a) {
   return true;
 }
 
-// X and the pivots, or why there is none: ITER of dsgesv.
+// X and the pivots, or why there is none: ITER of dsgesv. Unlike solve_mixed(), LAPACK corrects all
+// columns until the last is done, gives none up before, and ends where R overflows single
+// precision.
 int refine(DeviceLapack& device, const System& s, int* ipiv) {
   const double norm_a = infinity_norm(s.a);
   if (!narrow(s.b, s.single_x) || !narrow(s.a, s.single_a)) return kOverflow;
