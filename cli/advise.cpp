@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -24,10 +25,16 @@ std::string cell(const char* pattern, const std::optional<double>& value) {
   return value ? format(pattern, *value) : "-";
 }
 
+bool fell_back(const Result& result) {
+  return result.refinement && !result.refinement->fallback.empty();
+}
+
 std::string row(const Result& result, bool best) {
   const Problem& problem = result.what.problem;
-  const std::string head = format("%c %-7s %-6s %-11s ", best ? '>' : ' ', name(problem.pivot),
-                                  name(problem.precision), result.what.routine.c_str());
+  const std::string precision = precision_name(problem);
+  const std::string head =
+      format("%c %-7s %-6s %-11s ", best ? '>' : ' ', name(problem.pivot),
+             (precision + (fell_back(result) ? "*" : "")).c_str(), result.what.routine.c_str());
   if (result.status != Status::ok) {
     constexpr std::size_t kIndent = 4;
     const std::string status = name(result.status);
@@ -48,12 +55,16 @@ void print(const Arguments& given, const Device& device, const std::vector<Resul
             << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10) << "\n\n"
             << "  pivot   prec.  method            time  backward error     growth      rcond\n";
   for (std::size_t i = 0; i < results.size(); ++i) std::cout << row(results[i], i == advice.best);
+  const std::string note = std::any_of(results.begin(), results.end(), fell_back)
+                               ? " *: factored in double after all."
+                               : "";
   std::cout << '\n'
             << wrapped(advice.sentence, 0, 0) << "\n\n"
             << wrapped(
                    "backward error: normInf(A x - b) / (normInf(A) normInf(x) + normInf(b)). "
                    "growth: max |U| / max |A|. rcond: reciprocal condition number, estimated. "
-                   "time: upload, factor, solve, download.",
+                   "time: upload, factor, solve, download." +
+                       note,
                    0, 0)
             << '\n';
 }
@@ -82,7 +93,7 @@ Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
 
   std::vector<Result> results;
   for (const Case& what : advice_cases(context.device(), a.rows(), b.cols(), given.matrix)) {
-    show_progress(format("%s %s", name(what.problem.pivot), name(what.problem.precision)));
+    show_progress(format("%s %s", name(what.problem.pivot), precision_name(what.problem)));
     results.push_back(attempt(what, given.effort, [&] {
       return measure(context, find_method(what.routine), what, a, b, given.effort);
     }));

@@ -22,6 +22,14 @@ Result stable(Pivot pivot, Precision precision, double seconds, double rcond) {
   return result;
 }
 
+/// The same in mixed precision.
+Result mixed(Pivot pivot, double seconds, double rcond) {
+  Result result = stable(pivot, Precision::single_precision, seconds, rcond);
+  result.what.problem.refine = Refine::mixed;
+  result.refinement = Refinement();
+  return result;
+}
+
 Result singular(Pivot pivot, Precision precision) {
   Result result = stable(pivot, precision, 1, 0);
   result.status = Status::failed;
@@ -78,12 +86,36 @@ TEST(Advise, TakesDoubleWhereSingleLeavesNoDigits) {
             std::string::npos);
 }
 
+TEST(Advise, TakesMixedWhereThatIsFasterThanDouble) {
+  std::vector<Result> results = four(1e-6);  // too ill-conditioned for single
+  results.push_back(mixed(Pivot::partial, 2.3, 1e-6));
+  const Advice advice = advise(results);
+  EXPECT_EQ(advice.best, 4u);
+  EXPECT_EQ(advice.sentence,
+            "Use --pivot partial --precision mixed, the cheapest run that is backward stable; the "
+            "reciprocal condition number is 1e-06, so that X has about 9 correct digits.");
+  results[4].phases_s["total"] = 2.7;  // not clearly
+  EXPECT_EQ(advise(results).best, 3u);
+  results[4].phases_s["total"] = 0.1;
+  results[4].refinement->converged = false;
+  EXPECT_EQ(advise(results).best, 3u);
+}
+
+TEST(Advise, TakesSingleBeforeMixedWhereThatIsEnough) {
+  std::vector<Result> results = four(0.1);
+  results.push_back(mixed(Pivot::none, 1.1, 0.1));
+  EXPECT_EQ(advise(results).best, 1u);
+}
+
 // The condition that single precision sees is no smaller than its eps.
 TEST(Advise, BelievesTheConditionOfTheHighestPrecision) {
   std::vector<Result> results = four(1e-12);
   results[0].checks.rcond = results[1].checks.rcond = 1e-3;
   EXPECT_EQ(advise(results).best, 3u);
   std::reverse(results.begin(), results.end());
+  EXPECT_EQ(advise(results).best, 0u);
+  // Mixed precision has its factors.
+  results.push_back(mixed(Pivot::partial, 9, 1e-3));
   EXPECT_EQ(advise(results).best, 0u);
 }
 
@@ -103,6 +135,11 @@ TEST(Advise, KnowsASingularMatrix) {
   results[2] = results[3] = stable(Pivot::partial, kDouble, 1, 1e-9);
   EXPECT_FALSE(advise(results).singular);
   EXPECT_EQ(advise(results).best, 2u);
+  // In mixed precision, where the device has no double.
+  results = {singular(Pivot::partial, kSingle), mixed(Pivot::partial, 1, 0)};
+  results[1].status = Status::failed;
+  results[1].checks.info = 7;
+  EXPECT_TRUE(advise(results).singular);
   // A zero pivot without pivoting says nothing.
   EXPECT_FALSE(advise({singular(Pivot::none, kDouble)}).singular);
 }
@@ -110,6 +147,7 @@ TEST(Advise, KnowsASingularMatrix) {
 TEST(Advise, BackwardErrorIsWithoutHplsScale) {
   EXPECT_DOUBLE_EQ(*backward_error(stable(Pivot::none, kDouble, 1, 1)), 0.01 * 100 * 0x1p-53);
   EXPECT_DOUBLE_EQ(*backward_error(stable(Pivot::none, kSingle, 1, 1)), 0.01 * 100 * 0x1p-24);
+  EXPECT_DOUBLE_EQ(*backward_error(mixed(Pivot::none, 1, 1)), 0.01 * 100 * 0x1p-53);
   EXPECT_FALSE(backward_error(Result()));
 }
 
@@ -118,15 +156,38 @@ TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
   device.type = "cpu";
   device.double_precision = true;
   const std::vector<Case> cases = advice_cases(device, 10, 2, "a.mtx");
-  ASSERT_EQ(cases.size(), 8u);
+  ASSERT_EQ(cases.size(), 12u);
   for (const Case& what : cases) {
     EXPECT_EQ(what.routine, exchanges_columns(what.problem.pivot) ? "lu" : "lu-blocked");
     EXPECT_EQ(what.problem.n, 10u);
     EXPECT_EQ(what.problem.nrhs, 2u);
     EXPECT_EQ(what.matrix, "a.mtx");
   }
+  EXPECT_EQ(std::count_if(cases.begin(), cases.end(),
+                          [](const Case& what) {
+                            return precision_name(what.problem) == std::string("mixed");
+                          }),
+            4);
   device.double_precision = false;
-  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx").size(), 4u);
+  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx").size(), 8u);
+}
+
+TEST(AdviceCases, MixedNeedsFactors) {
+  Device device;
+  device.type = "cpu";
+  device.double_precision = true;
+  // All that is left for full pivoting is gauss-jordan.
+  for (const char* precision : {"single", "double"}) {
+    device.failed_paths.push_back(std::string("lu full ") + precision + " buffer r fused");
+  }
+  int full = 0;
+  for (const Case& what : advice_cases(device, 10, 2, "a.mtx")) {
+    if (what.problem.pivot != Pivot::full) continue;
+    ++full;
+    EXPECT_EQ(what.routine, "gauss-jordan");
+    EXPECT_EQ(what.problem.refine, Refine::none);
+  }
+  EXPECT_EQ(full, 2);
 }
 
 }  // namespace

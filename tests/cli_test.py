@@ -1255,7 +1255,8 @@ class AdviseTest(CommandLine):
                             parse_constant=refuse_constant)
         VALIDATOR.validate(report)
         rows = {(row["pivot"], row["precision"]): row for row in report["results"]}
-        self.assertEqual(set(rows), set(itertools.product([*PIVOTS, "rook"], PRECISIONS)))
+        self.assertEqual(set(rows), set(itertools.product([*PIVOTS, "rook"],
+                                                          [*PRECISIONS, "mixed"])))
         best = report["advice"]["best"]
         return rows, None if best is None else report["results"][best], report["advice"]
 
@@ -1264,8 +1265,10 @@ class AdviseTest(CommandLine):
         for kind in ("random", "tiny-pivot", "near-overflow-double"):
             text = self.lugpu("advise", self.generate(kind, 50)).stdout
             self.assert_narrow(text)
-            rows = re.findall(r"(?m)^[> ] (\w+) +(single|double) +(lu\S*) ", text)
-            self.assertEqual(len(rows), 8)
+            rows = re.findall(r"(?m)^[> ] (\w+) +(single|double|mixed)\*? +(lu\S*) ", text)
+            self.assertEqual(len(rows), 12)
+            self.assertEqual("mixed* " in text,
+                             "*: factored in double after all" in " ".join(text.split()))
             marked, = re.findall(r"(?m)^> (\w+) +(\w+) ", text)
             self.assertIn(f"Use --pivot {marked[0]} --precision {marked[1]}, the cheapest run", text)
 

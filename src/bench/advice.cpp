@@ -10,23 +10,29 @@ namespace {
 // A time is less than another if it is not more than this fraction of it: noise decides nothing.
 constexpr double kClearly = 0.8;
 
+// Of X; of the factors of mixed precision it is single's.
 double epsilon(const Result& result) {
-  return result.what.problem.precision == Precision::double_precision ? kEpsilonDouble
-                                                                      : kEpsilonSingle;
+  return epsilon(working_precision(result.what.problem));
+}
+
+double factors_epsilon(const Result& result) {
+  return epsilon(result.what.problem.precision);
 }
 
 bool is_stable(const Result& result) {
   const double limit = std::max(10.0, static_cast<double>(result.what.problem.n));
-  return result.status == Status::ok && result.checks.growth && *result.checks.growth <= limit;
+  const bool refined = !result.refinement || result.refinement->converged;
+  return result.status == Status::ok && refined && result.checks.growth &&
+         *result.checks.growth <= limit;
 }
 
-// That of the most accurate run: of the highest precision, of the strongest pivoting.
+// That of the most accurate factors: of the highest precision, of the strongest pivoting.
 std::optional<double> condition_of(const std::vector<Result>& results) {
   std::optional<double> rcond;
   double eps = 1;
   for (const Result& result : results) {
-    if (!is_stable(result) || !result.checks.rcond || epsilon(result) > eps) continue;
-    eps = epsilon(result);
+    if (!is_stable(result) || !result.checks.rcond || factors_epsilon(result) > eps) continue;
+    eps = factors_epsilon(result);
     rcond = result.checks.rcond;
   }
   return rcond;
@@ -34,11 +40,10 @@ std::optional<double> condition_of(const std::vector<Result>& results) {
 
 bool is_singular(const std::vector<Result>& results) {
   std::size_t pivoted = 0, singular = 0;
-  const auto least =
-      std::min_element(results.begin(), results.end(),
-                       [](const Result& a, const Result& b) { return epsilon(a) < epsilon(b); });
+  double least = 1;
+  for (const Result& result : results) least = std::min(least, factors_epsilon(result));
   for (const Result& result : results) {
-    if (result.what.problem.pivot == Pivot::none || epsilon(result) > epsilon(*least)) continue;
+    if (result.what.problem.pivot == Pivot::none || factors_epsilon(result) > least) continue;
     if (result.status == Status::unsupported) continue;
     ++pivoted;
     singular += result.checks.info > 0;
@@ -71,7 +76,10 @@ std::string accuracy(double rcond, double eps) {
 std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t nrhs,
                                const std::string& matrix) {
   std::vector<Case> cases;
-  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+  const Arithmetic arithmetics[] = {Precision::single_precision,
+                                    Precision::double_precision,
+                                    {Precision::single_precision, Refine::mixed}};
+  for (const auto& [precision, refine] : arithmetics) {
     if (precision == Precision::double_precision && !device.double_precision) continue;
     for (const Pivot pivot : {Pivot::partial, Pivot::none, Pivot::rook, Pivot::full}) {
       Problem problem;
@@ -79,9 +87,11 @@ std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t 
       problem.nrhs = nrhs;
       problem.pivot = pivot;
       problem.precision = precision;
+      problem.refine = refine;
       problem.storage = automatic_storage(device);
       problem.schedule = Schedule::fused;
       const Method& method = automatic_method(device, problem, std::nullopt);
+      if (refine == Refine::mixed && !method.keeps_factors) continue;
       Case what;
       what.implementation = "lugpu";
       what.routine = method.name;
@@ -125,7 +135,7 @@ Advice advise(const std::vector<Result>& results) {
   }
   const Result& best = results[*advice.best];
   advice.sentence = std::string("Use --pivot ") + name(best.what.problem.pivot) + " --precision " +
-                    name(best.what.problem.precision) +
+                    precision_name(best.what.problem) +
                     ", the cheapest run that is backward stable" +
                     (rcond ? "; " + accuracy(*rcond, epsilon(best)) : "") + ".";
   return advice;

@@ -9,9 +9,10 @@
 
 namespace lugpu {
 
-/// A case for every pivoting in every precision that the device has, each by automatic_method();
-/// the one to be preferred comes first, partial pivoting before none. matrix: the name of A, n x n,
-/// for the records.
+/// A case for every pivoting in every precision that the device has and in mixed precision, each by
+/// automatic_method(), which for mixed must keep factors; the one to be preferred comes first,
+/// partial pivoting before none, double before mixed. matrix: the name of A, n x n, for the
+/// records.
 std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t nrhs,
                                const std::string& matrix);
 
@@ -28,9 +29,10 @@ struct Advice {
 /// From the results of advice_cases(). A run is backward stable if its checks passed and its growth
 /// is at most max(n, 10): on random matrices it is about n^(2/3) with partial and n^(1/2) with full
 /// pivoting (Trefethen and Schreiber, SIAM J. Matrix Anal. Appl. 11, 1990), and much more is an
-/// accident that another right-hand side may show. Of those the first, unless another's total time
-/// is clearly less, in the precisions that leave X two correct digits, rcond >= 100 eps; where none
-/// does, in the highest.
+/// accident that another right-hand side may show; mixed precision must not have fallen back to
+/// double. Of those the first, unless another's total time is clearly less, in the precisions that
+/// leave X two correct digits, rcond >= 100 eps; where none does, in the highest, which mixed has
+/// too.
 Advice advise(const std::vector<Result>& results);
 
 }  // namespace lugpu
