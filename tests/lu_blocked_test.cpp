@@ -534,6 +534,50 @@ TEST_P(UpdateBetweenSurfaces, ExactProducts) {
   }
 }
 
+/// Element (i, j) of a matrix of order n whose pivots are on the antidiagonal, exact in single.
+float antidiagonal_element(std::size_t n, std::size_t i, std::size_t j) {
+  const auto random = static_cast<std::uint32_t>(i * n + j) * 2654435761u >> 20;  // of 4096
+  return static_cast<float>(random) / 4096 - 0.5f + (i + j + 1 == n ? static_cast<float>(n) : 0);
+}
+
+// More than 2^31 elements. A X = B for X of ones, by every second interchange across the matrix.
+TEST(LuBlockedLimits, IndicesBeyond31Bits) {
+  DeviceContext& context = shared_context();
+  const std::size_t n = 46400;
+  const std::uint64_t bytes = n * (n + 64) * sizeof(float);
+  if (context.device().max_allocation < bytes || context.device().global_memory < 2 * bytes) {
+    GTEST_SKIP() << context.device().name << " has no room for " << bytes << " bytes";
+  }
+  constexpr Precision kSingle = Precision::single_precision;
+  Surface a(context, n, n, kSingle, Storage::buffer), x(context, n, 1, kSingle, Storage::buffer);
+  fill(context, a, 0);
+  fill(context, x, 0);
+  std::vector<float> row(n);
+  Matrix b(n, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += row[j] = antidiagonal_element(n, i, j);
+    b(n - 1 - i, 0) = sum;  // P B
+    context.queue().enqueueWriteBuffer(cl::Buffer(a.memory()(), true), CL_TRUE,
+                                       i * a.pitch() * sizeof(float), n * sizeof(float),
+                                       row.data());
+  }
+  const auto blocked = Blocked::make(context, {n, n, Pivot::partial, kSingle});
+  blocked->factor(a);
+  cl_int info = -1;
+  context.read_back("test", blocked->info(), 0, sizeof info, &info);
+  EXPECT_EQ(info, 0);
+  std::vector<cl_int> ipiv(n);
+  context.read_back("test", blocked->ipiv(), 0, n * sizeof(cl_int), ipiv.data());
+  for (std::size_t k = 0; k < n; ++k) {
+    ASSERT_EQ(ipiv[k], static_cast<cl_int>(std::max(k, n - 1 - k))) << "step " << k;
+  }
+  import_columns(context, upload(context, b, kSingle), 1, x, 0);
+  blocked->solve(a, x);
+  const Matrix solution = contents(context, x);
+  for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(solution(i, 0), 1, 1e-4) << "row " << i;
+}
+
 TEST(LuBlockedLimits, PackedBuffersAreUnsupported) {
   Problem problem;
   problem.n = 5;
