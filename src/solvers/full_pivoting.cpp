@@ -31,7 +31,7 @@ struct Tile {
 // A GPU's images are kept in square blocks, so that tiles of several rows are faster there.
 Tile tile_for(const Device& device, const Problem& problem) {
   const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
-  if (device.type == "cpu") return {1, 512 / pack, 16, 8};
+  if (device.type == "cpu") return {1, 1024 / pack, 16, 8};
   if (problem.storage == Storage::image) {
     return pack == 1 ? Tile{128, 16, 128, 32} : Tile{64, 4, 64, 32};
   }
