@@ -12,8 +12,8 @@
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
-// the rows, in a loop that the compiler vectorizes. VECTOR (vector_cpu.clh), for buffers on CPUs. DELAY, a multiple of PACK. LUGPU_PERTURB, for LAPACK's
-// getc2: no pivot is smaller than the smallest that it allows.
+// the rows, by vectors where they are in a buffer: VECTOR (vector_cpu.clh). DELAY, a multiple of PACK.
+// LUGPU_PERTURB, for LAPACK's getc2: no pivot is smaller than the smallest that it allows.
 
 #include "candidates.clh"
 
@@ -384,10 +384,9 @@ inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, in
 #pragma unroll
     for (int r = 0; r < DELAY; ++r) factors[r] = l[(i - top) * DELAY + r];
     // The block before this is copied.
-    const pack value =
-        min(i, t * PACK) < s->first
-            ? LOAD_PACK(source, i, t)
-            : special_value(PASS(source), &texel, source_row(s, i), factors);
+    const pack value = min(i, t * PACK) < s->first
+                           ? LOAD_PACK(source, i, t)
+                           : special_value(PASS(source), &texel, source_row(s, i), factors);
     STORE_PACK(target, i, t, value);
     const int next = s->first + s->count;
     const bits candidate = i >= next ? candidate_of(t, value, next, s->n) : 0;
@@ -404,11 +403,11 @@ inline void load_multipliers(const steps_of* s, int i, real* l) {
   for (int r = 0; r < DELAY; ++r) l[r] = r < s->count ? s->l[r * PADDED(s->n) + i] : 0;
 }
 
-// The first column of the work-group where row i, below the pivots if they are interchanged, has the
-// magnitude `wanted`; every work-item gets it.
+// The first column of the work-group where row i, of S or of the target, has the magnitude `wanted`; every
+// work-item gets it.
 inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int i, const bool writes,
                      bits wanted, const __local pack* u, __local int* column) {
-  if (get_local_id(0) == 0) *column = s->n;
+  if (get_local_id(0) == 0) *column = s->n - 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   const int from = writes ? source_row(s, i) : i;
   real l[DELAY];

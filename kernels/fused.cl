@@ -214,7 +214,7 @@ inline void update_special(SOURCE(source), TARGET(target), const step_of s, int 
 // The first column of the work-group where row i has the magnitude `wanted`; every work-item gets it.
 inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, bits wanted,
                      const __local pack* u, __local int* column) {
-  if (get_local_id(0) == 0) *column = s.n;
+  if (get_local_id(0) == 0) *column = s.n - 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   const real l = multiplier(PASS(source), s, i);
   for (int t = max(g.first, g.written) + (int)get_local_id(0); t < g.last; t += LANES) {

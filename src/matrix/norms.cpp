@@ -1,6 +1,9 @@
 #include "matrix/norms.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace lugpu {
 
@@ -16,9 +19,12 @@ double column_norm_1(const Matrix& a, std::size_t j) {
 }
 
 double column_norm_max(const Matrix& a, std::size_t j) {
-  double norm = 0.0;
-  for (std::size_t i = 0; i < a.rows(); ++i) norm = larger(norm, std::abs(a(i, j)));
-  return norm;
+  // As integers magnitudes have the same order, and those of NaN come last.
+  std::uint64_t norm = 0;
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    norm = std::max(norm, std::bit_cast<std::uint64_t>(std::abs(a(i, j))));
+  }
+  return std::bit_cast<double>(norm);
 }
 
 double norm_1(const Matrix& a) {
