@@ -38,8 +38,9 @@ void print_device(const Device& device) {
   std::cout << device.index << "  " << device.name << '\n';
   print_line("platform", device.platform + ", " + device.platform_version);
   print_line("driver", device.driver_version + ", " + device.device_version);
-  print_line("type", format("%s, %u compute units, %u MHz", device.type.c_str(),
-                            device.compute_units, device.clock_mhz));
+  const std::string clock = device.clock_mhz > 0 ? format(", %u MHz", device.clock_mhz) : "";
+  print_line("type",
+             format("%s, %u compute units", device.type.c_str(), device.compute_units) + clock);
   print_line("memory", byte_size(static_cast<double>(device.global_memory)) +
                            ", largest allocation " +
                            byte_size(static_cast<double>(device.max_allocation)) + ", local " +

@@ -179,6 +179,9 @@ class CommandLine(unittest.TestCase):
         """The results that a run with --json - prints."""
         return parse_report(self.lugpu(*arguments, "--json", "-", status=status, env=env).stdout)
 
+    def device_type(self, matrix):
+        return json.loads(self.lugpu("solve", matrix, "--json", "-").stdout)["devices"][0]["type"]
+
     def refused(self, *arguments, status=2, words=(), env=None):
         """Nothing but one line on stderr, which has these words; no file is written."""
         before = sorted(self.folder.rglob("*"))
@@ -1104,6 +1107,31 @@ class KernelDirTest(CommandLine):
         source.write_text(text + "void broken( {\n", encoding="utf-8")
         return f"{name}:{len(text.splitlines()) + 1}:"
 
+    def edit_kernel(self, name, old, new):
+        source = self.folder / "kernels" / name
+        text = source.read_text(encoding="utf-8")
+        self.assertIn(old, text)
+        source.write_text(text.replace(old, new), encoding="utf-8")
+
+    def test_driver_that_ends_loops_early(self):
+        """What needs long loops on a CPU is refused, and what does not is possible."""
+        if self.device_type("a.csv") != "cpu":
+            self.skipTest("only kernels for CPUs have long loops")
+        self.edit_kernel("loops.cl", "i < iterations", "i < min(iterations, 65535)")
+        for method in ("auto", BLOCKED, *METHODS):
+            self.refused("solve", "a.csv", "--method", method, "--kernel-dir", "kernels",
+                         words=["loops", "--schedule paper"])
+        self.lugpu("solve", "a.csv", "--method", "lu", "--schedule", "paper", "--kernel-dir", "kernels")
+        row, = self.results(*small(), "--kernel-dir", "kernels")
+        self.assertEqual(row["status"], "unsupported")
+
+    def test_driver_that_computes_wrong_pivots(self):
+        """Status 1, and nothing is read or written in a row that is none of the matrix."""
+        self.edit_kernel("pivot_search.cl", "places[k] = (int2)(row[0], column[0])",
+                         "places[k] = (int2)(row[0] + n, column[0])")
+        self.refused("solve", "a.csv", "--method", "lu", "--schedule", "paper", "--kernel-dir",
+                     "kernels", status=1, words=["Pivot 1 of", "computes wrong"])
+
     def test_syntax_error(self):
         """Status 1; the file and the line are named; no X."""
         for name in ("transfer.cl", "surface.clh"):
@@ -1199,7 +1227,7 @@ class VerifyTest(CommandLine):
         source = self.folder / "kernels/lu_blocked_cpu.cl"
         source.write_text(source.read_text(encoding="utf-8").replace("if (p != k + j)", "if (0)"),
                           encoding="utf-8")
-        if json.loads(self.lugpu("solve", "a.mtx", "--json", "-").stdout)["devices"][0]["type"] != "cpu":
+        if self.device_type("a.mtx") != "cpu":
             self.skipTest("the kernel is for CPUs")
         done = self.verify("--kernel-dir", "kernels", "--json", "-", status=4)
         report = json.loads(done.stdout)

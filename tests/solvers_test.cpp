@@ -2,6 +2,7 @@
 // and systems solved by hand; and the baselines on the host.
 #include <lapacke.h>
 
+#include <climits>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -842,6 +843,9 @@ TEST(Permutations, ByHand) {
   // 0 1 2 -> 2 1 0 -> 2 0 1
   EXPECT_EQ(permutation_of({3, 3, 3}), (std::vector<int>{2, 0, 1}));
   EXPECT_EQ(permutation_of({2, 3, 4, 4}), (std::vector<int>{1, 2, 3, 0}));
+  // What a device that computes wrong may have left.
+  const std::vector<int> wrong[] = {{0}, {2}, {2, 1}, {1, 3}, {1, INT_MIN}, {INT_MAX, 2}};
+  for (const std::vector<int>& ipiv : wrong) EXPECT_THROW(permutation_of(ipiv), Error);
   EXPECT_EQ(inverse_permutation({}), std::vector<int>{});
   EXPECT_EQ(inverse_permutation({2, 0, 1}), (std::vector<int>{1, 2, 0}));
   EXPECT_EQ(inverse_permutation({1, 2, 3, 0}), (std::vector<int>{3, 0, 1, 2}));

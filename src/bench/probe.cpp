@@ -13,21 +13,25 @@ namespace {
 
 constexpr int kRuns = 5;
 
-// Device seconds of one run of what `enqueue` enqueues, the best of a few.
+// Device seconds of what `enqueue` enqueues.
+template <typename Enqueue>
+double device_time(DeviceContext& context, Enqueue&& enqueue) {
+  context.set_profiling(true);
+  context.timeline().clear();
+  enqueue();
+  context.queue().finish();
+  const double seconds = context.timeline().span();
+  context.set_profiling(false);
+  context.timeline().clear();
+  return seconds;
+}
+
+// The best of a few runs, after one that warms up.
 template <typename Enqueue>
 double best_time(DeviceContext& context, Enqueue&& enqueue) {
   enqueue();
-  context.set_profiling(true);
-  double best = 0;
-  for (int run = 0; run < kRuns; ++run) {
-    context.timeline().clear();
-    enqueue();
-    context.queue().finish();
-    const double seconds = context.timeline().span();
-    if (run == 0 || seconds < best) best = seconds;
-  }
-  context.set_profiling(false);
-  context.timeline().clear();
+  double best = device_time(context, enqueue);
+  for (int run = 1; run < kRuns; ++run) best = std::min(best, device_time(context, enqueue));
   return best;
 }
 
@@ -52,13 +56,17 @@ double copy_rate(DeviceContext& context) {
 
 double multiply_add_rate(DeviceContext& context, Precision precision) {
   const std::size_t chains = 256 / element_size(precision);  // of multiply_add in ceilings.cl
-  constexpr cl_int kCount = 1024;
+  // Of each chain; fewer on a device that would take seconds for them.
+  constexpr cl_int kMost = 1024;
+  constexpr double kLongEnough = 0.05;
+  cl_int count = 16;
   const std::size_t items = context.device().compute_units * std::size_t{2048};
   const cl::Buffer result = context.allocate(items * element_size(precision));
   const KernelId kernel = {"ceilings.cl", "multiply_add", precision, Storage::buffer};
-  const double seconds =
-      best_time(context, [&] { context.run("multiply-add", kernel, {items}, result, kCount); });
-  return static_cast<double>(items * chains) * kCount / seconds;
+  const auto enqueue = [&] { context.run("multiply-add", kernel, {items}, result, count); };
+  while (count < kMost && device_time(context, enqueue) < kLongEnough) count *= 4;
+  const double seconds = best_time(context, enqueue);
+  return static_cast<double>(items * chains) * count / seconds;
 }
 
 }  // namespace

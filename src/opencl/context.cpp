@@ -158,6 +158,22 @@ void DeviceContext::read_back(const char* phase, const cl::Buffer& buffer, std::
   timeline_.add_readback(phase, std::move(event));
 }
 
+void DeviceContext::require_long_loops() {
+  if (!long_loops_) {
+    constexpr cl_int kIterations = 1 << 20;
+    const cl::Buffer done = allocate(sizeof(cl_int));
+    cl_int count = 0;
+    run("trial", {"loops.cl", "count_iterations", Precision::single_precision, Storage::buffer},
+        {1}, done, kIterations);
+    read_back("trial", done, 0, sizeof count, &count);
+    long_loops_ = count == kIterations;
+  }
+  if (!*long_loops_) {
+    throw Unsupported("The driver of " + device_.name +
+                      " ends long loops of a work-item early; use --method lu --schedule paper.");
+  }
+}
+
 void DeviceContext::set_deadline(double seconds) {
   // A deadline further away than a century is none.
   deadline_ = seconds < 3e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,10 @@ class DeviceContext {
   void read_back(const char* phase, const cl::Buffer& buffer, std::size_t offset, std::size_t bytes,
                  void* host);
 
+  /// Throws Unsupported if the device's driver ends the loops of a work-item early, as Mesa's
+  /// llvmpipe does. Tries it once.
+  void require_long_loops();
+
   /// From now on checkpoint() throws TimedOut after this many seconds.
   void set_deadline(double seconds);
   /// Between the steps of a long computation: now and then waits for the device, so that no more is
@@ -116,6 +121,7 @@ class DeviceContext {
   std::map<std::string, cl::Program> programs_;  // by file and build options
   std::map<std::string, Kernel> kernels_;        // by function, file and build options
   double build_seconds_ = 0;
+  std::optional<bool> long_loops_;  // see require_long_loops()
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point last_wait_ = Clock::now();
   int steps_between_waits_ = 1;

@@ -18,6 +18,7 @@ constexpr std::size_t kStrips = 4;
 }  // namespace
 
 BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(context, shape) {
+  context.require_long_loops();
   const std::size_t vector = context.device().vector_width(shape.precision);
   strip_ = 2 * vector;
   if (shape.nb % strip_ != 0) {

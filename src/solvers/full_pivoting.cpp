@@ -46,6 +46,7 @@ FullPivoting::FullPivoting(DeviceContext& context, const Problem& problem)
       l_(context.allocate(kept_bytes(problem))),
       u_(context.allocate(kept_bytes(problem))) {
   const Tile tile = tile_for(context.device(), problem);
+  if (tile.lanes == 1) context.require_long_loops();
   lanes_ = tile.lanes;
   columns_ = tile.columns;
   rows_ = tile.rows;

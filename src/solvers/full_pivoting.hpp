@@ -13,6 +13,7 @@ namespace lugpu {
 /// Factors n x n matrices of one problem: P A Q = L U.
 class FullPivoting {
  public:
+  /// Throws Unsupported on a CPU without long loops (DeviceContext::require_long_loops).
   FullPivoting(DeviceContext& context, const Problem& problem);
 
   /// Bytes of device memory beside the surfaces that grow with n.

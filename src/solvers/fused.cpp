@@ -49,6 +49,7 @@ Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
       is_lu_(elimination == Elimination::lu) {
   const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
   const Tile tile = tile_for(context.device(), problem);
+  if (tile.lanes == 1) context.require_long_loops();
   lanes_ = tile.lanes;
   columns_ = tile.columns;
   rows_ = tile.rows;

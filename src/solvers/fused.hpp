@@ -15,6 +15,7 @@ enum class Elimination { lu, gauss_jordan };
 /// Runs all steps of an elimination of n x n, or n x end for [A | B], on a pair of surfaces.
 class Fused {
  public:
+  /// Throws Unsupported on a CPU without long loops (DeviceContext::require_long_loops).
   Fused(DeviceContext& context, const Problem& problem, std::size_t end, Elimination elimination);
 
   /// From A in surfaces.src to the factors in surfaces.src (LU: finished, as LAPACK's), or to [I |

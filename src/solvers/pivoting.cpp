@@ -35,6 +35,8 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
   context_.read_back("pivot_search", places_, k * sizeof(place), sizeof(place), &place);
   const int row = place.s[0];
   const int column = place.s[1];
+  require_inside(row, k, problem_.n);
+  require_inside(column, k, problem_.n);
 
   const std::uint64_t m = problem_.n - k;
   // Of a rook's walk, the column and the row that it takes at least.

@@ -31,10 +31,20 @@ ApplyInverse inverse_by(Solver& solver, const Matrix& a) {
   };
 }
 
+void require_inside(int place, std::size_t k, std::size_t n) {
+  if (place >= static_cast<int>(k) && place < static_cast<int>(n)) return;
+  throw Error(Exit::failure, "Pivot " + std::to_string(k + 1) + " of " + std::to_string(n) +
+                                 " was found in row or column " + std::to_string(place + 1LL) +
+                                 ": the device computes wrong; `lugpu verify` says where.");
+}
+
 std::vector<int> permutation_of(const std::vector<int>& ipiv) {
   std::vector<int> p(ipiv.size());
   std::iota(p.begin(), p.end(), 0);
-  for (std::size_t k = 0; k < ipiv.size(); ++k) std::swap(p[k], p[ipiv[k] - 1]);
+  for (std::size_t k = 0; k < ipiv.size(); ++k) {
+    require_inside(ipiv[k] - 1, k, ipiv.size());
+    std::swap(p[k], p[ipiv[k] - 1]);
+  }
   return p;
 }
 

@@ -160,8 +160,12 @@ class Solver {
 /// of single precision unless the condition number does.
 ApplyInverse inverse_by(Solver& solver, const Matrix& a);
 
+/// Throws Error (failure) unless k <= place < n: the row or column, 0-based, where a device found
+/// pivot k of n.
+void require_inside(int place, std::size_t k, std::size_t n);
+
 /// Row interchanges as a permutation: for ipiv (1-based, applied from first to last) the vector p,
-/// 0-based, with (P B)(i, :) = B(p[i], :).
+/// 0-based, with (P B)(i, :) = B(p[i], :). Throws as require_inside.
 std::vector<int> permutation_of(const std::vector<int>& ipiv);
 
 /// The inverse permutation.

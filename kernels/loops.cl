@@ -1,0 +1,10 @@
+// What kernels for CPU threads rest on: a work-item's loops run to their end. Mesa's llvmpipe stops them
+// after 65535 iterations in all.
+
+// done = iterations
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void count_iterations(__global int* done, int iterations) {
+  int count = 0;
+  for (int i = 0; i < iterations; ++i) count += 1;
+  *done = count;
+}
