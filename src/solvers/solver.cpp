@@ -42,7 +42,7 @@ std::vector<int> permutation_of(const std::vector<int>& ipiv) {
   std::vector<int> p(ipiv.size());
   std::iota(p.begin(), p.end(), 0);
   for (std::size_t k = 0; k < ipiv.size(); ++k) {
-    require_inside(ipiv[k] - 1, k, ipiv.size());
+    require_inside(ipiv[k] > 0 ? ipiv[k] - 1 : -1, k, ipiv.size());
     std::swap(p[k], p[ipiv[k] - 1]);
   }
   return p;
