@@ -359,7 +359,7 @@ class World:
                         rows.append(lu(n, n**3 * cost / speed, pivot, storage, schedule, routine,
                                        device=self.device["name"], seed=seed))
         if n == 128 and pivots == ["none", "partial", "full"]:
-            rows[-1] = failed(rows[-1], "skipped", "it did not finish within 20 s (--timeout).")
+            rows[-1] = failed(rows[-1], "skipped", "it did not finish within --timeout 20.")
         return rows
 
     def probes(self, n, words):

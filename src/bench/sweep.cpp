@@ -232,8 +232,7 @@ Result attempt(const Case& what, const Effort& effort, const std::function<Resul
     return action();
   } catch (const TimedOut&) {
     result.status = Status::skipped;
-    result.reason =
-        "it did not finish within " + seconds_text(effort.timeout_s) + " s (--timeout).";
+    result.reason = "it did not finish within --timeout " + seconds_text(effort.timeout_s) + ".";
   } catch (const Unsupported& error) {
     result.status = Status::unsupported;
     result.reason = error.what();
