@@ -51,21 +51,18 @@ inline steps_of steps_before(int end, int k, int n, const __global int2* places,
   return s;
 }
 
+// Where the interchange of a and b brings i.
+inline int exchanged(int i, int a, int b) { return i == a ? b : i == b ? a : i; }
+
 // Where the row (or column) is in S that the interchanges bring to place i.
 inline int source_row(const steps_of* s, int i) {
 #pragma unroll
-  for (int r = DELAY - 1; r >= 0; --r) {
-    const int k = s->first + r, p = s->place[r].x;
-    i = i == k ? p : i == p ? k : i;
-  }
+  for (int r = DELAY - 1; r >= 0; --r) i = exchanged(i, s->first + r, s->place[r].x);
   return i;
 }
 inline int source_column(const steps_of* s, int j) {
 #pragma unroll
-  for (int r = DELAY - 1; r >= 0; --r) {
-    const int k = s->first + r, q = s->place[r].y;
-    j = j == k ? q : j == q ? k : j;
-  }
+  for (int r = DELAY - 1; r >= 0; --r) j = exchanged(j, s->first + r, s->place[r].y);
   return j;
 }
 
@@ -127,10 +124,8 @@ void take_pivot(SOURCE(source), const __global bits* magnitudes, const __global 
   int2 place = pivot;
 #pragma unroll
   for (int r = 0; r < DELAY; ++r) {
-    const int step = s.first + r;
-    const int2 other = s.place[r];
-    place.x = place.x == step ? other.x : place.x == other.x ? step : place.x;
-    place.y = place.y == step ? other.y : place.y == other.y ? step : place.y;
+    place.x = exchanged(place.x, s.first + r, s.place[r].x);
+    place.y = exchanged(place.y, s.first + r, s.place[r].y);
   }
   places[k] = place;
 }
