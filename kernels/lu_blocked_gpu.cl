@@ -5,14 +5,18 @@
 // To halve the traffic of C, or better, the columns to the right can be updated with several panels at once
 // (BlockedGpu::factor).
 //
-// Build options: those of panel_gpu.clh. LUGPU_NVIDIA takes the matrix units of NVIDIA's GPUs.
+// Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of NVIDIA's GPUs.
 
 #ifdef LUGPU_NVIDIA
 #include "tile_nvidia.clh"
 #else
 #include "tile_gpu.clh"
 #endif
-#include "panel_gpu.clh"
+#if PIVOT
+#include "panel_partial_gpu.clh"
+#else
+#include "panel_none_gpu.clh"
+#endif
 #include "strip_gpu.clh"
 
 // Part of a launch: C = rows row : m, columns column : column_end, minus columns k : k_end of L times rows
@@ -41,7 +45,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
   const int group = get_group_id(0);
   if (group < groups) {
     if (k_end > k) {
-      update_tile(a, pitch, a, pitch, panel + group * PANEL_ITEMS, panel, m, panel_end, k, k_end, true,
+      update_tile(a, pitch, a, pitch, panel + panel_rows_from(group), panel,
+                  min(panel + panel_rows_end(group), m), panel_end, k, k_end, true,
                   (__local real*)scratch);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
@@ -111,7 +116,7 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
 #else
 #pragma unroll
   for (int i = 0; i < PART; ++i)
-    x[i] = column[(size_t)(panel + min(part * PART + i, width - 1)) * pitch];
+    x[i] = c < n && part * PART + i < width ? column[(size_t)(panel + part * PART + i) * pitch] : 0;
   if (solving && solve_from == panel) fetch_l(a, pitch, panel, width, panel, width, l);
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
@@ -123,7 +128,7 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
     real y[PART];
 #pragma unroll
     for (int i = 0; i < PART; ++i)
-      y[i] = p == panel ? x[i] : column[(size_t)(p + part * PART + i) * pitch];
+      y[i] = p == panel ? x[i] : c < n ? column[(size_t)(p + part * PART + i) * pitch] : 0;
 #pragma unroll 1
     for (int t = solve_from; t < p; t += NB) {
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

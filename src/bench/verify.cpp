@@ -92,7 +92,7 @@ std::vector<Case> verification_cases(const Device& device, bool thorough) {
   plan.nbs = {64};
   if (thorough) {
     plan.sizes = {1, 2, 3, 5, 10, 31, 32, 33, 50, 63, 64, 65, 127, 128, 129, 132, 260};
-    plan.nbs = {64, 128, 192, 256};
+    plan.nbs = {64, 128, 192, 256, 384};
   }
   for (const Method& method : methods()) plan.methods.push_back(method.name);
   plan.storages = {Storage::buffer, Storage::image};

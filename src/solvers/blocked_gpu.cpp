@@ -17,7 +17,7 @@ constexpr std::size_t kPanel = 64;   // NB of the kernels, and STRIP
 constexpr std::size_t kItems = 256;  // of every work-group
 constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
 constexpr std::size_t kLocalBytes = 48 << 10;
-constexpr std::size_t kMostBlock = 4 * kPanel;
+constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
 
 // Compute capability of an NVIDIA GPU, 10 major + minor; 0 for others.
@@ -46,7 +46,7 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
   if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kMostBlock)) {
     throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
                       context.device().name + "; --nb must be " +
-                      (shape.ping_pong ? "64 on images." : "64, 128, 192 or 256."));
+                      (shape.ping_pong ? "64 on images." : "a multiple of 64 up to 384."));
   }
   if (context.device().local_memory < kLocalBytes) {
     throw Unsupported("lu-blocked needs 48 KiB of local memory, and " + context.device().name +
@@ -74,13 +74,15 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kerne
 
 void BlockedGpu::allocate() {
   const std::size_t words = element_size(shape_.precision) / 4;
-  const std::size_t proposals = std::max(2 * most_groups_, kPanel) * 8;
+  const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
-  return shape.ping_pong || std::min(shape.m, shape.n) < 8192 ? kPanel : kMostBlock;
+  const std::size_t n = std::min(shape.m, shape.n);
+  if (shape.ping_pong || n < 8192) return kPanel;
+  return n < 16384 || shape.precision == Precision::single_precision ? 4 * kPanel : 6 * kPanel;
 }
 
 bool BlockedGpu::proven(DeviceContext& context, const Shape& shape, Kernels kernels) {
@@ -189,11 +191,21 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
                                     std::size_t solve_end, std::size_t right_end) {
   const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
   const std::size_t left = shape_.pivot == Pivot::none ? 0 : panel / kPanel;
-  const std::size_t strips = left + ceiling(right_end - panel - width, kPanel);
-  context_.run("interchange", kernel("lu_blocked_gpu.cl", "exchange_and_solve"), {strips * kItems},
-               a, to_int(shape_.n), to_int(panel), to_int(width), to_int(left), to_int(solve_from),
-               to_int(solve_end), row_for_, row_goes_to_);
-  context_.timeline().add_bytes(4 * width * strips * kPanel * element_size(shape_.precision));
+  const std::size_t right = ceiling(right_end - panel - width, kPanel);
+  const auto run = [&](std::size_t left_strips, std::size_t right_strips) {
+    const std::size_t strips = left_strips + right_strips;
+    context_.run("interchange", kernel("lu_blocked_gpu.cl", "exchange_and_solve"),
+                 {strips * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
+                 to_int(left_strips), to_int(solve_from), to_int(solve_end), row_for_,
+                 row_goes_to_);
+    context_.timeline().add_bytes(4 * width * strips * kPanel * element_size(shape_.precision));
+  };
+  if (solve_from == panel || left == 0) {
+    run(left, right);
+  } else {  // rows of U need L of the block's other panels as the interchanges leave it
+    run(left, 0);
+    run(0, right);
+  }
 }
 
 // The panel and the columns after it up to panel_end get k : k_end of L and U, and the panel is
@@ -202,7 +214,11 @@ void BlockedGpu::update_and_factor(Surface& a, std::size_t panel, std::size_t pa
                                    std::size_t k, std::size_t k_end, const Region& near,
                                    const Region& far) {
   const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
-  std::size_t groups = ceiling(shape_.m - panel, kItems);
+  // Without pivoting, work-group 0 has the rows of U only.
+  std::size_t groups = shape_.pivot != Pivot::none ? ceiling(shape_.m - panel, kItems)
+                       : shape_.m - panel <= kPanel
+                           ? 1
+                           : 1 + ceiling(shape_.m - panel - kPanel, kItems);
   Region first = near;
   const bool waiting = kernels_.waiting && groups <= most_groups_;
   if (!waiting) {

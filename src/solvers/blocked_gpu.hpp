@@ -56,7 +56,7 @@ class BlockedGpu : public Blocked {
 
   Kernels kernels_{false, true};
   std::size_t most_groups_;  // that are sure to run at the same time
-  cl::Buffer mail_;          // between work-groups, see panel_gpu.clh
+  cl::Buffer mail_;          // between work-groups, see panel_rows_gpu.clh
   std::uint64_t mail_bytes_ = 0;
   std::optional<Surface> solved_;  // what solve_triangle has solved for
 };
