@@ -429,7 +429,7 @@ Result measure(DeviceContext& context, const Method& method, const Case& what, c
   const Matrix& factored = scaling.helps() ? scaled : a;
   context.set_deadline(INFINITY);  // not the one of a case before
   const auto solver = make_solver(context, method, what.problem);
-  result.phases_s["build"] = build(context, method, what.problem);
+  if (effort.build_first) result.phases_s["build"] = build(context, method, what.problem);
   context.set_deadline(effort.timeout_s);
   const auto start = Clock::now();
   result.phases_s["upload"] = timed([&] { solver->upload(factored, scaling.right_hand_sides(b)); });
