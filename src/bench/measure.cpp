@@ -150,8 +150,9 @@ void check_factors(Solver& solver, const System& system, double eps, const Outco
   if (const auto lu = solver.lu()) {
     if (thorough) checks.factor_ratio = lu_factor_ratio(a, *lu, outcome.ipiv, outcome.jpiv, eps);
     checks.growth = pivot_growth(a, *lu);
+    const bool on_device = system.inverse && !thorough;
     checks.rcond = outcome.info > 0 ? 0
-                   : system.inverse ? estimate_rcond(a, system.inverse)
+                   : on_device      ? estimate_rcond(a, system.inverse)
                                     : rcond_from_lu(*lu, norm_1(a));
   } else if (thorough && outcome.info == 0) {
     if (const auto inverse = solver.inverse()) {
