@@ -118,7 +118,8 @@ Verification verify(const std::vector<Case>& cases, std::vector<DeviceContext>& 
                     const std::function<void(const Case&)>& begun) {
   Verification verification;
   SweepPlan plan;
-  plan.effort = {.warmup = 0, .runs = 0, .min_time_s = 0};
+  plan.effort = {
+      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .build_first = false};
   const auto wanted = [&](const Case& what) {
     begun(what);
     return true;
