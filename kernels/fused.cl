@@ -20,8 +20,7 @@
 // Texels of a tile that a work-item takes; a CPU thread has no need to keep them.
 #define EACH (LANES == 1 ? 1 : ROWS * COLUMNS / LANES)
 
-// Which of the updated elements may become the next pivot, in the order of none, partial, rook and full
-// pivoting; SEARCH_LATER: search_rook finds it.
+// Which of the updated elements may become the next pivot; SEARCH_LATER: search_rook finds it.
 enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_LATER, SEARCH_ALL };
 
 // Step k, for LU (LU-GPU, Algorithm 3) or Gauss-Jordan (Algorithm 1).
@@ -136,8 +135,8 @@ inline void load_plain(SOURCE(source), const step_of s, const texels_of g, int t
 // Rows top : bottom of the plain texels, `own` after load_plain. Returns the largest magnitude below row
 // k, and its row.
 inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
-                         int bottom, const bool all, const __local real* l, const __local pack* u,
-                         const pack* own, bits* best, int* best_row) {
+                         int bottom, const enum search search, const __local real* l,
+                         const __local pack* u, const pack* own, bits* best, int* best_row) {
   // Texels of A alone; what fills up the last one of an A without B is zero.
   const int searched = s.end > s.n ? s.n / PACK : (s.n + PACK - 1) / PACK;
 #if LANES == 1
@@ -151,7 +150,7 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
         ++t;
         continue;
       }
-      const bool searches = all && i > s.k && t < searched;
+      const bool searches = search == SEARCH_ALL && i > s.k && t < searched;
       const int stop = searches ? min(next_special(g, t), searched) : next_special(g, t);
       if (s.jordan && i == s.k) {
         for (; t < stop; ++t) STORE_PACK(target, i, t, u[t - g.first]);
@@ -184,7 +183,7 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
     if (i >= bottom) break;
     const pack value = s.jordan && i == s.k ? mine : fma((pack)(-l[i - top]), mine, own[a]);
     STORE_PACK(target, i, t, value);
-    if (all && i > s.k && t < searched) {
+    if (search == SEARCH_ALL && i > s.k && t < searched) {
       const pack_bits magnitudes = magnitudes_of(value);
       if (LARGEST_BITS(magnitudes) > *best) {
         *best = LARGEST_BITS(magnitudes);
@@ -197,12 +196,12 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
 
 // Rows top : bottom of special texel t.
 inline void update_special(SOURCE(source), TARGET(target), const step_of s, int t, int top,
-                           int bottom, const bool all, const __local real* l, pack u,
+                           int bottom, const enum search search, const __local real* l, pack u,
                            bits* best, int* best_row) {
   for (int i = top + (int)get_local_id(0); i < bottom; i += LANES) {
     const pack value = updated_texel(PASS(source), s, i, t, l[i - top], u);
     STORE_PACK(target, i, t, value);
-    if (all && i > s.k) {
+    if (search == SEARCH_ALL && i > s.k) {
       const bits candidate = candidate_of(t, value, s.k + 1, s.n);
       if (candidate > *best) {
         *best = candidate;
@@ -239,11 +238,10 @@ typedef struct {
   int column;
 } scratch_of;
 
-// all: `search` is SEARCH_ALL, which the compiler has to know.
 inline void eliminate(SOURCE(source), TARGET(target), __global const int2* places,
                       __global real* pivots, __global bits* magnitudes,
                       __global int2* candidates, int k, int n, int end, int rows,
-                      const bool jordan, int search, const bool all, __local scratch_of* local_) {
+                      const bool jordan, const enum search search, __local scratch_of* local_) {
   const int me = get_local_id(0);
   const int2 place = search == SEARCH_NONE ? (int2)(k, k) : places[k];
   const real pivot = LOAD(source, place.x, place.y);
@@ -285,58 +283,84 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    update_plain(PASS(source), PASS(target), s, g, top, bottom, all, local_->l, local_->u, own,
+    update_plain(PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, own,
                  &best, &best_row);
     for (int t = next_special(g, max(g.first, g.written) - 1); t < g.last; t = next_special(g, t)) {
-      update_special(PASS(source), PASS(target), s, t, top, bottom, all, local_->l,
+      update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l,
                      local_->u[t - g.first], &best, &best_row);
     }
   }
-  if (k + 1 >= n || !(all || has_next_column)) return;
+  if (k + 1 >= n || !(search == SEARCH_ALL || has_next_column)) return;
 
   local_->best[me] = best;
   local_->best_row[me] = best_row;
   reduce_candidates(local_->best, local_->best_row);
   const int row = local_->best_row[0];
   int column = k + 1;
-  if (all && local_->best[0] > 0) {
+  if (search == SEARCH_ALL && local_->best[0] > 0) {
     column = column_of(PASS(source), s, g, row, local_->best[0], local_->u, &local_->column);
   }
   if (me == 0) {
-    const int group = part + (all ? get_group_id(0) * get_num_groups(1) : 0);
+    const int group = part + (search == SEARCH_ALL ? get_group_id(0) * get_num_groups(1) : 0);
     magnitudes[group] = local_->best[0];
     candidates[group] = (int2)(row, column);
   }
 }
 
-// The step with no, partial or rook pivoting, for LU: source and target are n x n.
+// The step with its pivoting, for LU: source and target are n x n.
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step(SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
-             __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows,
-             int search) {
+void lu_step_none(SOURCE(source), TARGET(target), __global const int2* places,
+                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
+                  int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            false, search, false, &scratch);
+            false, SEARCH_NONE, &scratch);
 }
 
-// The step with no or partial pivoting for Gauss-Jordan: source and target are n x end, [A | B].
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void gauss_jordan_step(SOURCE(source), TARGET(target), __global const int2* places,
-                       __global real* pivots, __global bits* magnitudes, __global int2* candidates,
-                       int k, int n, int end, int rows, int search) {
+void lu_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
+                     __global real* pivots, __global bits* magnitudes, __global int2* candidates,
+                     int k, int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            false, SEARCH_COLUMN, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void lu_step_rook(SOURCE(source), TARGET(target), __global const int2* places,
+                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
+                  int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            false, SEARCH_LATER, &scratch);
+}
+
+// The same for Gauss-Jordan: source and target are n x end, [A | B].
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void gauss_jordan_step_none(SOURCE(source), TARGET(target), __global const int2* places,
+                            __global real* pivots, __global bits* magnitudes,
+                            __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            search, false, &scratch);
+            SEARCH_NONE, &scratch);
 }
 
-// The same with full pivoting.
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
+void gauss_jordan_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
+                               __global real* pivots, __global bits* magnitudes,
+                               __global int2* candidates, int k, int n, int end, int rows) {
+  __local scratch_of scratch;
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
+            SEARCH_COLUMN, &scratch);
+}
+
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
 void gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2* places,
                             __global real* pivots, __global bits* magnitudes,
-                            __global int2* candidates, int k, int n, int end, int rows, int search) {
+                            __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            search, true, &scratch);
+            SEARCH_ALL, &scratch);
 }
 
 // places(k) = the candidate of the largest magnitude, of equals the first; (k, k) if all are zero. One

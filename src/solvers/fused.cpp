@@ -44,9 +44,8 @@ Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
     : context_(context),
       problem_(problem),
       end_(end),
-      step_kernel_(elimination == Elimination::lu ? "lu_step"
-                   : problem.pivot == Pivot::full ? "gauss_jordan_step_full"
-                                                  : "gauss_jordan_step"),
+      step_kernel_(std::string(elimination == Elimination::lu ? "lu" : "gauss_jordan") + "_step_" +
+                   name(problem.pivot)),
       is_lu_(elimination == Elimination::lu) {
   const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
   const Tile tile = tile_for(context.device(), problem);
@@ -93,11 +92,10 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::size_t rows = rows_ * tiles;
   const std::size_t group_rows = ceiling(blocks, rows);
 
-  context_.run("update", surfaces.src.kernel("fused.cl", step_kernel_, tile_),
+  context_.run("update", surfaces.src.kernel("fused.cl", step_kernel_.c_str(), tile_),
                {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(),
                pivoting.values(), magnitudes_, candidates_, static_cast<cl_int>(k),
-               static_cast<cl_int>(n), static_cast<cl_int>(end_), static_cast<cl_int>(rows),
-               static_cast<cl_int>(problem_.pivot));  // enum search of fused.cl
+               static_cast<cl_int>(n), static_cast<cl_int>(end_), static_cast<cl_int>(rows));
   // Every element once each way; row k for each group of rows, column k for each group of columns.
   const std::uint64_t m = n - first_row;
   const std::uint64_t width = end_ - pack * first_texel;

@@ -28,7 +28,7 @@ class Fused {
   DeviceContext& context_;
   Problem problem_;
   std::size_t end_;
-  const char* step_kernel_;             // one of fused.cl
+  std::string step_kernel_;             // one of fused.cl
   std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of fused.cl
   std::string tile_;                    // the same as build options
   bool is_lu_;
