@@ -148,7 +148,7 @@ inline bool is_special(const texels_of* g, int t) {
 
 // The first special texel after t, or the end.
 inline int next_special(const texels_of* g, int t) {
-  int stop = t < g->edge ? t + 1 : g->last;
+  int stop = g->last;
 #pragma unroll
   for (int r = 0; r < DELAY; ++r) {
     if (g->swapped[r] > t) stop = min(stop, g->swapped[r]);
@@ -478,7 +478,11 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
     update_plain(PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own,
                  &best, &best_row);
     if (!writes) continue;
-    for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
+    for (int t = max(g.first, g.begin); t < g.last && t <= g.edge; ++t) {
+      update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best, &best_row);
+    }
+    for (int t = next_special(&g, g.edge); t < g.last; t = next_special(&g, t)) {
+      if (t < g.first) continue;
       update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best, &best_row);
     }
   }

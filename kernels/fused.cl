@@ -85,7 +85,7 @@ inline bool is_special(const texels_of g, int t) {
 
 // The first special texel after t, or the end.
 inline int next_special(const texels_of g, int t) {
-  int stop = t < g.edge ? t + 1 : g.last;
+  int stop = g.last;
   if (g.swapped > t) stop = min(stop, g.swapped);
   if (g.seam > t) stop = min(stop, g.seam);
   return stop;
@@ -285,9 +285,17 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
     barrier(CLK_LOCAL_MEM_FENCE);
     update_plain(PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, own,
                  &best, &best_row);
-    for (int t = next_special(g, max(g.first, g.written) - 1); t < g.last; t = next_special(g, t)) {
+    for (int t = max(g.first, g.written); t < g.last && t <= g.edge; ++t) {
       update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l,
                      local_->u[t - g.first], &best, &best_row);
+    }
+    if (g.swapped >= g.first && g.swapped < g.last && g.swapped > g.edge) {
+      update_special(PASS(source), PASS(target), s, g.swapped, top, bottom, search, local_->l,
+                     local_->u[g.swapped - g.first], &best, &best_row);
+    }
+    if (g.seam >= g.first && g.seam < g.last && g.seam > g.edge && g.seam != g.swapped) {
+      update_special(PASS(source), PASS(target), s, g.seam, top, bottom, search, local_->l,
+                     local_->u[g.seam - g.first], &best, &best_row);
     }
   }
   if (k + 1 >= n || !(search == SEARCH_ALL || has_next_column)) return;
