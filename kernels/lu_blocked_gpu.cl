@@ -3,7 +3,8 @@
 //   update_and_factor   the first work-groups bring the next panel up to date and factor it, meanwhile the
 //                       others update what lies to its right.
 // To halve the traffic of C, or better, the columns to the right can be updated with several panels at once
-// (BlockedGpu::factor).
+// (BlockedGpu::factorize). U of all of these needs L as the last panel's interchanges leave it: a launch of
+// exchange_and_solve for the columns to the left, and then one for those to the right.
 //
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of NVIDIA's GPUs.
 
