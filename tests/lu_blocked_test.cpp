@@ -195,6 +195,15 @@ TEST_P(LuBlockedTest, OtherBlockSizes) {
   EXPECT_THROW(factor(a, 50), Unsupported);
 }
 
+// On GPUs, numbers of work-groups for which a column's pivot is found in different ways.
+TEST_P(LuBlockedTest, NumbersOfWorkGroups) {
+  for (const std::size_t rows : {256, 257, 1024, 1025, 2048, 2049, 9000}) {
+    SCOPED_TRACE(rows);
+    const Matrix a = harmless(rows, 70);
+    EXPECT_LT(factor_error(a, factor(a), epsilon(precision)), kFactorRatioLimit);
+  }
+}
+
 // More rows than the work-groups that run at the same time can hold.
 TEST_P(LuBlockedTest, TallPanels) {
   const Matrix a = harmless(256 * context.device().compute_units + 100, 70);
