@@ -34,7 +34,7 @@ struct Arguments {
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;
   int threads = 0;
-  Effort effort;
+  Effort effort{.time_products = true};
   bool resume = false;
 };
 

@@ -1417,6 +1417,24 @@ class BenchTest(CommandLine):
             self.assertAlmostEqual(row["gflops"] * row["median_s"], 2 / 3 * 8**3 * 1e-9,
                                    delta=1e-15)
 
+    def test_rates_follow_from_the_counters(self):
+        """And lu-blocked beyond two blocks says how fast its products are alone."""
+        for row in self.results(*small(method=f"{BLOCKED},lu", sizes="8,200", pivot="partial",
+                                       storage="buffer", texel="r", nb="64", baseline="getrf")):
+            rates = row["rates"]
+            if row["implementation"] != "lugpu":
+                self.assertIsNone(rates)
+                continue
+            for rate, counter in (("bytes_model_per_s", "bytes_model"),
+                                  ("bytes_counted_per_s", "bytes_counted"),
+                                  ("multiply_adds_per_s", "elements_updated")):
+                self.assertAlmostEqual(rates[rate] * row["median_s"] / row["counters"][counter], 1)
+            product = rates.get("product_multiply_adds_per_s")
+            self.assertEqual(product is not None, row["routine"] == BLOCKED and row["n"] == 200)
+            if product is not None:
+                self.assertAlmostEqual(rates["multiply_adds_over_product"] * product
+                                       / rates["multiply_adds_per_s"], 1)
+
     def test_table_shows_the_medians(self):
         """Milliseconds, GFLOP/s and the speed-up over the rival that pivots as much."""
         done = self.lugpu("bench", "-n", "100", "--method", "lu", "--runs", "2", "--min-time", "0",

@@ -235,6 +235,29 @@ TEST_P(LuBlockedTest, AnyNumberOfRightHandSides) {
   }
 }
 
+TEST_P(LuBlockedTest, TheRateOfProducts) {
+  for (const std::size_t n : {1, 128, 129, 300}) {
+    SCOPED_TRACE(n);
+    const Matrix a = harmless(n, n), b = random_in(precision, n, 1, 3);
+    Problem problem;
+    problem.n = n;
+    problem.nrhs = 1;
+    problem.pivot = pivot;
+    problem.precision = precision;
+    problem.nb = 64;
+    LuBlocked solver(context, problem);
+    solver.upload(a, b);
+    solver.factor();
+    const auto rate = solver.product_rate();
+    EXPECT_EQ(rate.has_value(), n > 128);
+    EXPECT_TRUE(rate.value_or(1) > 0 && std::isfinite(rate.value_or(1)));
+    solver.reset();  // what it has left must not matter
+    solver.factor();
+    solver.solve();
+    EXPECT_LT(solve_ratio(a, solver.download(), b, epsilon(precision)), kSolveRatioLimit);
+  }
+}
+
 // X = inv(L U) B and X = inv((L U)') B, against what B was made of.
 void solves_both_systems(DeviceContext& context, const Matrix& a, const BlockedKind& kind,
                          std::size_t nrhs) {

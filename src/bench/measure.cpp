@@ -445,6 +445,9 @@ Result measure(DeviceContext& context, const Method& method, const Case& what, c
   const ApplyInverse inverse =
       method.keeps_factors ? inverse_by(*solver, factored) : ApplyInverse();
   conclude(*solver, {a, b, factored, scaling, advice, inverse}, effort, result, answers);
+  if (effort.time_products && result.status == Status::ok) {
+    result.product_multiply_adds_per_s = solver->product_rate();
+  }
   return result;
 }
 

@@ -133,12 +133,17 @@ json achieved(const Result& result, const Ceilings& ceilings) {
   const double peak = result.what.problem.precision == Precision::double_precision
                           ? ceilings.double_multiply_adds_per_s.value_or(0)
                           : ceilings.single_multiply_adds_per_s;
-  return {{"bytes_model_per_s", rate("bytes_model")},
-          {"bytes_model_over_copy", rate("bytes_model") / ceilings.copy_bytes_per_s},
-          {"bytes_counted_per_s", rate("bytes_counted")},
-          {"bytes_counted_over_copy", rate("bytes_counted") / ceilings.copy_bytes_per_s},
-          {"multiply_adds_per_s", rate("elements_updated")},
-          {"multiply_adds_over_peak", rate("elements_updated") / peak}};
+  json rates = {{"bytes_model_per_s", rate("bytes_model")},
+                {"bytes_model_over_copy", rate("bytes_model") / ceilings.copy_bytes_per_s},
+                {"bytes_counted_per_s", rate("bytes_counted")},
+                {"bytes_counted_over_copy", rate("bytes_counted") / ceilings.copy_bytes_per_s},
+                {"multiply_adds_per_s", rate("elements_updated")},
+                {"multiply_adds_over_peak", rate("elements_updated") / peak}};
+  if (const auto product = result.product_multiply_adds_per_s) {
+    rates["product_multiply_adds_per_s"] = *product;
+    rates["multiply_adds_over_product"] = rate("elements_updated") / *product;
+  }
+  return rates;
 }
 
 json report_head(const std::vector<std::string>& arguments, const std::vector<Device>& devices) {

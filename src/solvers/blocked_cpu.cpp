@@ -97,10 +97,31 @@ void BlockedCpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
                static_cast<cl_int>(k), static_cast<cl_int>(shape_.n));
 }
 
+// A(k+nb:m, k+nb:n) -= L21 U12, and the next `next_width` columns of that are factored.
+void BlockedCpu::update_and_factor(Surface& a, std::size_t k, std::size_t next_width) {
+  const std::size_t next = k + shape_.nb, right = std::min(next + shape_.nb, shape_.n);
+  const std::size_t blocks =
+      ceiling(shape_.m - next, kBlockRows) * ceiling(shape_.n - right, kBlockColumns);
+  context_.run("update", kernel("lu_blocked_cpu.cl", "update_and_factor"), {1 + blocks}, a, panel_,
+               block_row_, next_, ipiv_, info_, static_cast<cl_int>(k),
+               static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
+               static_cast<cl_int>(next_width), static_cast<cl_int>(kBlockRows),
+               static_cast<cl_int>(kBlockColumns),
+               static_cast<cl_int>(shape_.pivot != Pivot::none));
+  context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) *
+                                element_size(shape_.precision));
+}
+
+// With no columns to factor.
+std::uint64_t BlockedCpu::multiply(Surface& a) {
+  const std::size_t nb = shape_.nb;
+  if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
+  update_and_factor(a, 0, 0);
+  return (shape_.m - nb) * (shape_.n - 2 * nb) * nb;
+}
+
 void BlockedCpu::factorize(Surface& a) {
   const std::size_t nb = shape_.nb;
-  const cl_int m = static_cast<cl_int>(shape_.m), n = static_cast<cl_int>(shape_.n);
-  const cl_int pivoted = shape_.pivot != Pivot::none;
   const std::size_t steps = std::min(shape_.m, shape_.n);
   start();
   if (steps == 0) return;
@@ -112,15 +133,7 @@ void BlockedCpu::factorize(Surface& a) {
     const std::size_t next = k + nb;
     if (next >= steps) break;
     // A(next:m, next:n) -= L21 U12, and the next panel is factored
-    const std::size_t next_right = std::min(next + nb, shape_.n);
-    const std::size_t blocks =
-        ceiling(shape_.m - next, kBlockRows) * ceiling(shape_.n - next_right, kBlockColumns);
-    context_.run("update", kernel("lu_blocked_cpu.cl", "update_and_factor"), {1 + blocks}, a,
-                 panel_, block_row_, next_, ipiv_, info_, static_cast<cl_int>(k), m, n,
-                 static_cast<cl_int>(next_right - next), static_cast<cl_int>(kBlockRows),
-                 static_cast<cl_int>(kBlockColumns), pivoted);
-    context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) *
-                                  element_size(shape_.precision));
+    update_and_factor(a, k, std::min(nb, shape_.n - next));
     std::swap(panel_, next_);
     context_.checkpoint();
   }

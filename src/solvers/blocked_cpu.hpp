@@ -10,6 +10,7 @@ class BlockedCpu : public Blocked {
  public:
   BlockedCpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
+  std::uint64_t multiply(Surface& a) override;
   /// Build options of kernels that include tile_cpu.clh.
   static std::string tile_options(const Device& device, Precision precision);
   /// Of the tiles by way of which the trailing matrix goes from one surface to another.
@@ -27,6 +28,7 @@ class BlockedCpu : public Blocked {
   void update(const PingPong& a, const Surface& lu, std::size_t k) override;
 
   void factor_columns(Surface& a, std::size_t k);
+  void update_and_factor(Surface& a, std::size_t k, std::size_t next_width);
   KernelId kernel(const char* file, const char* function) const;
 
   std::size_t strip_;        // columns of a register tile

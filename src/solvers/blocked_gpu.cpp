@@ -208,6 +208,23 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
   }
 }
 
+void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, const Region& far) {
+  context_.run("update", kernel("lu_blocked_gpu.cl", "update_and_factor"),
+               {(next.groups + tiles(near) + tiles(far)) * kItems}, a, to_int(shape_.m),
+               to_int(next.column), to_int(next.width), to_int(next.column_end),
+               to_int(next.groups), to_int(next.k), to_int(next.k_end), to_int(near.row),
+               to_int(near.column), to_int(near.column_end), to_int(near.k), to_int(near.k_end),
+               to_int(far.row), to_int(far.column), to_int(far.column_end), to_int(far.k),
+               to_int(far.k_end), mail_, ipiv_, row_for_, row_goes_to_, info_);
+}
+
+std::uint64_t BlockedGpu::multiply(Surface& a) {
+  const std::size_t nb = shape_.nb;
+  if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
+  run_update(a, {}, {nb, nb, shape_.n, 0, nb}, {});
+  return (shape_.m - nb) * (shape_.n - nb) * nb;
+}
+
 // The panel and the columns after it up to panel_end get k : k_end of L and U, and the panel is
 // factored; meanwhile the regions are updated.
 void BlockedGpu::update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end,
@@ -228,15 +245,7 @@ void BlockedGpu::update_and_factor(Surface& a, std::size_t panel, std::size_t pa
     first = {panel, panel, std::max(panel_end, near.column_end), k, k_end};
     if (k == k_end) first = {};
   }
-  const auto run = [&](const Region& r1, const Region& r2) {
-    context_.run("update", kernel("lu_blocked_gpu.cl", "update_and_factor"),
-                 {(groups + tiles(r1) + tiles(r2)) * kItems}, a, to_int(shape_.m), to_int(panel),
-                 to_int(width), to_int(panel_end), to_int(groups), to_int(k), to_int(k_end),
-                 to_int(r1.row), to_int(r1.column), to_int(r1.column_end), to_int(r1.k),
-                 to_int(r1.k_end), to_int(r2.row), to_int(r2.column), to_int(r2.column_end),
-                 to_int(r2.k), to_int(r2.k_end), mail_, ipiv_, row_for_, row_goes_to_, info_);
-  };
-  run(first, far);
+  run_update(a, {panel, width, panel_end, groups, k, k_end}, first, far);
   const std::uint64_t elements =
       (shape_.m - panel) * (panel_end - panel) + kTile * kTile * (tiles(near) + tiles(far));
   context_.timeline().add_bytes(2 * elements * element_size(shape_.precision));

@@ -13,6 +13,7 @@ class BlockedGpu : public Blocked {
   /// Chooses the fastest kernels that are proven on the device (see proven()).
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
+  std::uint64_t multiply(Surface& a) override;
 
   std::optional<std::string> variant() const override;
 
@@ -26,6 +27,12 @@ class BlockedGpu : public Blocked {
   /// of U say.
   struct Region {
     std::size_t row = 0, column = 0, column_end = 0, k = 0, k_end = 0;
+  };
+
+  /// Columns column : column_end get columns k : k_end of L and rows k : k_end of U from `groups`
+  /// work-groups, which factor `width` of them.
+  struct Panel {
+    std::size_t column = 0, width = 0, column_end = 0, groups = 0, k = 0, k_end = 0;
   };
 
   BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels);
@@ -45,6 +52,7 @@ class BlockedGpu : public Blocked {
                           std::size_t solve_end, std::size_t right_end);
   void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
                          std::size_t k_end, const Region& near, const Region& far);
+  void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
 
   void factorize(Surface& a) override;
