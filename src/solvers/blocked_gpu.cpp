@@ -104,14 +104,24 @@ bool BlockedGpu::proven(DeviceContext& context, const Shape& shape, Kernels kern
   return known[key] = right;
 }
 
+// Several work-groups in a panel, ragged tiles, blocks of two panels; and so many work-groups that
+// pivots are chosen in the other way.
 bool BlockedGpu::solves_test_system(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  // Several work-groups in a panel, ragged tiles, blocks of two panels.
-  constexpr std::size_t n = 601;
-  Matrix a = random_matrix(n, n, 1);
-  for (std::size_t i = 0; i < n && shape.pivot == Pivot::none; ++i) a(i, i) += n;
-  Surface surface(context, n, n, shape.precision, Storage::buffer);
+  return factors_and_solves(context, shape, kernels, 601, 601) &&
+         factors_and_solves(context, shape, kernels, 8500, 70);
+}
+
+// Of a random m x n matrix A: P A v against L (U v) for one v, and, if it is square, A X against A
+// v.
+bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
+                                    std::size_t m, std::size_t n) {
+  Matrix a = random_matrix(m, n, 1);
+  for (std::size_t i = 0; i < n && shape.pivot == Pivot::none; ++i) {
+    a(i, i) += static_cast<double>(m);
+  }
+  Surface surface(context, m, n, shape.precision, Storage::buffer);
   import_columns(context, upload(context, a, shape.precision), n, surface, 0);
-  BlockedGpu solver(context, {n, n, shape.pivot, shape.precision, 2 * kPanel}, kernels);
+  BlockedGpu solver(context, {m, n, shape.pivot, shape.precision, 2 * kPanel}, kernels);
   cl_int info = -1;
   std::vector<cl_int> ipiv(n);
   solver.factor(surface);
@@ -119,42 +129,44 @@ bool BlockedGpu::solves_test_system(DeviceContext& context, const Shape& shape, 
   context.read_back("proof", solver.ipiv(), 0, n * sizeof(cl_int), ipiv.data());
   bool right = info == 0;
   for (std::size_t k = 0; k < n; ++k) {
-    right = right && ipiv[k] >= static_cast<cl_int>(k) && ipiv[k] < static_cast<cl_int>(n);
+    right = right && ipiv[k] >= static_cast<cl_int>(k) && ipiv[k] < static_cast<cl_int>(m);
   }
   if (!right) return false;
   const Matrix lu =
-      download(context, export_columns(context, surface, 0, n), n, n, shape.precision);
-  // P A v against L (U v), for one v, and then A X = A v.
-  std::vector<double> v(n), uv(n);
-  Matrix pav(n, 1);
+      download(context, export_columns(context, surface, 0, n), m, n, shape.precision);
+  std::vector<double> v(n), uv(n), error(m);
+  Matrix av(m, 1);
   double norm = 0;
   for (std::size_t j = 0; j < n; ++j) {
     v[j] = 1 + 1.0 / static_cast<double>(j + 1);
-    for (std::size_t i = 0; i < n; ++i) {
-      pav(i, 0) += a(i, j) * v[j];
+    for (std::size_t i = 0; i < m; ++i) {
+      av(i, 0) += a(i, j) * v[j];
       norm = std::max(norm, std::abs(a(i, j)));
       if (i <= j) uv[i] += lu(i, j) * v[j];
     }
   }
-  const Matrix av = pav;
+  Matrix pav = av;
   for (std::size_t k = 0; k < n; ++k)
     std::swap(pav(k, 0), pav(static_cast<std::size_t>(ipiv[k]), 0));
+  for (std::size_t i = 0; i < m; ++i) error[i] = pav(i, 0) - (i < n ? uv[i] : 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = j + 1; i < m; ++i) error[i] -= lu(i, j) * uv[j];
+  }
+  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+  const double limit = 30 * static_cast<double>(m) * norm * eps;
+  const auto small = [&](double e) { return std::abs(e) <= limit; };
+  right = std::all_of(error.begin(), error.end(), small);
+  if (m != n || !right) return right;
+
   Surface b(context, n, 1, shape.precision, Storage::buffer);
   fill(context, b, 0);
   import_columns(context, upload(context, pav, shape.precision), 1, b, 0);
   solver.solve(surface, b);
   const Matrix x = download(context, export_columns(context, b, 0, 1), n, 1, shape.precision);
-  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
-  const double limit = 30 * static_cast<double>(n) * norm * eps;
-  for (std::size_t i = 0; i < n; ++i) {
-    double factor_error = pav(i, 0) - uv[i], error = av(i, 0);
-    for (std::size_t j = 0; j < n; ++j) {
-      if (j < i) factor_error -= lu(i, j) * uv[j];
-      error -= a(i, j) * x(j, 0);
-    }
-    right = right && std::abs(factor_error) <= limit && std::abs(error) <= limit;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) av(i, 0) -= a(i, j) * x(j, 0);
   }
-  return right;
+  return std::all_of(av.values().begin(), av.values().end(), small);
 }
 
 std::optional<std::string> BlockedGpu::variant() const {

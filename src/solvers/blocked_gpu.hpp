@@ -39,6 +39,8 @@ class BlockedGpu : public Blocked {
   /// Whether the kernels factor a test matrix right on this device; asked of it once.
   static bool proven(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool solves_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
+  static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
+                                 std::size_t m, std::size_t n);
   void allocate();
   void start() override;
   void factor_panel(Surface& lu, std::size_t k) override;
