@@ -9,6 +9,7 @@ import collections
 import contextlib
 import ctypes
 import glob
+import json
 import os
 import re
 import subprocess
@@ -21,6 +22,7 @@ import numpy as np
 
 LIBRARY, AS_LIBLAPACK, XERBLA_STUB = "", "", ""  # set from the command line
 SECONDS = 120  # that a process may take
+POCL = "/etc/OpenCL/vendors/pocl.icd"
 
 MIN_N = 8  # in this process: smaller systems are the host's
 PAD = -77.0  # what is behind the rows of a matrix
@@ -562,10 +564,19 @@ class ProcessTest(LapackTest):
         return done.stdout, done.stderr.splitlines()
 
     def test_numpy(self):
-        """From order 1024 on, by default. NumPy solves in double, whatever the type."""
-        out, lines = self.python("print(max(ratio(n, t) for n in (20, 1023, 1024) for t in 'fd') < 30)")
+        """NumPy solves in double, whatever the type."""
+        out, lines = self.python("print(max(ratio(n, t) for n in (20, 299, 300) for t in 'fd') < 30)",
+                                 LUGPU_LAPACK_MIN_N="300")
         self.assertEqual(out, "True\n")
         self.assertEqual(places(lines), {("dgesv", "host"): 4, ("dgesv", "device"): 2})
+
+    @unittest.skipUnless(os.path.exists(POCL), POCL + " is not there")
+    def test_a_cpu_must_be_asked_for(self):
+        """By default every call is the host's where the device is a CPU, as PoCL's is."""
+        out, lines = self.python("print(ratio(1024, 'd') < 30)", OCL_ICD_VENDORS=POCL)
+        self.assertEqual(out, "True\n")
+        self.assertEqual(places(lines), {("dgesv", "host"): 1})
+        self.assertEqual(other_lines(lines), [])
 
     def test_scipy_finds_its_factors_again(self):
         out, lines = self.python("""
@@ -607,7 +618,7 @@ print(ratio(50, 'd') < 30, ratio(7, 'd') < 30, abs(eigenvalues - [1, 2, 3]).max(
 a = 2 * np.eye(5800)
 x = np.linalg.solve(a, np.ones(5800))
 print(abs(x - 0.5).max(), ratio(1100, 'd') < 30)
-""", POCL_MEMORY_LIMIT="1")
+""", POCL_MEMORY_LIMIT="1", LUGPU_LAPACK_MIN_N="1000")
         self.assertEqual(out, "0.0 True\n")
         self.assertEqual(places(lines), {("dgesv", "host"): 1, ("dgesv", "device"): 1})
         self.assertEqual(len(other_lines(lines)), 1, lines)
@@ -632,6 +643,23 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
             self.assertEqual(places(lines), {("dgesv", "host"): 1})
             self.assertEqual(len(other_lines(lines)), 1)
             self.assertIn("LUGPU_LAPACK_MIN_N=" + value, other_lines(lines)[0])
+
+    def test_timing_script(self):
+        """Both libraries, every routine, answers within the limit."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scripts/time_lapack.py")
+        lugpu = os.path.join(os.path.dirname(LIBRARY), "lugpu")
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "r.json")
+            self.run_with(["/usr/bin/python3", script, lugpu, LIBRARY, "--orders", "8,70", "--runs", "2",
+                           "--json", file])
+            with open(file, encoding="utf-8") as stream:
+                rows = json.load(stream)["results"]
+        self.assertEqual({(row["library"], row["routine"], row["n"]) for row in rows},
+                         {(library, x + routine, n) for library in ("host", "liblugpu_lapack") for x in "sd"
+                          for routine in ("getrf", "getrs", "getri", "gesv") for n in (8, 70)})
+        for row in rows:
+            self.assertEqual(len(row["times_s"]), 2)
+            self.assertTrue(0 < row["ratio"] < 30, row)
 
     def lapacks_tests(self, program, input_file, section):
         """The text and the trace of LAPACK's own test program, one section of its input."""

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "lapack/next.hpp"
@@ -15,8 +16,8 @@
 namespace lugpu::lapack {
 namespace {
 
-// From this order on, a GPU saves more time than the transfers of the matrix take.
-constexpr int kLeastOrder = 1024;
+// From this order on, a GPU saves more time than the transfers of the matrix take (README.md).
+constexpr int kLeastOrder = 512;
 
 void warn_once(const std::string& sentence) {
   static std::atomic<bool> warned = false;
@@ -25,19 +26,20 @@ void warn_once(const std::string& sentence) {
                sentence.c_str());
 }
 
-int least_order() {
-  static const int least = [] {
+// LUGPU_LAPACK_MIN_N; absent if that is not set.
+std::optional<int> asked_order() {
+  static const std::optional<int> asked = []() -> std::optional<int> {
     const char* text = std::getenv("LUGPU_LAPACK_MIN_N");
-    if (!text || !*text) return kLeastOrder;
+    if (!text || !*text) return std::nullopt;
     int value = 0;
     const char* end = text + std::strlen(text);
     const auto [rest, error] = std::from_chars(text, end, value);
     if (error == std::errc() && rest == end && value >= 0) return value;
-    std::fprintf(stderr, "liblugpu_lapack: LUGPU_LAPACK_MIN_N=%s is no order; %d is taken.\n", text,
-                 kLeastOrder);
-    return kLeastOrder;
+    std::fprintf(stderr, "liblugpu_lapack: LUGPU_LAPACK_MIN_N=%s is no order; it is ignored.\n",
+                 text);
+    return std::nullopt;
   }();
-  return least;
+  return asked;
 }
 
 bool traced() {
@@ -53,8 +55,8 @@ std::string sentence_of(const std::exception& error) {
   return opencl ? describe(*opencl) + "." : error.what();
 }
 
-// Opened by the first call that wants it; null if that failed. Never destroyed: OpenCL drivers may
-// be gone before the destructors of static objects run.
+// Opened by the first call that wants it; null if that failed, or if it is a CPU and nobody asked
+// for one. Never destroyed: OpenCL drivers may be gone before the destructors of static objects run.
 struct Opened {
   DeviceLapack* device = nullptr;
   pid_t process = getpid();
@@ -65,7 +67,10 @@ const Opened& opened() {
     Opened result;
     try {
       const char* name = std::getenv("LUGPU_DEVICE");
-      result.device = new DeviceLapack(choose_device("", name ? name : ""));
+      const Device chosen = choose_device("", name ? name : "");
+      // Where the device is the host, copies cost more than faster kernels gain.
+      const bool worthwhile = chosen.type != "cpu";
+      if (worthwhile || asked_order()) result.device = new DeviceLapack(chosen);
     } catch (const std::exception& error) {
       warn_once(sentence_of(error));
     }
@@ -106,7 +111,7 @@ Call::~Call() {
 }
 
 bool Call::on_device(int order, const std::function<Place(DeviceLapack&)>& work) {
-  if (order < least_order() || !opened().device) return false;
+  if (order < asked_order().value_or(kLeastOrder) || !opened().device) return false;
   if (getpid() != opened().process) {
     warn_once("a forked process cannot use the device of its parent.");
     return false;

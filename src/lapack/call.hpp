@@ -37,9 +37,10 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// Does the work on the device if `order` is at least LUGPU_LAPACK_MIN_N. False if it did not
-  /// come to an end there: too small an order, no device, or a failure, of which the first prints a
-  /// warning to stderr. The work must not overwrite an argument before nothing can fail any more.
+  /// Does the work on the device if `order` is at least LUGPU_LAPACK_MIN_N, or without that a
+  /// device that is not the CPU gains time. False if it did not come to an end there: too small an
+  /// order, no device, or a failure, of which the first prints a warning to stderr. The work must
+  /// not overwrite an argument before nothing can fail any more.
   bool on_device(int order, const std::function<Place(DeviceLapack&)>& work);
 
  private:

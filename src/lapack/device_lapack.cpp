@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <vector>
 
 #include "solvers/lu.hpp"
 #include "solvers/methods.hpp"
@@ -15,33 +16,6 @@ namespace {
 template <typename Real>
 constexpr Precision kPrecision = sizeof(Real) == sizeof(double) ? Precision::double_precision
                                                                 : Precision::single_precision;
-
-// A buffer of `count` elements in the host's memory, as long as this lives.
-template <typename Real>
-class Mapped {
- public:
-  Mapped(DeviceContext& context, cl::Buffer buffer, std::size_t count)
-      : queue_(context.queue()),
-        buffer_(std::move(buffer)),
-        data_(queue_.enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ, 0, count * sizeof(Real))) {}
-  // What was only read needs no unmapping to succeed.
-  ~Mapped() { clEnqueueUnmapMemObject(queue_(), buffer_(), data_, 0, nullptr, nullptr); }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
-
-  const Real* data() const { return static_cast<const Real*>(data_); }
-  /// The elements as a column-major matrix of to's shape.
-  void copy_to(Columns<Real> to) const {
-    for (std::size_t j = 0; j < to.columns; ++j) {
-      std::copy_n(data() + j * to.rows, to.rows, to.column(j));
-    }
-  }
-
- private:
-  cl::CommandQueue queue_;
-  cl::Buffer buffer_;
-  void* data_;
-};
 
 // A hash of the bits of factors. A step is a bijection of the state and of the word, so that a
 // single changed element always changes the result, and others do but for one chance in 2^64.
@@ -78,34 +52,63 @@ class Fingerprint {
   Words lanes_{1, 2, 3, 4};
 };
 
-template <typename Real>
-std::uint64_t fingerprint_of(Columns<const Real> lu, const int* ipiv) {
+// Of the columns' own, and of ipiv.
+std::uint64_t fingerprint_of(const std::vector<std::uint64_t>& columns, const int* ipiv) {
   Fingerprint fingerprint;
-  for (std::size_t j = 0; j < lu.columns; ++j) {
-    fingerprint.add(lu.column(j), lu.rows * sizeof(Real));
-  }
-  fingerprint.add(ipiv, lu.columns * sizeof(int));
+  fingerprint.add(columns.data(), columns.size() * sizeof columns[0]);
+  fingerprint.add(ipiv, columns.size() * sizeof(int));
+  return fingerprint.value();
+}
+
+// Elements one column after the other.
+template <typename Real>
+void copy(const Real* from, Columns<Real> to) {
+  for_columns(to.columns, to.rows * sizeof(Real),
+              [&](std::size_t j) { std::copy_n(from + j * to.rows, to.rows, to.column(j)); });
+}
+
+template <typename Real>
+std::uint64_t fingerprint_of_column(const Real* column, std::size_t rows) {
+  Fingerprint fingerprint;
+  fingerprint.add(column, rows * sizeof(Real));
   return fingerprint.value();
 }
 
 }  // namespace
 
-// A buffer of rows x columns elements, column-major.
+// A buffer of rows x columns elements, column-major. Some columns travel while the next are copied.
 template <typename Real>
 cl::Buffer DeviceLapack::upload(Columns<const Real> host) {
-  const std::size_t column_bytes = host.rows * sizeof(Real);
+  constexpr std::size_t kPieceBytes = 32 << 20;
+  const std::size_t rows = host.rows, column_bytes = rows * sizeof(Real);
+  const std::size_t piece = std::max<std::size_t>(kPieceBytes / column_bytes, 1);
   cl::Buffer buffer = context_.allocate(host.columns * column_bytes);
-  context_.queue().enqueueWriteBufferRect(buffer, CL_TRUE, {0, 0, 0}, {0, 0, 0},
-                                          {column_bytes, host.columns, 1}, column_bytes, 0,
-                                          host.ld * sizeof(Real), 0, host.data);
+  Real* const staged = static_cast<Real*>(staging_.room(host.columns * column_bytes));
+  for (std::size_t first = 0; first < host.columns; first += piece) {
+    const std::size_t columns = std::min(piece, host.columns - first);
+    for_columns(columns, column_bytes, [&](std::size_t j) {
+      std::copy_n(host.column(first + j), rows, staged + (first + j) * rows);
+    });
+    context_.queue().enqueueWriteBuffer(buffer, CL_FALSE, first * column_bytes,
+                                        columns * column_bytes, staged + first * rows);
+  }
+  context_.queue().finish();
   return buffer;
+}
+
+// The first `count` elements of a buffer, in host memory until the next transfer.
+template <typename Real>
+const Real* DeviceLapack::staged(const cl::Buffer& buffer, std::size_t count) {
+  void* const data = staging_.room(count * sizeof(Real));
+  context_.read_back("export", buffer, 0, count * sizeof(Real), data);
+  return static_cast<const Real*>(data);
 }
 
 template <typename Real>
 Factors DeviceLapack::factor(Columns<const Real> a) {
   const Shape shape{a.rows, a.columns, Pivot::partial, kPrecision<Real>};
-  // A as uploaded; and the caller's A, where the device's memory is the host's.
-  const std::size_t others = context_.device().type == "cpu" ? 2 : 1;
+  // A as uploaded, and on its way; and the caller's A, where the device's memory is the host's.
+  const std::size_t others = context_.device().type == "cpu" ? 3 : 2;
   require_fits(
       context_.device(), a.rows, a.columns, shape.precision, Storage::buffer, 1,
       others * a.rows * a.columns * sizeof(Real) + Blocked::workspace(context_.device(), shape));
@@ -140,7 +143,7 @@ cl::Buffer DeviceLapack::solved(Factors& factors, Op op, Columns<const Real> b) 
 template <typename Real>
 void DeviceLapack::solve(Factors& factors, Op op, Columns<Real> b) {
   if (b.columns == 0) return;
-  Mapped<Real>(context_, solved<Real>(factors, op, b), b.rows * b.columns).copy_to(b);
+  copy(staged<Real>(solved<Real>(factors, op, b), b.rows * b.columns), b);
 }
 
 template <typename Real>
@@ -152,14 +155,24 @@ template <typename Real>
 int DeviceLapack::gesv(Columns<Real> a, int* ipiv, Columns<Real> b) {
   forget();
   Factors factors = factor<Real>(a);
-  const Mapped<Real> lu(context_, export_columns(context_, factors.lu, 0, a.columns),
-                        a.rows * a.columns);
-  if (factors.info == 0) solve(factors, Op::none, b);
-  lu.copy_to(a);
+  std::vector<Real> x(factors.info == 0 ? b.rows * b.columns : 0);
+  if (!x.empty()) {
+    context_.read_back("export", solved<Real>(factors, Op::none, b), 0, x.size() * sizeof(Real),
+                       x.data());
+  }
+  const Real* const lu =
+      staged<Real>(export_columns(context_, factors.lu, 0, a.columns), a.rows * a.columns);
+  std::vector<std::uint64_t> fingerprints(a.columns);
+  // Nothing can fail any more.
+  for_columns(a.columns, a.rows * sizeof(Real), [&](std::size_t j) {
+    std::copy_n(lu + j * a.rows, a.rows, a.column(j));
+    fingerprints[j] = fingerprint_of_column(a.column(j), a.rows);
+  });
+  if (!x.empty()) copy(x.data(), b);
   std::copy(factors.ipiv.begin(), factors.ipiv.end(), ipiv);
   const int info = factors.info;
   if (a.rows == a.columns) {
-    factors.fingerprint = fingerprint_of<Real>(a, ipiv);
+    factors.fingerprint = fingerprint_of(fingerprints, ipiv);
     kept_ = std::move(factors);
   }
   return info;
@@ -168,8 +181,11 @@ int DeviceLapack::gesv(Columns<Real> a, int* ipiv, Columns<Real> b) {
 // kept_ becomes the given factors. Returns whether it held them already.
 template <typename Real>
 bool DeviceLapack::keep(Columns<const Real> lu, const int* ipiv) {
-  const std::uint64_t fingerprint = fingerprint_of(lu, ipiv);
   const std::size_t n = lu.rows;
+  std::vector<std::uint64_t> fingerprints(n);
+  for_columns(n, n * sizeof(Real),
+              [&](std::size_t j) { fingerprints[j] = fingerprint_of_column(lu.column(j), n); });
+  const std::uint64_t fingerprint = fingerprint_of(fingerprints, ipiv);
   if (kept_ && kept_->lu.precision() == kPrecision<Real> && kept_->lu.rows() == n &&
       kept_->fingerprint == fingerprint) {
     return true;
@@ -201,10 +217,9 @@ bool DeviceLapack::getri(Columns<Real> lu, const int* ipiv) {
   context_.run("solve", z.kernel("transfer.cl", "set_diagonal"), {n}, z, static_cast<cl_int>(n));
   kept_->blocked->solve(kept_->lu, z, Op::transpose);
   const std::vector<int> p = permutation_of(kept_->ipiv);
-  const Mapped<Real> rows(context_, cl::Buffer(z.memory()(), true), n * z.pitch());
-  for (std::size_t i = 0; i < n; ++i) {
-    std::copy_n(rows.data() + i * z.pitch(), n, lu.column(p[i]));
-  }
+  const Real* const rows = staged<Real>(cl::Buffer(z.memory()(), true), n * z.pitch());
+  for_columns(n, n * sizeof(Real),
+              [&](std::size_t i) { std::copy_n(rows + i * z.pitch(), n, lu.column(p[i])); });
   // Nobody has the factors any more.
   forget();
   return there;

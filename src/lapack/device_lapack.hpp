@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lapack/columns.hpp"
+#include "opencl/staging.hpp"
 #include "opencl/surface.hpp"
 #include "solvers/blocked.hpp"
 
@@ -59,11 +60,14 @@ class DeviceLapack {
   template <typename Real>
   cl::Buffer upload(Columns<const Real> host);
   template <typename Real>
+  const Real* staged(const cl::Buffer& buffer, std::size_t count);
+  template <typename Real>
   cl::Buffer solved(Factors& factors, Op op, Columns<const Real> b);
   template <typename Real>
   bool keep(Columns<const Real> lu, const int* ipiv);
 
   DeviceContext context_;
+  Staging staging_{context_};
   std::optional<Factors> kept_;
 };
 

@@ -1,0 +1,22 @@
+#include "opencl/staging.hpp"
+
+namespace lugpu {
+
+void* Staging::room(std::size_t bytes) {
+  if (bytes <= bytes_) return data_;
+  release();
+  buffer_ = cl::Buffer(context_.handle(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes);
+  data_ = context_.queue().enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes);
+  bytes_ = bytes;
+  return data_;
+}
+
+// What cannot be unmapped goes with its buffer.
+void Staging::release() {
+  if (data_) clEnqueueUnmapMemObject(context_.queue()(), buffer_(), data_, 0, nullptr, nullptr);
+  buffer_ = cl::Buffer();
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+}  // namespace lugpu
