@@ -45,7 +45,9 @@ std::size_t BlockedCpu::block_size(const Shape& shape) {
   // The wider the panels, the fewer the passes over images.
   if (shape.ping_pong) return 192;
   const std::size_t n = std::min(shape.m, shape.n);
-  return n < 2048 ? 64 : n < 3072 ? 128 : 192;
+  // C leaves the second-level caches at half the order in double.
+  const std::size_t cached = shape.precision == Precision::single_precision ? 2048 : 1024;
+  return n < cached ? 64 : n < 3072 ? 128 : 192;
 }
 
 std::uint64_t BlockedCpu::tile_bytes(const Device& device, Precision precision) {
