@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "parallel.hpp"
 #include "solvers/lu.hpp"
 #include "solvers/methods.hpp"
 #include "solvers/substitution.hpp"
@@ -63,7 +64,7 @@ std::uint64_t fingerprint_of(const std::vector<std::uint64_t>& columns, const in
 // Elements one column after the other.
 template <typename Real>
 void copy(const Real* from, Columns<Real> to) {
-  for_columns(to.columns, to.rows * sizeof(Real),
+  in_parallel(to.columns, to.rows * sizeof(Real),
               [&](std::size_t j) { std::copy_n(from + j * to.rows, to.rows, to.column(j)); });
 }
 
@@ -86,7 +87,7 @@ cl::Buffer DeviceLapack::upload(Columns<const Real> host) {
   Real* const staged = static_cast<Real*>(staging_.room(host.columns * column_bytes));
   for (std::size_t first = 0; first < host.columns; first += piece) {
     const std::size_t columns = std::min(piece, host.columns - first);
-    for_columns(columns, column_bytes, [&](std::size_t j) {
+    in_parallel(columns, column_bytes, [&](std::size_t j) {
       std::copy_n(host.column(first + j), rows, staged + (first + j) * rows);
     });
     context_.queue().enqueueWriteBuffer(buffer, CL_FALSE, first * column_bytes,
@@ -164,7 +165,7 @@ int DeviceLapack::gesv(Columns<Real> a, int* ipiv, Columns<Real> b) {
       staged<Real>(export_columns(context_, factors.lu, 0, a.columns), a.rows * a.columns);
   std::vector<std::uint64_t> fingerprints(a.columns);
   // Nothing can fail any more.
-  for_columns(a.columns, a.rows * sizeof(Real), [&](std::size_t j) {
+  in_parallel(a.columns, a.rows * sizeof(Real), [&](std::size_t j) {
     std::copy_n(lu + j * a.rows, a.rows, a.column(j));
     fingerprints[j] = fingerprint_of_column(a.column(j), a.rows);
   });
@@ -183,7 +184,7 @@ template <typename Real>
 bool DeviceLapack::keep(Columns<const Real> lu, const int* ipiv) {
   const std::size_t n = lu.rows;
   std::vector<std::uint64_t> fingerprints(n);
-  for_columns(n, n * sizeof(Real),
+  in_parallel(n, n * sizeof(Real),
               [&](std::size_t j) { fingerprints[j] = fingerprint_of_column(lu.column(j), n); });
   const std::uint64_t fingerprint = fingerprint_of(fingerprints, ipiv);
   if (kept_ && kept_->lu.precision() == kPrecision<Real> && kept_->lu.rows() == n &&
@@ -218,7 +219,7 @@ bool DeviceLapack::getri(Columns<Real> lu, const int* ipiv) {
   kept_->blocked->solve(kept_->lu, z, Op::transpose);
   const std::vector<int> p = permutation_of(kept_->ipiv);
   const Real* const rows = staged<Real>(cl::Buffer(z.memory()(), true), n * z.pitch());
-  for_columns(n, n * sizeof(Real),
+  in_parallel(n, n * sizeof(Real),
               [&](std::size_t i) { std::copy_n(rows + i * z.pitch(), n, lu.column(p[i])); });
   // Nobody has the factors any more.
   forget();

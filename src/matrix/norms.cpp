@@ -4,8 +4,22 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "parallel.hpp"
 
 namespace lugpu {
+namespace {
+
+// The largest norm(a, j) over the columns j.
+double largest_of_columns(const Matrix& a, double (*norm)(const Matrix&, std::size_t)) {
+  std::vector<double> norms(a.cols());
+  in_parallel(a.cols(), a.rows() * sizeof(double), [&](std::size_t j) { norms[j] = norm(a, j); });
+  return std::accumulate(norms.begin(), norms.end(), 0.0, larger);
+}
+
+}  // namespace
 
 double larger(double a, double b) {
   if (std::isnan(a)) return a;
@@ -28,24 +42,23 @@ double column_norm_max(const Matrix& a, std::size_t j) {
 }
 
 double norm_1(const Matrix& a) {
-  double norm = 0.0;
-  for (std::size_t j = 0; j < a.cols(); ++j) norm = larger(norm, column_norm_1(a, j));
-  return norm;
+  return largest_of_columns(a, column_norm_1);
 }
 
 double norm_inf(const Matrix& a) {
+  constexpr std::size_t kRows = 256;  // of a part
   std::vector<double> sums(a.rows(), 0.0);
-  for (std::size_t j = 0; j < a.cols(); ++j)
-    for (std::size_t i = 0; i < a.rows(); ++i) sums[i] += std::abs(a(i, j));
-  double norm = 0.0;
-  for (const double sum : sums) norm = larger(norm, sum);
-  return norm;
+  in_parallel((a.rows() + kRows - 1) / kRows, kRows * a.cols() * sizeof(double),
+              [&](std::size_t part) {
+                const std::size_t end = std::min((part + 1) * kRows, a.rows());
+                for (std::size_t j = 0; j < a.cols(); ++j)
+                  for (std::size_t i = part * kRows; i < end; ++i) sums[i] += std::abs(a(i, j));
+              });
+  return std::accumulate(sums.begin(), sums.end(), 0.0, larger);
 }
 
 double norm_max(const Matrix& a) {
-  double norm = 0.0;
-  for (std::size_t j = 0; j < a.cols(); ++j) norm = larger(norm, column_norm_max(a, j));
-  return norm;
+  return largest_of_columns(a, column_norm_max);
 }
 
 }  // namespace lugpu

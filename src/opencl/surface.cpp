@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "error.hpp"
 #include "matrix/rounded.hpp"
@@ -159,7 +160,20 @@ cl::Buffer upload(DeviceContext& context, const Matrix& matrix, Precision precis
   if (precision == Precision::double_precision) {
     return write(context, matrix.values().data(), bytes);
   }
-  return write(context, rounded<float>(matrix).data(), bytes);
+  // Some columns at a time: fresh memory for all of them would cost more than rounding them does.
+  constexpr std::size_t kPieceElements = 4 << 20;
+  const std::size_t rows = matrix.rows(), columns = matrix.cols();
+  const std::size_t most =
+      std::max<std::size_t>(kPieceElements / std::max<std::size_t>(rows, 1), 1);
+  cl::Buffer buffer = context.allocate(bytes);
+  std::vector<float> piece(rows * std::min(most, columns));
+  for (std::size_t first = 0; first < columns && rows > 0; first += most) {
+    const std::size_t count = std::min(most, columns - first);
+    round_columns(matrix, first, count, piece.data());
+    context.queue().enqueueWriteBuffer(buffer, CL_TRUE, first * rows * sizeof(float),
+                                       count * rows * sizeof(float), piece.data());
+  }
+  return buffer;
 }
 
 Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t rows,
