@@ -45,9 +45,9 @@ std::size_t BlockedCpu::block_size(const Shape& shape) {
   // The wider the panels, the fewer the passes over images.
   if (shape.ping_pong) return 192;
   const std::size_t n = std::min(shape.m, shape.n);
-  // C leaves the second-level caches at half the order in double.
-  const std::size_t cached = shape.precision == Precision::single_precision ? 2048 : 1024;
-  return n < cached ? 64 : n < 3072 ? 128 : 192;
+  // The more bytes A has, the more its traffic costs, of which wide panels need less.
+  const std::size_t small = shape.precision == Precision::single_precision ? 2048 : 1024;
+  return n < small ? 64 : n < 3072 ? 128 : 192;
 }
 
 std::uint64_t BlockedCpu::tile_bytes(const Device& device, Precision precision) {

@@ -111,8 +111,7 @@ bool BlockedGpu::solves_test_system(DeviceContext& context, const Shape& shape, 
          factors_and_solves(context, shape, kernels, 8500, 70);
 }
 
-// Of a random m x n matrix A: P A v against L (U v) for one v, and, if it is square, A X against A
-// v.
+// A random m x n matrix A: P A v against L (U v) for one v, and A X against A v if it is square.
 bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                     std::size_t m, std::size_t n) {
   Matrix a = random_matrix(m, n, 1);
