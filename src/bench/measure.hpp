@@ -16,7 +16,7 @@ struct Effort {
   double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
   bool check_factors = true;   ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
-  bool time_products = false;  ///< Solver::product_rate() too
+  bool time_products = false;  ///< Solver::multiply() too
 };
 
 /// What there is to hand on besides the result; left empty where there is no solution.

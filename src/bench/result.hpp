@@ -51,7 +51,7 @@ struct Result {
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
-  std::optional<double> product_multiply_adds_per_s;  ///< Solver::product_rate()
+  std::optional<double> product_multiply_adds_per_s;  ///< of Solver::multiply()
   Checks checks;
   std::optional<Refinement> refinement;        ///< Solver::refinement()
   std::optional<Equilibration> equilibration;  ///< that was applied, where it was asked for

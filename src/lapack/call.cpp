@@ -56,7 +56,8 @@ std::string sentence_of(const std::exception& error) {
 }
 
 // Opened by the first call that wants it; null if that failed, or if it is a CPU and nobody asked
-// for one. Never destroyed: OpenCL drivers may be gone before the destructors of static objects run.
+// for one. Never destroyed: OpenCL drivers may be gone before the destructors of static objects
+// run.
 struct Opened {
   DeviceLapack* device = nullptr;
   pid_t process = getpid();

@@ -1,7 +1,10 @@
 // The matrices of a LAPACK call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+
+#include "parallel.hpp"
 
 namespace lugpu::lapack {
 
@@ -20,6 +23,13 @@ template <typename Real>
 Columns<Real> columns(Real* a, int m, int n, int lda) {
   return {a, static_cast<std::size_t>(m), static_cast<std::size_t>(n),
           static_cast<std::size_t>(lda)};
+}
+
+/// to = from, of the same shape.
+template <typename Real>
+void copy(Columns<const Real> from, Columns<Real> to) {
+  in_parallel(to.columns, to.rows * sizeof(Real),
+              [&](std::size_t j) { std::copy_n(from.column(j), to.rows, to.column(j)); });
 }
 
 }  // namespace lugpu::lapack

@@ -61,13 +61,6 @@ std::uint64_t fingerprint_of(const std::vector<std::uint64_t>& columns, const in
   return fingerprint.value();
 }
 
-// Elements one column after the other.
-template <typename Real>
-void copy(const Real* from, Columns<Real> to) {
-  in_parallel(to.columns, to.rows * sizeof(Real),
-              [&](std::size_t j) { std::copy_n(from + j * to.rows, to.rows, to.column(j)); });
-}
-
 template <typename Real>
 std::uint64_t fingerprint_of_column(const Real* column, std::size_t rows) {
   Fingerprint fingerprint;
@@ -87,9 +80,8 @@ cl::Buffer DeviceLapack::upload(Columns<const Real> host) {
   Real* const staged = static_cast<Real*>(staging_.room(host.columns * column_bytes));
   for (std::size_t first = 0; first < host.columns; first += piece) {
     const std::size_t columns = std::min(piece, host.columns - first);
-    in_parallel(columns, column_bytes, [&](std::size_t j) {
-      std::copy_n(host.column(first + j), rows, staged + (first + j) * rows);
-    });
+    copy(Columns<const Real>{host.column(first), rows, columns, host.ld},
+         Columns<Real>{staged + first * rows, rows, columns, rows});
     context_.queue().enqueueWriteBuffer(buffer, CL_FALSE, first * column_bytes,
                                         columns * column_bytes, staged + first * rows);
   }
@@ -144,7 +136,8 @@ cl::Buffer DeviceLapack::solved(Factors& factors, Op op, Columns<const Real> b) 
 template <typename Real>
 void DeviceLapack::solve(Factors& factors, Op op, Columns<Real> b) {
   if (b.columns == 0) return;
-  copy(staged<Real>(solved<Real>(factors, op, b), b.rows * b.columns), b);
+  const Real* const x = staged<Real>(solved<Real>(factors, op, b), b.rows * b.columns);
+  copy(Columns<const Real>{x, b.rows, b.columns, b.rows}, b);
 }
 
 template <typename Real>
@@ -169,7 +162,7 @@ int DeviceLapack::gesv(Columns<Real> a, int* ipiv, Columns<Real> b) {
     std::copy_n(lu + j * a.rows, a.rows, a.column(j));
     fingerprints[j] = fingerprint_of_column(a.column(j), a.rows);
   });
-  if (!x.empty()) copy(x.data(), b);
+  if (!x.empty()) copy(Columns<const Real>{x.data(), b.rows, b.columns, b.rows}, b);
   std::copy(factors.ipiv.begin(), factors.ipiv.end(), ipiv);
   const int info = factors.info;
   if (a.rows == a.columns) {

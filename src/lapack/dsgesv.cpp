@@ -28,12 +28,6 @@ struct System {
   Columns<float> single_a, single_x;
 };
 
-void copy(Columns<const double> from, Columns<double> to) {
-  for (std::size_t j = 0; j < to.columns; ++j) {
-    std::copy_n(from.column(j), to.rows, to.column(j));
-  }
-}
-
 // to = from, rounded. False, with nothing written to the column, if an element overflows single
 // precision (LAPACK's dlag2s).
 bool narrow(Columns<const double> from, Columns<float> to) {

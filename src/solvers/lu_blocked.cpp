@@ -1,7 +1,5 @@
 #include "solvers/lu_blocked.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "error.hpp"
@@ -136,22 +134,11 @@ std::optional<Matrix> LuBlocked::lu() {
   return lugpu::download(context_, lu, problem_.n, problem_.n, problem_.precision);
 }
 
-// The median of a few, after one that loads code.
-std::optional<double> LuBlocked::product_rate() {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kRuns = 5;
-  if (images_) return std::nullopt;
-  std::vector<double> rates;
-  for (int i = 0; i <= kRuns; ++i) {
-    const auto start = Clock::now();
-    const std::uint64_t multiply_adds = blocked_->multiply(lu_);
-    context_.queue().finish();
-    if (multiply_adds == 0) return std::nullopt;
-    const std::chrono::duration<double> seconds = Clock::now() - start;
-    if (i > 0) rates.push_back(static_cast<double>(multiply_adds) / seconds.count());
-  }
-  std::nth_element(rates.begin(), rates.begin() + kRuns / 2, rates.end());
-  return rates[kRuns / 2];
+std::uint64_t LuBlocked::multiply() {
+  if (images_) return 0;
+  const std::uint64_t multiply_adds = blocked_->multiply(lu_);
+  context_.queue().finish();
+  return multiply_adds;
 }
 
 }  // namespace lugpu

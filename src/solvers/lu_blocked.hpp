@@ -26,7 +26,7 @@ class LuBlocked : public Solver {
   Matrix download() override;
   void apply_inverse(Matrix& x, Op op) override;
   std::optional<Matrix> lu() override;
-  std::optional<double> product_rate() override;
+  std::uint64_t multiply() override;
   std::optional<std::string> variant() const override { return blocked_->variant(); }
 
  private:

@@ -140,10 +140,10 @@ class Solver {
   /// reset() and factor(), timed by the clock of the device: seconds. Absent, and nothing is done,
   /// if the solver cannot ask for that.
   virtual std::optional<double> profiled_factor() { return std::nullopt; }
-  /// Multiply-adds per second of the matrix products that factor() spends its time on, alone: the
-  /// same kernels, order and block size. Only after a factor(); the factors are lost. Absent if the
-  /// method is not made of products, or the matrix has no room for one.
-  virtual std::optional<double> product_rate() { return std::nullopt; }
+  /// One of the matrix products that factor() spends its time on, alone: the same kernels, order
+  /// and block size. Only after a factor(); the factors are lost. Returns its multiply-adds when it
+  /// is done; 0, and nothing runs, if the method is not made of products or the matrix too small.
+  virtual std::uint64_t multiply() { return 0; }
 
   /// X = inv(A) X, or inv(A') X, by the factors that factor() left (LAPACK's getrs); only after a
   /// factor() with info = 0. x: n rows and any number of columns; its values are rounded to the
