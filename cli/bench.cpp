@@ -240,15 +240,24 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
     std::cout << sink.table().header() << std::flush;
   }
   const std::vector<Case> cases = cases_of(plan, devices);
-  std::size_t begun = 0;
+  std::size_t done = 0;
   run_sweep(
       plan, cases, contexts,
-      [&](const Case& what) {
-        ++begun;
-        show_progress(format("[%zu/%zu] %s", begun, cases.size(), description(what).c_str()));
-        return !sink.has(what);
-      },
-      [&](const Result& result) { sink.add(result); });
+      {.wanted =
+           [&](const Case& what) {
+             const bool known = sink.has(what);
+             done += known;
+             return !known;
+           },
+       .working =
+           [&](const Case& what) {
+             show_progress(format("[%zu/%zu] %s", done, cases.size(), description(what).c_str()));
+           },
+       .done =
+           [&](const Result& result) {
+             ++done;
+             sink.add(result);
+           }});
   return sink.finish();
 }
 

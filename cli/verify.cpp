@@ -1,12 +1,17 @@
 #include "bench/verify.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "bench/report.hpp"
 #include "commands.hpp"
 #include "options.hpp"
+#include "processes.hpp"
 #include "solvers/failed_paths.hpp"
 #include "terminal.hpp"
 
@@ -30,6 +35,8 @@ std::string cell(const Verdict& verdict) {
       return paint(Ink::good, format(kWidth, format("%.2g", verdict.largest_ratio).c_str()));
     case Status::unsupported:
       return paint(Ink::dim, format(kWidth, "-"));
+    case Status::skipped:
+      return paint(Ink::dim, format(kWidth, "?"));
     case Status::failed:
       return paint(Ink::bad, format(kWidth, "WRONG"));
     default:
@@ -52,30 +59,52 @@ std::string header() {
   return precisions + '\n' + storages + '\n' + texels + '\n';
 }
 
-// A row for each method, schedule and pivoting; a column for each precision, storage and texel.
-std::string table(const std::vector<Verdict>& paths) {
-  const auto cell_of = [&](const Method& method, const Problem& problem) {
-    const std::string wanted = path_name(method, problem);
-    for (const Verdict& verdict : paths) {
-      if (verdict.name == wanted) return cell(verdict);
+// The cells of one pivoting; those of mixed precision, whose X is in double, under that.
+std::string row(const std::vector<Verdict>& paths, const Method& method, Problem problem) {
+  const bool mixed = problem.refine == Refine::mixed;
+  std::string text;
+  for (const Precision precision : kPrecisions) {
+    if (!mixed) problem.precision = precision;
+    for (const Storage storage : kStorages) {
+      problem.storage = storage;
+      for (const Texel texel : kTexels) {
+        problem.texel = texel;
+        const std::string wanted = path_name(method, problem);
+        const auto found = std::find_if(paths.begin(), paths.end(), [&](const Verdict& verdict) {
+          return verdict.name == wanted && precision == working_precision(problem);
+        });
+        text += found == paths.end() ? format("%7s", "") : cell(*found);
+      }
     }
-    return std::string();
+  }
+  return text;
+}
+
+// A row for each method, schedule or arithmetic, and pivoting; a column for each precision, storage
+// and texel.
+std::string table(const std::vector<Verdict>& paths) {
+  struct Kind {
+    const char* mark;
+    Schedule schedule;
+    Refine refine;
+    bool blocks;
   };
+  constexpr Kind kKinds[] = {{"", Schedule::fused, Refine::none, false},
+                             {"*", Schedule::paper, Refine::none, false},
+                             {"", Schedule::fused, Refine::none, true},
+                             {"+", Schedule::fused, Refine::mixed, true}};
   std::string text = header();
   for (const Method& method : methods()) {
-    for (const Schedule schedule : {Schedule::fused, Schedule::paper}) {
-      if (method.block_size && schedule == Schedule::paper) continue;
+    for (const auto& [mark, schedule, refine, blocks] : kKinds) {
+      if (blocks != (method.block_size != nullptr)) continue;
       for (const Pivot pivot : method.pivots) {
-        const std::string star = schedule == Schedule::paper ? "*" : "";
-        text += format("%-13s %-7s", (method.name + star).c_str(), name(pivot));
-        for (const Precision precision : kPrecisions) {
-          for (const Storage storage : kStorages) {
-            for (const Texel texel : kTexels) {
-              text += cell_of(method, {0, 0, pivot, precision, storage, texel, schedule});
-            }
-          }
-        }
-        text += '\n';
+        Problem problem;
+        problem.pivot = pivot;
+        problem.precision = Precision::single_precision;
+        problem.schedule = schedule;
+        problem.refine = refine;
+        text += format("%-13s %-7s", (std::string(method.name) + mark).c_str(), name(pivot)) +
+                row(paths, method, problem) + '\n';
       }
     }
   }
@@ -84,9 +113,10 @@ std::string table(const std::vector<Verdict>& paths) {
 
 std::string footer() {
   return wrapped(
-             "*: the schedule of the LU-GPU paper. A number is the largest of LAPACK's ratios "
+             "*: the schedule of the LU-GPU paper. +: --precision mixed. A number is the largest "
+             "of LAPACK's ratios "
              "(factor_ratio, solve_ratio) over all systems of the path; they pass under 30. -: not "
-             "possible.",
+             "possible. ?: not all systems were reached, for the driver crashed before.",
              0, 0) +
          "\n";
 }
@@ -105,7 +135,7 @@ void write_json(const Verification& verification, const Device& device, const Op
   nlohmann::json report = report_head(arguments, {device});
   report["paths"] = nlohmann::json::array();
   for (const Verdict& verdict : verification.paths) report["paths"].push_back(to_json(verdict));
-  for (const Result& result : verification.wrong) report["results"].push_back(to_json(result));
+  report["results"] = verification.wrong;
   if (options.json_to_stdout()) {
     std::cout << to_text(report);
   } else {
@@ -122,9 +152,99 @@ void print_failures(const std::vector<Verdict>& paths) {
   }
 }
 
+// The numbers of the cases of one part.
+std::vector<std::size_t> numbers_of(const std::vector<Case>& cases, std::size_t part) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (verification_part(cases[i]) == part) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+// Compilers allocate and free a lot: a tenth of their time is the system's, for clearing pages.
+void keep_freed_memory() {
+  constexpr int kGigabyte = 1 << 30;
+  mallopt(M_TRIM_THRESHOLD, kGigabyte);
+  mallopt(M_TOP_PAD, kGigabyte / 16);
+  mallopt(M_MMAP_THRESHOLD, kGigabyte / 32);
+}
+
+// A part in its own process, which sends the number of each case that it begins, and what it finds.
+void verify_part(const Arguments& given, std::size_t part, const Processes::Send& send) {
+  set_blas_threads(1);  // the systems are small
+  keep_freed_memory();
+  std::vector<DeviceContext> contexts = open_devices(given.options);
+  const std::vector<Case> all = verification_cases(contexts.front().device(), given.full);
+  const std::vector<std::size_t> numbers = numbers_of(all, part);
+  std::vector<Case> cases;
+  for (const std::size_t i : numbers) cases.push_back(all[i]);
+  lugpu::verify(
+      cases, contexts,
+      [&](std::size_t i) {
+        send(nlohmann::json{{"case", numbers[i]}}.dump());
+      },
+      [&](std::size_t i, const Finding& finding) {
+        send(nlohmann::json{{"case", numbers[i]},
+                            {"status", finding.status},
+                            {"reason", finding.reason},
+                            {"largest_ratio", finding.largest_ratio},
+                            {"record", finding.record}}
+                 .dump());
+      });
+}
+
+Finding to_finding(const nlohmann::json& line) {
+  return {line["status"], line["reason"], line["largest_ratio"], line["record"]};
+}
+
+// The case that a process was at when it ended as it should not.
+Finding crash(const Case& what, const std::string& how) {
+  Result result;
+  result.what = what;
+  result.reason = "the driver ended the process: " + how + ".";
+  return {result.status, result.reason, 0, to_json(result)};
+}
+
+// Collects what the processes send.
+Verification collect(Processes& processes, const std::vector<Case>& cases) {
+  std::vector<std::optional<Finding>> findings(cases.size());
+  std::vector<std::size_t> last(kVerificationParts, cases.size());
+  std::size_t done = 0;
+  processes.wait(
+      [&](std::size_t part, const std::string& text) {
+        const nlohmann::json line = nlohmann::json::parse(text);
+        last[part] = line["case"];
+        const Case& what = cases.at(last[part]);
+        if (line.contains("status")) {
+          findings[last[part]] = to_finding(line);
+          ++done;
+        }
+        show_progress(format("[%zu/%zu] %s %s n=%zu", done, cases.size(),
+                             path_name(find_method(what.routine), what.problem).c_str(),
+                             what.matrix.c_str(), what.problem.n));
+      },
+      [&](std::size_t part, const std::string& how) {
+        if (how.empty()) return;
+        if (last[part] == cases.size()) throw Error(Exit::failure, how);
+        findings[last[part]] = crash(cases[last[part]], how);
+      });
+  show_progress("");
+  Verification verification;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    static const Finding not_reached = {Status::skipped,
+                                        "it was not reached, for the driver crashed.", 0, nullptr};
+    verification.add(cases[i], findings[i].value_or(not_reached));
+  }
+  return verification;
+}
+
 Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
-  std::vector<DeviceContext> contexts = open_devices(given.options);
+  // Before OpenCL starts here.
+  Processes processes(
+      kVerificationParts, std::max(std::thread::hardware_concurrency(), 1u),
+      [&](std::size_t part, const Processes::Send& send) { verify_part(given, part, send); });
+  const std::vector<DeviceContext> contexts = open_devices(given.options);
   const Device& device = contexts.front().device();
   if (given.options.prints()) {
     std::cout << "device    "
@@ -134,22 +254,16 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
               << "\n\n"
               << std::flush;
   }
-  const std::vector<Case> cases = verification_cases(device, given.full);
-  std::size_t begun = 0;
-  const Verification verification = lugpu::verify(cases, contexts, [&](const Case& what) {
-    ++begun;
-    show_progress(format("[%zu/%zu] %s %s n=%zu", begun, cases.size(),
-                         path_name(find_method(what.routine), what.problem).c_str(),
-                         what.matrix.c_str(), what.problem.n));
-  });
-  show_progress("");
+  const Verification verification = collect(processes, verification_cases(device, given.full));
   remember(verification, device, given.options);
   if (given.options.prints()) std::cout << table(verification.paths) << '\n' << footer();
   if (!given.options.json.empty()) write_json(verification, device, given.options, arguments);
   print_failures(verification.paths);
   if (verification.passed()) return Exit::ok;
-  const bool ran = std::any_of(verification.wrong.begin(), verification.wrong.end(),
-                               [](const Result& r) { return r.status == Status::failed; });
+  const auto& wrong = verification.wrong;
+  const bool ran = std::any_of(wrong.begin(), wrong.end(), [](const nlohmann::json& record) {
+    return record["status"] == name(Status::failed);
+  });
   return ran ? Exit::check_failed : Exit::failure;
 }
 

@@ -30,13 +30,12 @@ void forward_block(SOURCE(lu), __global real* x, int first, int n, int transpose
   for (int i = 0; i < size; ++i) {
     l[i][me] = me <= i ? factor(PASS(lu), first + i, first + me, transposed) : 0;
   }
-  y[me] = me < size ? column[me] : 0;
+  real mine = me < size ? column[me] : 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int j = 0; j < size; ++j) {
-    if (me == j && transposed) y[j] /= l[j][j];
+    if (me == j) y[j] = transposed ? mine / l[j][j] : mine;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (me > j && me < size) y[me] = fma(-l[me][j], y[j], y[me]);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me > j && me < size) mine = fma(-l[me][j], y[j], mine);
   }
   if (me < size) column[me] = y[me];
 }
@@ -53,13 +52,12 @@ void back_block(SOURCE(lu), __global real* x, int first, int n, int transposed) 
   for (int i = 0; i < size; ++i) {
     u[i][me] = me >= i && me < size ? factor(PASS(lu), first + i, first + me, transposed) : 0;
   }
-  y[me] = me < size ? column[me] : 0;
+  real mine = me < size ? column[me] : 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int j = size - 1; j >= 0; --j) {
-    if (me == j && !transposed) y[j] /= u[j][j];
+    if (me == j) y[j] = transposed ? mine : mine / u[j][j];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (me < j) y[me] = fma(-u[me][j], y[j], y[me]);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me < j) mine = fma(-u[me][j], y[j], mine);
   }
   if (me < size) column[me] = y[me];
 }

@@ -99,7 +99,7 @@ class Kernels : public SurfaceKindTest {
 INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(all_kinds()),
                          testing::PrintToStringParamName());
 
-// copy.cl
+// copy.clh
 
 TEST_P(Kernels, CopyRow) {
   for (const std::size_t length : kOrders) {
@@ -109,7 +109,7 @@ TEST_P(Kernels, CopyRow) {
     for (const std::size_t row : {0, 2, 4}) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("copy.cl", "copy_row", {src.texels(first, end)}, src, dst, as_int(row), as_int(first),
+      run("paper.cl", "copy_row", {src.texels(first, end)}, src, dst, as_int(row), as_int(first),
           as_int(end));
       propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
@@ -125,14 +125,14 @@ TEST_P(Kernels, CopyColumn) {
     for (const std::size_t column : {0, 2, 4}) {
       Matrix expected = poison(end + 2, 5);
       const Surface dst = surface(expected);
-      run("copy.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first), as_int(end));
+      run("paper.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first), as_int(end));
       for (std::size_t i = first; i < end; ++i) propagate(source, expected, i, column, column + 1);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
     }
   }
 }
 
-// interchange.cl
+// interchange.clh
 
 // The pairs of rows or columns, of five, that are exchanged; two the same as well.
 constexpr std::array<std::pair<std::size_t, std::size_t>, 6> kPairs = {
@@ -146,7 +146,7 @@ TEST_P(Kernels, ExchangeRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("interchange.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a),
+      run("paper.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a),
           as_int(b), as_int(first), as_int(end));
       Matrix exchanged = source;
       for (std::size_t j = 0; j < source.cols(); ++j) std::swap(exchanged(a, j), exchanged(b, j));
@@ -164,7 +164,7 @@ TEST_P(Kernels, CopyRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("interchange.cl", "copy_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
+      run("paper.cl", "copy_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
           as_int(first), as_int(end));
       for (const std::size_t row : {a, b}) propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length << ": " << a << ", " << b;
@@ -179,7 +179,7 @@ TEST_P(Kernels, ExchangeColumns) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(n + 2, 5);
       const Surface dst = surface(expected);
-      run("interchange.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      run("paper.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
         for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
         expected(i, a) = source(i, b);
@@ -197,7 +197,7 @@ TEST_P(Kernels, CopyColumns) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(n + 2, 5);
       const Surface dst = surface(expected);
-      run("interchange.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      run("paper.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
         for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
       }
@@ -206,7 +206,7 @@ TEST_P(Kernels, CopyColumns) {
   }
 }
 
-// normalize.cl
+// normalize.clh
 
 TEST_P(Kernels, NormalizeColumn) {
   for (const std::size_t n : kOrders) {
@@ -216,7 +216,7 @@ TEST_P(Kernels, NormalizeColumn) {
       Matrix expected = poison(n + 2, n + 2), pivots = poison(n + 2, 1);
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
-      run("normalize.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
+      run("paper.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
       for (std::size_t i = k; i < n; ++i) {
         propagate(source, expected, i, k, k + 1);
         if (i > k) expected(i, k) = quotient(source(i, k), source(k, k));
@@ -236,7 +236,7 @@ TEST_P(Kernels, NormalizeRow) {
       Matrix expected = poison(end + 2, end + 2), pivots = poison(end + 2, 1);
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
-      run("normalize.cl", "normalize_row", {src.texels(k, end)}, src, dst, recorded, as_int(k),
+      run("paper.cl", "normalize_row", {src.texels(k, end)}, src, dst, recorded, as_int(k),
           as_int(end));
       propagate(source, expected, k, k, end);
       for (std::size_t j = k; j < end; ++j) {
@@ -258,20 +258,20 @@ TEST_P(Kernels, ZeroPivotDividesNothing) {
     Matrix expected = poison(70, 70);
 
     const Surface column = surface(expected);
-    run("normalize.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
+    run("paper.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
     for (std::size_t i = 2; i < 70; ++i) propagate(source, expected, i, 2, 3);
     EXPECT_TRUE(equal(contents(column), expected));
     EXPECT_EQ(contents(pivots, 70, 1)(2, 0), 0);
 
     expected = poison(70, 70);
     const Surface row = surface(expected);
-    run("normalize.cl", "normalize_row", {src.texels(2, 70)}, src, row, pivots, 2, 70);
+    run("paper.cl", "normalize_row", {src.texels(2, 70)}, src, row, pivots, 2, 70);
     propagate(source, expected, 2, 2, 70);
     EXPECT_TRUE(equal(contents(row), expected));
   }
 }
 
-// rowop.cl
+// rowop.clh
 
 TEST_P(Kernels, UpdateTrailing) {
   for (const std::size_t n : kOrders) {
@@ -280,7 +280,7 @@ TEST_P(Kernels, UpdateTrailing) {
     for (const std::size_t k : steps_of(n)) {
       Matrix expected = poison(n + 2, n + 2);
       const Surface dst = surface(expected);
-      run("rowop.cl", "update_trailing", {src.texels(k + 1, n), n - k - 1}, src, dst, as_int(k),
+      run("paper.cl", "update_trailing", {src.texels(k + 1, n), n - k - 1}, src, dst, as_int(k),
           as_int(n));
       for (std::size_t i = k + 1; i < n; ++i) {
         propagate(source, expected, i, k + 1, n);
@@ -301,8 +301,8 @@ TEST_P(Kernels, UpdateTrailingByLaunchIndex) {
       const Surface by_kernel = surface(poison(n + 2, n + 2));
       const Surface by_launch = surface(poison(n + 2, n + 2));
       const Items items = {src.texels(k + 1, n), n - k - 1};
-      run("rowop.cl", "update_trailing", items, src, by_kernel, as_int(k), as_int(n));
-      context.run("test", src.kernel("rowop.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
+      run("paper.cl", "update_trailing", items, src, by_kernel, as_int(k), as_int(n));
+      context.run("test", src.kernel("paper.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
                   {items.x, items.y, (k + 1) / pack(), k + 1}, src, by_launch, as_int(k),
                   as_int(n));
       EXPECT_TRUE(equal(contents(by_launch), contents(by_kernel))) << n << ", step " << k;
@@ -323,7 +323,7 @@ TEST_P(Kernels, EliminateColumn) {
       Matrix expected = poison(n + 2, end + 2);
       const Surface dst = surface(expected);
       const std::size_t first = k == 0 ? 0 : k - 1;
-      run("rowop.cl", "eliminate_column", {src.texels(first, end), n}, src, dst, as_int(k),
+      run("paper.cl", "eliminate_column", {src.texels(first, end), n}, src, dst, as_int(k),
           as_int(first), as_int(n), as_int(end));
       for (std::size_t i = 0; i < n; ++i) {
         propagate(source, expected, i, first, end);

@@ -156,7 +156,9 @@ TEST_P(Rivals, AreMeasured) {
   what.problem = {300, 1, rival.pivot, precision};
   what.device = context.device().name;
   const Effort effort = {.warmup = 0, .runs = 2, .min_time_s = 0, .timeout_s = 60};
-  const Result result = measure(rival, &context, what, a, b, effort);
+  Measurement measurement(rival, &context, what, a, b, effort);
+  while (measurement.wants_sample()) measurement.sample();
+  const Result result = measurement.finish();
   EXPECT_STREQ(name(result.status), "ok") << result.reason;
   EXPECT_EQ(result.times_s.size(), 2u);
   const nlohmann::json row = to_json(result);

@@ -202,9 +202,10 @@ class Sweep : public testing::Test {
 
   std::vector<Result> run(const SweepPlan& plan) {
     std::vector<Result> results;
-    run_sweep(
-        plan, cases(plan), contexts_, [](const Case&) { return true; },
-        [&](const Result& result) { results.push_back(result); });
+    run_sweep(plan, cases(plan), contexts_,
+              {.wanted = [](const Case&) { return true; },
+               .working = [](const Case&) {},
+               .done = [&](const Result& result) { results.push_back(result); }});
     return results;
   }
   /// Of a plan with one case.
@@ -215,6 +216,7 @@ class Sweep : public testing::Test {
   }
 
   DeviceContext& context() { return contexts_[0]; }
+  std::vector<DeviceContext>& contexts() { return contexts_; }
 
  private:
   std::vector<DeviceContext> contexts_;
@@ -283,13 +285,58 @@ TEST_F(Sweep, OnlyWantedCasesRunInOrder) {
   std::vector<std::string> done;
   std::vector<DeviceContext> contexts;
   contexts.emplace_back(context().device());
-  run_sweep(
-      plan, cases(plan), contexts, [](const Case& what) { return what.problem.n != 3; },
-      [&](const Result& result) { done.push_back(line(result.what)); });
+  run_sweep(plan, cases(plan), contexts,
+            {.wanted = [](const Case& what) { return what.problem.n != 3; },
+             .working = [](const Case&) {},
+             .done = [&](const Result& result) { done.push_back(line(result.what)); }});
   std::vector<std::string> expected = lines(cases(plan));
   std::erase_if(expected, [](const std::string& text) { return text.starts_with("3 "); });
   EXPECT_EQ(done, expected);
   EXPECT_EQ(done.size(), 4u);
+}
+
+/// The cases that a sweep works on, piece by piece, each as its pivoting.
+std::string pieces(const SweepPlan& plan, std::vector<DeviceContext>& contexts) {
+  std::string text;
+  run_sweep(plan, cases_of(plan, {contexts[0].device()}), contexts,
+            {.wanted = [](const Case&) { return true; },
+             .working = [&](const Case& what) { text += name(what.problem.pivot)[0]; },
+             .done =
+                 [&](const Result& result) {
+                   EXPECT_STREQ(name(result.status), "ok") << result.reason;
+                   text += '.';
+                 }});
+  return text;
+}
+
+TEST_F(Sweep, SamplesAreTakenInTurn) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {20, 3};
+  plan.pivots = {Pivot::none, Pivot::partial, Pivot::full};
+  // Begun in order, sampled twice, beginning with another case each time, and finished in order.
+  const std::string of_one_size =
+      "npf"
+      "npf"
+      "pfn"
+      "n.p.f.";
+  EXPECT_EQ(pieces(plan, contexts()), of_one_size + of_one_size);
+}
+
+TEST_F(Sweep, WithoutRoomForTwoTheyAreTakenCaseByCase) {
+  Device device = context().device();
+  device.global_memory = 20 * 21 * 8 * 7;  // less than two times four systems
+  std::vector<DeviceContext> small;
+  small.emplace_back(device);
+  SweepPlan plan = small_plan();
+  plan.pivots = {Pivot::none, Pivot::partial};
+  EXPECT_EQ(pieces(plan, small), "nnnn.pppp.");
+}
+
+TEST_F(Sweep, WithoutSamplesThereAreNoTurns) {
+  SweepPlan plan = small_plan();
+  plan.pivots = {Pivot::none, Pivot::partial};
+  plan.effort.runs = 0;
+  EXPECT_EQ(pieces(plan, contexts()), "nn.pp.");
 }
 
 // The systems of consecutive cases are shared only where they are the same.

@@ -60,20 +60,26 @@ std::string path_of(const Case& what) {
 TEST(VerificationCases, CoverEveryPathWithEveryKind) {
   for (const bool thorough : {false, true}) {
     std::map<std::string, std::set<std::string>> kinds, orders;
+    std::map<std::string, std::set<std::size_t>> parts;
     for (const Case& what : verification_cases(shared_context().device(), thorough)) {
       kinds[path_of(what)].insert(what.matrix);
       orders[path_of(what)].insert(std::to_string(what.problem.n));
+      parts[path_of(what)].insert(verification_part(what));
+      EXPECT_LT(verification_part(what), kVerificationParts);
     }
     std::size_t paths = 0;
     for (const Method& method : methods()) {
       const std::size_t schedules = method.block_size ? 1 : 2;
       paths += method.pivots.size() * schedules * all_kinds().size();
+      // Mixed precision, with factors in single.
+      if (method.block_size) paths += method.pivots.size() * all_kinds().size() / 2;
     }
     EXPECT_EQ(kinds.size(), paths);
     for (const auto& [path, its_kinds] : kinds) {
       const bool without = path.find(" none ") != std::string::npos;
       EXPECT_EQ(its_kinds.size(), without ? 5u : 13u) << path;
       EXPECT_EQ(orders[path].size(), thorough ? 17u : 5u) << path;
+      EXPECT_EQ(parts[path].size(), 1u) << path;
     }
   }
 }
@@ -90,7 +96,15 @@ std::vector<Case> cases_with(const Device& device, const std::string& part, std:
 Verification run(DeviceContext context, const std::vector<Case>& cases) {
   std::vector<DeviceContext> contexts;
   contexts.push_back(std::move(context));
-  return verify(cases, contexts, [](const Case&) {});
+  Verification verification;
+  std::size_t begun = cases.size();
+  verify(
+      cases, contexts, [&](std::size_t i) { begun = i; },
+      [&](std::size_t i, const Finding& finding) {
+        EXPECT_EQ(i, begun);
+        verification.add(cases[i], finding);
+      });
+  return verification;
 }
 
 TEST(Verify, ThisDeviceIsRight) {
@@ -122,9 +136,13 @@ std::vector<std::string> failing(const std::string& file, const std::string& rig
   const Verification verification = run(DeviceContext(device, (folder.path() / "kernels").string()),
                                         cases_with(device, "single buffer r ", 33));
   std::set<std::string> named;
-  for (const Result& result : verification.wrong) {
-    EXPECT_FALSE(result.reason.empty());
-    named.insert(path_of(result.what));
+  for (const nlohmann::json& record : verification.wrong) {
+    EXPECT_NE(record["reason"], "");
+    std::string path;
+    for (const char* key : {"routine", "pivot", "precision", "storage", "texel", "schedule"}) {
+      path += (path.empty() ? "" : " ") + record[key].get<std::string>();
+    }
+    named.insert(path);
   }
   const std::vector<std::string> failed = verification.failed_paths();
   EXPECT_EQ(named, std::set<std::string>(failed.begin(), failed.end()));
@@ -157,14 +175,14 @@ TEST(Verify, NamesThePathsWhosePivotSearchMissesElements) {
 }
 
 TEST(Verify, NamesThePathsThatMissAZeroPivot) {
-  EXPECT_EQ(failing("normalize.cl", "if (row == k) pivots[k] = pivot;",
+  EXPECT_EQ(failing("normalize.clh", "if (row == k) pivots[k] = pivot;",
                     "if (row == k) pivots[k] = pivot == 0 ? 1 : pivot;"),
             lu_paths("paper"));
 }
 
 TEST(Verify, KernelsThatDoNotBuildAreErrors) {
   Folder folder;
-  copy_kernels(folder.path() / "kernels", "rowop.cl", "__kernel", "kernel of nothing");
+  copy_kernels(folder.path() / "kernels", "rowop.clh", "__kernel", "kernel of nothing");
   const Device& device = shared_context().device();
   const Verification verification = run(DeviceContext(device, (folder.path() / "kernels").string()),
                                         cases_with(device, "lu partial single buffer r ", 2));
@@ -238,9 +256,9 @@ TEST_F(FailedPaths, AreOfOneDeviceDriverAndSetOfKernels) {
   EXPECT_TRUE(read_failed_paths(portable, "").empty());
 
   Folder folder;
-  copy_kernels(folder.path() / "same", "copy.cl", "__kernel", "__kernel");
+  copy_kernels(folder.path() / "same", "copy.clh", "__kernel", "__kernel");
   EXPECT_EQ(read_failed_paths(device_, (folder.path() / "same").string()), two_);
-  copy_kernels(folder.path() / "other", "copy.cl", "__kernel", "__kernel ");
+  copy_kernels(folder.path() / "other", "copy.clh", "__kernel", "__kernel ");
   EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "other").string()).empty());
   EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "none").string()).empty());
 }

@@ -23,7 +23,6 @@ inline constexpr double kFactorRatioLimit = 30.0;  ///< LAPACK TESTING/LIN
 inline constexpr double kSolveRatioLimit = 30.0;   ///< LAPACK TESTING/LIN
 inline constexpr double kHplResidualLimit = 16.0;  ///< HPL
 
-
 /// ||P A Q - L U||_1 / (N ||A||_1 eps)  (LAPACK TESTING/LIN dget01).
 /// a: N x N; lu: N x N, unit lower L below the diagonal and U on and above it; ipiv: row k was
 /// interchanged with row ipiv[k] (1-based, as dgetrf), empty for none; jpiv: likewise the columns

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "bench/statistics.hpp"
 #include "error.hpp"
@@ -78,27 +79,6 @@ double build(DeviceContext& context, const Method& method, Problem problem) {
 void run(Solver& solver, const Problem& problem) {
   solver.factor();
   if (problem.refine == Refine::mixed && solver.outcome().info == 0) solver.solve();
-}
-
-// The samples of one case.
-void sample(Solver& solver, const Effort& effort, Clock::time_point start, Result& result) {
-  double total = 0;
-  const auto enough = [&] {
-    const std::size_t runs = result.times_s.size();
-    const bool asked = static_cast<int>(runs) >= effort.runs && total >= effort.min_time_s;
-    // The second half of the time is for the checks.
-    const bool late = runs > 0 && seconds_since(start) > effort.timeout_s / 2;
-    return asked || late || runs >= std::max<std::size_t>(kMostRuns, effort.runs);
-  };
-  for (int i = 0; i < effort.warmup && seconds_since(start) < effort.timeout_s / 4; ++i) {
-    run(solver, result.what.problem);
-    solver.reset();
-  }
-  while (!enough()) {
-    if (!result.times_s.empty()) solver.reset();
-    result.times_s.push_back(timed([&] { run(solver, result.what.problem); }));
-    total += result.times_s.back();
-  }
 }
 
 // Times commands on the device while it lives.
@@ -430,59 +410,110 @@ double estimate(const Baseline& baseline, DeviceContext* context, const Problem&
 
 }  // namespace
 
-Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
-               const Matrix& b, const Effort& effort, Answers* answers) {
-  Result result;
-  result.what = what;
-  const Equilibration advice = equilibration(a, what.problem.precision);
-  const Equilibration scaling = what.problem.equilibrate ? advice : Equilibration();
-  const Matrix scaled = scaling.helps() ? scaling.matrix(a) : Matrix();
-  const Matrix& factored = scaling.helps() ? scaled : a;
-  context.set_deadline(INFINITY);  // not the one of a case before
-  const auto solver = make_solver(context, method, what.problem);
-  if (effort.build_first) result.phases_s["build"] = build(context, method, what.problem);
-  context.set_deadline(effort.timeout_s);
-  const auto start = Clock::now();
-  result.phases_s["upload"] = timed([&] { solver->upload(factored, scaling.right_hand_sides(b)); });
-  sample(*solver, effort, start, result);
-  result.variant = solver->variant();
-  profile(context, *solver, result);
-  const WorkModel work = method.work(what.problem.n);
-  result.counters["elements_updated"] = work.elements_updated;
-  result.counters["bytes_model"] =
-      work.bytes * element_size(what.problem.precision) / sizeof(float);
-  if (what.problem.equilibrate) result.equilibration = scaling;
-  const ApplyInverse inverse =
-      method.keeps_factors ? inverse_by(*solver, factored) : ApplyInverse();
-  conclude(*solver, {a, b, factored, scaling, advice, inverse}, effort, result, answers);
-  if (effort.time_products && result.status == Status::ok) {
-    result.product_multiply_adds_per_s = product_rate(*solver);
+// Counts the time of a piece of work on a case, and stops it when the case has none left.
+class Measurement::Turn {
+ public:
+  explicit Turn(Measurement& of) : of_(of) {
+    if (of_.method_) of_.context_->set_deadline(of_.effort_.timeout_s - of_.used_s_, of_.pace_);
   }
-  return result;
+  ~Turn() {
+    of_.used_s_ += seconds_since(start_);
+    if (of_.method_) of_.pace_ = of_.context_->pace();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Measurement& of_;
+  Clock::time_point start_ = Clock::now();
+};
+
+Measurement::Measurement(DeviceContext& context, const Method& method, const Case& what,
+                         const Matrix& a, const Matrix& b, const Effort& effort)
+    : context_(&context), method_(&method), a_(a), b_(b), effort_(effort) {
+  result_.what = what;
+  advice_ = equilibration(a, what.problem.precision);
+  if (what.problem.equilibrate) {
+    scaling_ = advice_;
+    result_.equilibration = scaling_;
+  }
+  if (scaling_.helps()) scaled_ = scaling_.matrix(a);
+  context.set_deadline(INFINITY);  // not the one of a case before
+  solver_ = make_solver(context, method, what.problem);
+  if (effort.build_first) result_.phases_s["build"] = build(context, method, what.problem);
+  warm_up();
 }
 
-Result measure(const Baseline& baseline, DeviceContext* context, const Case& what, const Matrix& a,
-               const Matrix& b, const Effort& effort) {
-  Result result;
-  result.what = what;
+Measurement::Measurement(const Baseline& baseline, DeviceContext* context, const Case& what,
+                         const Matrix& a, const Matrix& b, const Effort& effort)
+    : context_(context), a_(a), b_(b), effort_(effort) {
+  result_.what = what;
   const double seconds = estimate(baseline, context, what.problem, effort.timeout_s);
   if (seconds > effort.timeout_s) {
-    result.status = Status::skipped;
-    result.reason = "one run would take about " + short_number(seconds) +
-                    " s, more than --timeout " + short_number(effort.timeout_s) + ".";
-    return result;
+    result_.status = Status::skipped;
+    result_.reason = "one run would take about " + short_number(seconds) +
+                     " s, more than --timeout " + short_number(effort.timeout_s) + ".";
+    return;
   }
-  const auto solver = make(baseline, context, what.problem);
+  solver_ = make(baseline, context, what.problem);
+  warm_up();
+}
+
+void Measurement::warm_up() {
+  const Turn turn(*this);
   const auto start = Clock::now();
-  result.phases_s["upload"] = timed([&] { solver->upload(a, b); });
-  solver->prepare();
-  result.variant = solver->variant();
-  sample(*solver, effort, start, result);
-  if (const auto by_device = solver->profiled_factor()) {
-    result.device_times_s.push_back(*by_device);
+  result_.phases_s["upload"] =
+      timed([&] { solver_->upload(factored(), scaling_.right_hand_sides(b_)); });
+  solver_->prepare();
+  result_.variant = solver_->variant();
+  for (int i = 0; i < effort_.warmup && seconds_since(start) < effort_.timeout_s / 4; ++i) {
+    solver_->reset();
+    run(*solver_, result_.what.problem);
   }
-  conclude(*solver, {a, b, a, {}, {}, {}}, effort, result, nullptr);
-  return result;
+}
+
+bool Measurement::wants_sample() const {
+  if (!solver_) return false;
+  const std::vector<double>& times = result_.times_s;
+  const double total = std::accumulate(times.begin(), times.end(), 0.0);
+  const bool asked = static_cast<int>(times.size()) >= effort_.runs && total >= effort_.min_time_s;
+  // The second half of the time is for the checks.
+  const bool late = !times.empty() && used_s_ > effort_.timeout_s / 2;
+  return !asked && !late && times.size() < std::max<std::size_t>(kMostRuns, effort_.runs);
+}
+
+void Measurement::sample() {
+  const Turn turn(*this);
+  solver_->reset();
+  result_.times_s.push_back(timed([&] { run(*solver_, result_.what.problem); }));
+}
+
+Result Measurement::finish(Answers* answers) {
+  if (!solver_) return std::move(result_);
+  const Turn turn(*this);
+  ApplyInverse inverse;
+  if (method_) {
+    profile(*context_, *solver_, result_);
+    const Problem& problem = result_.what.problem;
+    const WorkModel work = method_->work(problem.n);
+    result_.counters["elements_updated"] = work.elements_updated;
+    result_.counters["bytes_model"] = work.bytes * element_size(problem.precision) / sizeof(float);
+    if (method_->keeps_factors) inverse = inverse_by(*solver_, factored());
+  } else if (const auto by_device = solver_->profiled_factor()) {
+    result_.device_times_s.push_back(*by_device);
+  }
+  conclude(*solver_, {a_, b_, factored(), scaling_, advice_, inverse}, effort_, result_, answers);
+  if (effort_.time_products && result_.status == Status::ok) {
+    result_.product_multiply_adds_per_s = product_rate(*solver_);
+  }
+  return std::move(result_);
+}
+
+Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
+               const Matrix& b, const Effort& effort, Answers* answers) {
+  Measurement measurement(context, method, what, a, b, effort);
+  while (measurement.wants_sample()) measurement.sample();
+  return measurement.finish(answers);
 }
 
 }  // namespace lugpu

@@ -1,9 +1,12 @@
-// Measures one case: prepare, upload, warm up, time, check.
+// Measures cases: prepare, upload, warm up, time, check.
 #pragma once
+
+#include <memory>
 
 #include "baselines/baselines.hpp"
 #include "bench/result.hpp"
 #include "opencl/context.hpp"
+#include "solvers/equilibrate.hpp"
 #include "solvers/methods.hpp"
 
 namespace lugpu {
@@ -27,17 +30,52 @@ struct Answers {
   Matrix inverse;  ///< n x n
 };
 
-/// A X = B on the device by a method; problem.n and nrhs must be those of a (n x n) and b (n x
-/// nrhs). A breakdown or a failed check is a status of the result. answers: may be null. Throws
-/// TimedOut, Unsupported, InputError (a value overflows the precision) and cl::Error.
+/// A X = B by a method on a device or by a baseline, in pieces, so that the samples of several
+/// cases can be taken in turn: whatever else the machine does then meets all of them alike.
+/// problem.n and nrhs must be those of a (n x n) and b (n x nrhs), which must outlive the
+/// measurement. A breakdown or a failed check is a status of the result. Every piece throws
+/// TimedOut when the case has used up its time, Unsupported, InputError (a value overflows the
+/// precision) and cl::Error; then the measurement is of no more use.
+class Measurement {
+ public:
+  /// Builds the kernels, uploads, warms up.
+  Measurement(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
+              const Matrix& b, const Effort& effort);
+  /// context: the device for a rival on a device, null on the host. A library cannot be stopped: a
+  /// case that would take longer than the timeout, by a cubic estimate from a smaller system, is
+  /// `skipped`. Throws Unsupported as DeviceRival::require, and what the library's solver throws.
+  Measurement(const Baseline& baseline, DeviceContext* context, const Case& what, const Matrix& a,
+              const Matrix& b, const Effort& effort);
+
+  /// Whether the effort asks for one more timed factorization.
+  bool wants_sample() const;
+  /// One timed factorization.
+  void sample();
+  /// One more factorization with the device's own times, then solves and checks. Only once, as the
+  /// last piece. answers: may be null; a baseline has none.
+  Result finish(Answers* answers = nullptr);
+
+ private:
+  class Turn;
+
+  void warm_up();
+  const Matrix& factored() const { return scaling_.helps() ? scaled_ : a_; }
+
+  DeviceContext* context_;          // null on the host
+  const Method* method_ = nullptr;  // null for a baseline
+  const Matrix& a_;
+  const Matrix& b_;
+  Effort effort_;
+  Equilibration advice_, scaling_;  // what they should be, and what is applied
+  Matrix scaled_;                   // A, if it is scaled
+  std::unique_ptr<Solver> solver_;  // null for a baseline that is skipped
+  Result result_;
+  double used_s_ = 0;  // of the timeout
+  int pace_ = 1;       // DeviceContext::pace()
+};
+
+/// The pieces of one case, one after the other.
 Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
                const Matrix& b, const Effort& effort, Answers* answers = nullptr);
-
-/// The same by a baseline. context: the device for a rival on a device, null on the host. A library
-/// cannot be stopped: a case that would take longer than the timeout, by a cubic estimate from a
-/// smaller system, is `skipped`. Throws Unsupported as DeviceRival::require, and what the library's
-/// solver throws.
-Result measure(const Baseline& baseline, DeviceContext* context, const Case& what, const Matrix& a,
-               const Matrix& b, const Effort& effort);
 
 }  // namespace lugpu

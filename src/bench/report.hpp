@@ -27,8 +27,8 @@ nlohmann::json to_json(const Device& device);
 /// The `ceilings` of a device.
 nlohmann::json to_json(const Ceilings& ceilings);
 
-/// The `rates` of an ok result of a method: work by the counters over the median time, and that over
-/// the device's ceilings and, where it was measured, the rate of the method's own products.
+/// The `rates` of an ok result of a method: work by the counters over the median time, and that
+/// over the device's ceilings and, where it was measured, the rate of the method's own products.
 nlohmann::json achieved(const Result& result, const Ceilings& ceilings);
 
 /// The object as it is printed and written, UTF-8.

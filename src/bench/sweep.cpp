@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <map>
+#include <memory>
 
 #include "error.hpp"
 #include "matrix/generate.hpp"
@@ -66,30 +68,47 @@ std::string matrix_kind(const SweepPlan& plan, Pivot pivot) {
   return pivot == Pivot::none ? "dominant" : "random";
 }
 
-// The system that a case solves; consecutive cases often share it.
+// The system that a case solves.
 struct System {
-  std::string kind;
   Matrix a, b;
 };
 
-// A fits when it, its factors, two work matrices of the checks and a copy or two in another
-// precision do.
-void require_host_memory(std::size_t n, std::size_t nrhs) {
-  const double bytes =
-      6.0 * sizeof(double) * static_cast<double>(n) * static_cast<double>(n + nrhs);
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  if (bytes > memory) {
-    throw Unsupported("A system of order " + std::to_string(n) +
+double bytes_of_host() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+double bytes_of_system(const Problem& problem) {
+  return sizeof(double) * static_cast<double>(problem.n) *
+         static_cast<double>(problem.n + problem.nrhs);
+}
+
+// A, its factors, two work matrices of the checks and a copy or two in another precision.
+constexpr double kSystemsOfChecks = 6;
+// What a case holds from its first sample to its last, on the host or on its device: A, its
+// factors, and copies of A to start again from.
+constexpr double kSystemsOfCase = 4;
+
+void require_host_memory(const Problem& problem) {
+  if (kSystemsOfChecks * bytes_of_system(problem) > bytes_of_host()) {
+    throw Unsupported("A system of order " + std::to_string(problem.n) +
                       " with its checks does not fit into this machine's memory.");
   }
 }
 
+// How many cases like this one have room at the same time, one at least.
+std::size_t cases_with_room(const Problem& problem, const std::vector<DeviceContext>& contexts) {
+  const double system = bytes_of_system(problem);
+  double bytes = bytes_of_host() - kSystemsOfChecks * system;
+  for (const DeviceContext& context : contexts) {
+    bytes = std::min(bytes, static_cast<double>(context.device().global_memory));
+  }
+  return static_cast<std::size_t>(std::clamp(bytes / (kSystemsOfCase * system), 1.0, 1e6));
+}
+
 System make_system(const Case& what) {
   const std::size_t n = what.problem.n;
-  require_host_memory(n, what.problem.nrhs);
-  return {what.matrix, generate(what.matrix, n, what.seed),
-          random_matrix(n, what.problem.nrhs, what.seed)};
+  require_host_memory(what.problem);
+  return {generate(what.matrix, n, what.seed), random_matrix(n, what.problem.nrhs, what.seed)};
 }
 
 std::string first_line(const std::string& text) {
@@ -246,25 +265,102 @@ Result attempt(const Case& what, const Effort& effort, const std::function<Resul
   return result;
 }
 
-void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
-               std::vector<DeviceContext>& contexts, const std::function<bool(const Case&)>& wanted,
-               const std::function<void(const Result&)>& done) {
-  System system;
-  for (const Case& what : cases) {
-    if (!wanted(what)) continue;
-    done(attempt(what, plan.effort, [&] {
-      DeviceContext* context = context_of(what, contexts);
-      require_possible(what, context);
-      if (system.a.rows() != what.problem.n || system.kind != what.matrix) {
-        system = System();
-        system = make_system(what);
-      }
-      return what.is_baseline() ? measure(find_baseline(what.routine), context, what, system.a,
-                                          system.b, plan.effort)
-                                : measure(*context, find_method(what.routine), what, system.a,
-                                          system.b, plan.effort);
-    }));
+namespace {
+
+// A case on its way.
+struct Running {
+  const Case* what;
+  std::unique_ptr<Measurement> measurement;
+  std::optional<Result> result;  // as soon as it has one
+};
+
+// Cases of one order that are measured together, so that they share their systems.
+class Group {
+ public:
+  Group(const SweepPlan& plan, std::vector<DeviceContext>& contexts, const SweepObserver& observer)
+      : plan_(plan), contexts_(contexts), observer_(observer) {}
+
+  bool has_room_for(const Case& what) const {
+    if (cases_.empty()) return true;
+    if (plan_.effort.runs == 0) return false;  // no samples to take in turn
+    const Problem& problem = cases_.front().what->problem;
+    return problem.n == what.problem.n && cases_.size() < cases_with_room(problem, contexts_);
   }
+
+  void add(const Case& what) { cases_.push_back({&what, nullptr, std::nullopt}); }
+
+  // One sample of each case in turn, each time beginning with another one; the results in order.
+  void measure() {
+    for (Running& running : cases_) {
+      proceed(running, [&] { begin(running); });
+    }
+    bool wanted = true;
+    for (std::size_t round = 0; wanted; ++round) {
+      wanted = false;
+      for (std::size_t i = 0; i < cases_.size(); ++i) {
+        Running& running = cases_[(round + i) % cases_.size()];
+        if (running.result || !running.measurement->wants_sample()) continue;
+        wanted = true;
+        proceed(running, [&] { running.measurement->sample(); });
+      }
+    }
+    for (Running& running : cases_) {
+      proceed(running, [&] { running.result = running.measurement->finish(); });
+      running.measurement.reset();
+      observer_.done(*running.result);
+    }
+    cases_.clear();
+    systems_.clear();
+  }
+
+ private:
+  void begin(Running& running) {
+    const Case& what = *running.what;
+    DeviceContext* context = context_of(what, contexts_);
+    require_possible(what, context);
+    if (!systems_.contains(what.matrix)) systems_.emplace(what.matrix, make_system(what));
+    const auto& [a, b] = systems_.at(what.matrix);
+    running.measurement = what.is_baseline()
+                              ? std::make_unique<Measurement>(find_baseline(what.routine), context,
+                                                              what, a, b, plan_.effort)
+                              : std::make_unique<Measurement>(*context, find_method(what.routine),
+                                                              what, a, b, plan_.effort);
+  }
+
+  // The next piece of a case that has no result yet. What the piece throws becomes one.
+  template <typename Piece>
+  void proceed(Running& running, const Piece& piece) {
+    if (running.result) return;
+    observer_.working(*running.what);
+    bool threw = true;
+    Result failure = attempt(*running.what, plan_.effort, [&] {
+      piece();
+      threw = false;
+      return Result();
+    });
+    if (!threw) return;
+    running.result = std::move(failure);
+    running.measurement.reset();  // its memory may be what another one needs
+  }
+
+  const SweepPlan& plan_;
+  std::vector<DeviceContext>& contexts_;
+  const SweepObserver& observer_;
+  std::vector<Running> cases_;
+  std::map<std::string, System> systems_;  // by kind of matrix
+};
+
+}  // namespace
+
+void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
+               std::vector<DeviceContext>& contexts, const SweepObserver& observer) {
+  Group group(plan, contexts, observer);
+  for (const Case& what : cases) {
+    if (!observer.wanted(what)) continue;
+    if (!group.has_room_for(what)) group.measure();
+    group.add(what);
+  }
+  group.measure();
 }
 
 }  // namespace lugpu

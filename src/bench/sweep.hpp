@@ -41,11 +41,18 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
 /// (time), error.
 Result attempt(const Case& what, const Effort& effort, const std::function<Result()>& action);
 
-/// Runs the cases one after the other. `contexts` holds the device named in each case. Before a
-/// case, `wanted` says whether it is to be run; after it, `done` receives the result. What a case
-/// throws becomes its status (attempt).
+/// What a sweep tells whoever started it.
+struct SweepObserver {
+  std::function<bool(const Case&)> wanted;   ///< whether the case is to be run
+  std::function<void(const Case&)> working;  ///< called before every piece of work on a case
+  std::function<void(const Result&)> done;
+};
+
+/// Runs the cases; `contexts` holds the device named in each. Consecutive cases of one order, as
+/// many as there is memory for, are sampled in turn, so that their times can be compared; their
+/// results come when all of them have been, in the order of `cases`. What a case throws becomes its
+/// status (attempt).
 void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
-               std::vector<DeviceContext>& contexts, const std::function<bool(const Case&)>& wanted,
-               const std::function<void(const Result&)>& done);
+               std::vector<DeviceContext>& contexts, const SweepObserver& observer);
 
 }  // namespace lugpu

@@ -11,13 +11,14 @@ struct MatrixType {
   const char* in_single;
   const char* in_double;
   bool needs_pivoting;
+  bool is_full = false;  // every element counts, to the last step
 };
 constexpr MatrixType kTypes[] = {
     {"diagonal", "diagonal", false},
     {"upper", "upper", false},
     {"lower", "lower", false},
-    {"well-conditioned", "well-conditioned", true},
-    {"dominant", "dominant", false},
+    {"well-conditioned", "well-conditioned", true, true},
+    {"dominant", "dominant", false, true},
     {"zero-first-column", "zero-first-column", false},
     {"zero-last-column", "zero-last-column", true},
     {"zero-half-columns", "zero-half-columns", true},
@@ -25,7 +26,7 @@ constexpr MatrixType kTypes[] = {
     {"very-ill-conditioned-single", "very-ill-conditioned", true},
     {"near-underflow", "near-underflow-double", true},
     {"near-overflow", "near-overflow-double", true},
-    {"permuted", "permuted", true},
+    {"permuted", "permuted", true, true},
 };
 
 // info of a matrix of this kind: partial pivoting meets the first zero column when its turn comes,
@@ -48,35 +49,61 @@ std::string fault(const Result& result) {
   return result.checks.failure();
 }
 
-void judge(Result& result) {
-  if (result.status != Status::ok && result.status != Status::failed) return;
-  // After a zero pivot, what is left of the matrix needs pivoting.
-  const bool unfair = result.what.problem.pivot == Pivot::none && result.checks.info > 0;
-  if (unfair) result.checks.factor_ratio.reset();
-  result.reason = fault(result);
-  result.status = result.reason.empty() ? Status::ok : Status::failed;
+Finding judge(Result result) {
+  if (result.status == Status::ok || result.status == Status::failed) {
+    // After a zero pivot, what is left of the matrix needs pivoting.
+    const bool unfair = result.what.problem.pivot == Pivot::none && result.checks.info > 0;
+    if (unfair) result.checks.factor_ratio.reset();
+    result.reason = fault(result);
+    result.status = result.reason.empty() ? Status::ok : Status::failed;
+  }
+  const bool wrong = result.status != Status::ok && result.status != Status::unsupported;
+  return {result.status, result.reason,
+          std::max(result.checks.factor_ratio.value_or(0), result.checks.solve_ratio.value_or(0)),
+          wrong ? to_json(result) : nlohmann::json()};
 }
 
-void add(const Result& result, Verdict& verdict) {
-  if (result.status == Status::unsupported) {
-    if (verdict.systems == 0) verdict.status = Status::unsupported;
-    if (verdict.reason.empty()) verdict.reason = result.reason;
-    return;
-  }
-  ++verdict.systems;
-  if (result.status == Status::ok) {
-    if (verdict.wrong == 0) verdict.status = Status::ok, verdict.reason.clear();
-    verdict.largest_ratio = std::max({verdict.largest_ratio, result.checks.factor_ratio.value_or(0),
-                                      result.checks.solve_ratio.value_or(0)});
-    return;
-  }
-  if (verdict.wrong++ > 0) return;
-  verdict.status = result.status == Status::failed ? Status::failed : Status::error;
-  verdict.reason = result.what.matrix + " of n = " + std::to_string(result.what.problem.n) + ": " +
-                   result.reason;
+std::string path_of(const Case& what) {
+  return path_name(find_method(what.routine), what.problem);
+}
+
+Verdict& verdict_on(const Case& what, std::vector<Verdict>& paths) {
+  const std::string name = path_of(what);
+  const auto found = std::find_if(paths.begin(), paths.end(),
+                                  [&](const Verdict& verdict) { return verdict.name == name; });
+  if (found != paths.end()) return *found;
+  Verdict verdict;
+  verdict.path = what;
+  verdict.name = name;
+  return paths.emplace_back(std::move(verdict));
 }
 
 }  // namespace
+
+void Verification::add(const Case& what, const Finding& finding) {
+  Verdict& verdict = verdict_on(what, paths);
+  switch (finding.status) {
+    case Status::skipped:
+    case Status::unsupported:
+      if (verdict.wrong == 0 && (verdict.systems == 0 || finding.status == Status::skipped)) {
+        verdict.status = finding.status;
+        verdict.reason = finding.reason;
+      }
+      return;
+    case Status::ok:
+      if (verdict.systems++ == 0) verdict.status = Status::ok, verdict.reason.clear();
+      verdict.largest_ratio = std::max(verdict.largest_ratio, finding.largest_ratio);
+      return;
+    case Status::failed:
+    case Status::error:
+      ++verdict.systems;
+      wrong.push_back(finding.record);
+      if (verdict.wrong++ > 0) return;
+      verdict.status = finding.status;
+      verdict.reason =
+          what.matrix + " of n = " + std::to_string(what.problem.n) + ": " + finding.reason;
+  }
+}
 
 std::vector<std::string> Verification::failed_paths() const {
   std::vector<std::string> names;
@@ -88,59 +115,57 @@ std::vector<std::string> Verification::failed_paths() const {
 
 std::vector<Case> verification_cases(const Device& device, bool thorough) {
   SweepPlan plan;
-  plan.sizes = {1, 2, 3, 33, 66};
   plan.nbs = {64};
-  if (thorough) {
-    plan.sizes = {1, 2, 3, 5, 10, 31, 32, 33, 50, 63, 64, 65, 127, 128, 129, 132, 260};
-    plan.nbs = {64, 128, 192, 256, 384};
-  }
-  for (const Method& method : methods()) plan.methods.push_back(method.name);
+  if (thorough) plan.nbs = {64, 128, 192, 256, 384};
   plan.storages = {Storage::buffer, Storage::image};
   plan.texels = {Texel::r, Texel::rgba};
   plan.schedules = {Schedule::fused, Schedule::paper};
   plan.nrhs = 2;
 
   std::vector<Case> cases;
-  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
-    for (const MatrixType& type : kTypes) {
-      plan.precisions = {precision};
-      plan.matrix = precision == Precision::double_precision ? type.in_double : type.in_single;
-      plan.pivots = {Pivot::partial, Pivot::rook, Pivot::full};
-      if (!type.needs_pivoting) plan.pivots.insert(plan.pivots.begin(), Pivot::none);
-      const std::vector<Case> more = cases_of(plan, {device});
-      cases.insert(cases.end(), more.begin(), more.end());
-    }
+  const auto add_cases = [&](const Arithmetic& arithmetic, const MatrixType& type) {
+    const bool in_double = arithmetic != Arithmetic(Precision::single_precision);
+    plan.precisions = {arithmetic};
+    plan.matrix = in_double ? type.in_double : type.in_single;
+    plan.pivots = {Pivot::partial, Pivot::rook, Pivot::full};
+    if (!type.needs_pivoting) plan.pivots.insert(plan.pivots.begin(), Pivot::none);
+    const std::vector<Case> more = cases_of(plan, {device});
+    cases.insert(cases.end(), more.begin(), more.end());
+  };
+  for (const MatrixType& type : kTypes) {
+    plan.sizes = {1, 2, 3, 33};
+    if (type.is_full) plan.sizes.push_back(66);
+    if (thorough)
+      plan.sizes = {1, 2, 3, 5, 10, 31, 32, 33, 50, 63, 64, 65, 127, 128, 129, 132, 260};
+    plan.methods.clear();
+    for (const Method& method : methods()) plan.methods.push_back(method.name);
+    add_cases(Precision::single_precision, type);
+    add_cases(Precision::double_precision, type);
+    // What it falls back to needs double precision.
+    plan.methods = {"lu-blocked"};
+    if (device.double_precision) add_cases({Precision::single_precision, Refine::mixed}, type);
   }
   return cases;
 }
 
-Verification verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts,
-                    const std::function<void(const Case&)>& begun) {
-  Verification verification;
+std::size_t verification_part(const Case& what) {
+  const Problem& problem = what.problem;
+  const bool in_double = working_precision(problem) == Precision::double_precision;
+  return (in_double ? 4 : 0) + (problem.storage == Storage::image ? 2 : 0) +
+         (problem.texel == Texel::rgba ? 1 : 0);
+}
+
+void verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts,
+            const std::function<void(std::size_t)>& begun,
+            const std::function<void(std::size_t, const Finding&)>& found) {
   SweepPlan plan;
   plan.effort = {
       .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .build_first = false};
-  const auto wanted = [&](const Case& what) {
-    begun(what);
-    return true;
-  };
-  run_sweep(plan, cases, contexts, wanted, [&](Result result) {
-    judge(result);
-    const std::string name = path_name(find_method(result.what.routine), result.what.problem);
-    auto& paths = verification.paths;
-    auto found = std::find_if(paths.begin(), paths.end(),
-                              [&](const Verdict& verdict) { return verdict.name == name; });
-    if (found == paths.end()) {
-      found = paths.emplace(paths.end());
-      found->path = result.what;
-      found->name = name;
-    }
-    add(result, *found);
-    if (result.status != Status::ok && result.status != Status::unsupported) {
-      verification.wrong.push_back(std::move(result));
-    }
-  });
-  return verification;
+  std::size_t i = 0;
+  run_sweep(plan, cases, contexts,
+            {.wanted = [](const Case&) { return true; },
+             .working = [&](const Case&) { begun(i); },
+             .done = [&](const Result& result) { found(i++, judge(result)); }});
 }
 
 nlohmann::json to_json(const Verdict& verdict) {
@@ -149,7 +174,7 @@ nlohmann::json to_json(const Verdict& verdict) {
   return {
       {"routine", path.routine},
       {"pivot", name(path.problem.pivot)},
-      {"precision", name(path.problem.precision)},
+      {"precision", precision_name(path.problem)},
       {"storage", name(path.problem.storage)},
       {"texel", name(path.problem.texel)},
       {"schedule", blocked ? nlohmann::json(nullptr) : nlohmann::json(name(path.problem.schedule))},

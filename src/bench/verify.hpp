@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -10,21 +11,31 @@
 
 namespace lugpu {
 
-/// What became of one path: a method with a pivoting, a precision, a storage, texels and a
+/// What became of one path: a method with a pivoting, an arithmetic, a storage, texels and a
 /// schedule.
 struct Verdict {
   Case path;                           ///< the first system that it was given
   std::string name;                    ///< path_name()
-  Status status = Status::ok;          ///< unsupported: no system; failed, error: at least one
+  Status status = Status::ok;          ///< unsupported: no system; skipped: not all of them were
+                                       ///< reached; failed, error: at least one
   std::string reason;                  ///< why it is not ok, of the first system; empty for ok
   std::size_t systems = 0, wrong = 0;  ///< that were given to it, and were not solved right
   double largest_ratio = 0;  ///< of factor_ratio and solve_ratio over the systems that were right
 };
 
-struct Verification {
-  std::vector<Verdict> paths;  ///< in the order in which they were met
-  std::vector<Result> wrong;   ///< the systems that were not solved right, with the reason
+/// What became of one system of a path.
+struct Finding {
+  Status status = Status::ok;  ///< skipped: not reached
+  std::string reason;          ///< why it is not ok
+  double largest_ratio = 0;    ///< factor_ratio or solve_ratio, if it is ok
+  nlohmann::json record;       ///< the result, if it is failed or an error
+};
 
+struct Verification {
+  std::vector<Verdict> paths;         ///< in the order in which they were met
+  std::vector<nlohmann::json> wrong;  ///< the records of the systems that were not solved right
+
+  void add(const Case& what, const Finding& finding);
   bool passed() const { return wrong.empty(); }
   /// The names of the paths that failed or could not run.
   std::vector<std::string> failed_paths() const;
@@ -35,13 +46,22 @@ struct Verification {
 /// must not miss. Without pivoting only those that need none: types 1 to 3, whose
 /// elimination subtracts nothing but zeros from what is divided; `dominant` for type 4; and the
 /// info of type 5, whose first pivot is zero before anything is computed. n: 1, 2, 3 and around the
-/// widths of texels, tiles and blocks; `thorough`: LAPACK's orders and more block sizes as well.
+/// widths of texels, tiles and, for types 4 and `permuted`, blocks; `thorough`: LAPACK's orders and
+/// more block sizes as well. In mixed precision lu-blocked alone: what it adds to the factors is
+/// the same for all.
 std::vector<Case> verification_cases(const Device& device, bool thorough);
 
+/// Which of the parts a case belongs to. Two parts have hardly a program in common, so that they
+/// can be verified side by side.
+std::size_t verification_part(const Case& what);
+constexpr std::size_t kVerificationParts = 8;
+
 /// Runs the cases on the one device of `contexts` and judges by LAPACK's ratios; singular types by
-/// info, which must be exact. `begun`: called before each case.
-Verification verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts,
-                    const std::function<void(const Case&)>& begun);
+/// info, which must be exact. begun(i): called before any work on case i; found(i, finding): after
+/// it.
+void verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts,
+            const std::function<void(std::size_t)>& begun,
+            const std::function<void(std::size_t, const Finding&)>& found);
 
 /// One path as in the JSON's `paths` (docs/lugpu.schema.json).
 nlohmann::json to_json(const Verdict& verdict);

@@ -174,13 +174,13 @@ void DeviceContext::require_long_loops() {
   }
 }
 
-void DeviceContext::set_deadline(double seconds) {
+void DeviceContext::set_deadline(double seconds, int pace) {
   // A deadline further away than a century is none.
   deadline_ = seconds < 3e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                  std::chrono::duration<double>(seconds))
                             : Clock::time_point::max();
   last_wait_ = Clock::now();
-  steps_between_waits_ = 1;
+  steps_between_waits_ = pace;
   steps_since_wait_ = 0;
 }
 

@@ -85,8 +85,11 @@ class DeviceContext {
   /// llvmpipe does. Tries it once.
   void require_long_loops();
 
-  /// From now on checkpoint() throws TimedOut after this many seconds.
-  void set_deadline(double seconds);
+  /// From now on checkpoint() throws TimedOut after this many seconds. pace: what pace() was when
+  /// the same computation last ran.
+  void set_deadline(double seconds, int pace = 1);
+  /// Checkpoints from one wait for the device to the next, as it has turned out.
+  int pace() const { return steps_between_waits_; }
   /// Between the steps of a long computation: now and then waits for the device, so that no more is
   /// enqueued than what fits into the time given. Throws TimedOut.
   void checkpoint();

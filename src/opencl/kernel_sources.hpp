@@ -7,7 +7,7 @@
 namespace lugpu {
 
 struct KernelSource {
-  std::string name;  ///< file name in kernels/, e.g. "copy.cl"
+  std::string name;  ///< file name in kernels/, e.g. "fused.cl"
   std::string text;  ///< its bytes
 };
 

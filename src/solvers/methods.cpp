@@ -31,9 +31,14 @@ bool has(const Method& method, Pivot pivot) {
   return std::find(method.pivots.begin(), method.pivots.end(), pivot) != method.pivots.end();
 }
 
+// Mixed precision needs its factors too.
 bool has_failed(const Device& device, const Method& method, const Problem& problem) {
+  Problem factors = problem;
+  factors.refine = Refine::none;
   const auto& failed = device.failed_paths;
-  return std::find(failed.begin(), failed.end(), path_name(method, problem)) != failed.end();
+  return std::any_of(failed.begin(), failed.end(), [&](const std::string& path) {
+    return path == path_name(method, problem) || path == path_name(method, factors);
+  });
 }
 
 }  // namespace
@@ -77,7 +82,7 @@ const Method& find_method(const std::string& name) {
 
 std::string path_name(const Method& method, const Problem& problem) {
   const std::string path = std::string(method.name) + " " + name(problem.pivot) + " " +
-                           name(problem.precision) + " " + name(problem.storage) + " " +
+                           precision_name(problem) + " " + name(problem.storage) + " " +
                            name(problem.texel);
   return method.block_size ? path : path + " " + name(problem.schedule);
 }
