@@ -301,6 +301,15 @@ TEST_P(LuBlockedTest, SolvesWithTheFactorsAndTheirTranspose) {
   }
 }
 
+// On CPUs along the rows of the triangles.
+TEST_P(LuBlockedTest, SolvesForAFewColumnsAtTheEdgesOfBlocks) {
+  for (const std::size_t n : {255, 256, 257, 530}) {
+    for (const std::size_t nrhs : {1, 4, 5}) {
+      solves_both_systems(context, harmless(n, n), GetParam(), nrhs);
+    }
+  }
+}
+
 // The kernel for GPUs that solves in one launch, on any device: every triangle, at the edges of
 // blocks.
 TEST_P(LuBlockedTest, SolvesInOneLaunch) {

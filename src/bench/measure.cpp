@@ -52,10 +52,9 @@ Matrix smallest_interchange() {
 // Builds every kernel of the method by solving a tiny system; some drivers compile at first launch.
 double build(DeviceContext& context, const Method& method, Problem problem) {
   problem.n = 2;
-  problem.nrhs = 1;
   const auto build_kernels = [&] {
     const auto solver = make_solver(context, method, problem);
-    solver->upload(smallest_interchange(), Matrix(2, 1));
+    solver->upload(smallest_interchange(), Matrix(2, problem.nrhs));
     solver->factor();
     solver->solve();
     solver->lu();

@@ -1,5 +1,5 @@
-// Blocked LU by lu_blocked_cpu.cl, lu_blocked_image_cpu.cl and solve_cpu.cl: for devices whose
-// work-items are CPU threads.
+// Blocked LU by lu_blocked_cpu.cl, lu_blocked_image_cpu.cl, solve_cpu.cl and solve_few_cpu.cl: for
+// devices whose work-items are CPU threads.
 #pragma once
 
 #include "solvers/blocked.hpp"
@@ -18,6 +18,7 @@ class BlockedCpu : public Blocked {
 
  private:
   void factorize(Surface& a) override;
+  void solve_triangle(const Triangle& t, Surface& x) override;
   void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) override;
   void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
                       std::size_t first, std::size_t last) override;
@@ -36,6 +37,8 @@ class BlockedCpu : public Blocked {
   cl::Buffer panel_, next_;  // W of lu_blocked_cpu.cl, for this panel and the next
   cl::Buffer block_row_;     // V
   cl::Buffer tiles_;         // of lu_blocked_image_cpu.cl, one for each compute unit
+  cl::Buffer solved_;        // of solve_few_cpu.cl
+  cl::Buffer ready_;
 };
 
 }  // namespace lugpu

@@ -1,5 +1,6 @@
 #include "solvers/residual.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -61,12 +62,14 @@ class DeviceResidual {
     const auto rows = static_cast<cl_int>(n), columns = static_cast<cl_int>(nrhs);
     const Device& device = context_.device();
     if (device.type == "cpu") {
-      constexpr std::size_t kRows = 128;  // of a work-group
+      // Of a work-group: long pieces of columns, but enough work-groups for all threads.
+      const std::size_t rows_each =
+          std::clamp<std::size_t>(ceiling(n, 64 * device.compute_units) * 64, 64, 512);
       context_.run("residual",
                    {"residual_cpu.cl", "residual", kDouble, Storage::buffer, Texel::r,
                     BlockedCpu::tile_options(device, kDouble)},
-                   {ceiling(n, kRows)}, a_, *x_, *b_, *r_, rows, columns,
-                   static_cast<cl_int>(kRows));
+                   {ceiling(n, rows_each)}, a_, *x_, *b_, *r_, rows, columns,
+                   static_cast<cl_int>(rows_each));
       return;
     }
     constexpr std::size_t kRows = 16, kColumns = 8, kItems = 256;  // of a work-group
