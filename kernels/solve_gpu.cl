@@ -85,7 +85,8 @@ void subtract_block(__global const real* t, int pitch, __global real* x, int x_p
 // For few columns, in one launch: a work-group has a block of NB rows of one column of B, waits for the
 // blocks of X that are solved before its own, subtracts what each contributes, and solves for its block.
 // It waits for earlier work-groups only. Whoever finds another number than the one that all of X was
-// filled with has the element, so that no order between stores is needed.
+// filled with has the element, so that no order between stores is needed. B is left filled with it, to be the X
+// of the next solution.
 #define SPIN_LIMIT (1 << 25)
 #define EMPTY ((bits)-1)  // a NaN that no operation returns
 #define QUARTER (NB / 4)
@@ -153,7 +154,7 @@ inline void substitute_one(const __local real* l, bool inverted, __local real* y
 }
 
 __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1)))
-void solve_waiting(__global const real* t, int pitch, __global const real* b, int b_pitch,
+void solve_waiting(__global const real* t, int pitch, __global real* b, int b_pitch,
                    volatile __global real* x, int x_pitch, int n, int columns, int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real solved[2][NB], sums[NB][4], y[NB];
@@ -169,6 +170,7 @@ void solve_waiting(__global const real* t, int pitch, __global const real* b, in
 
   const size_t place = (size_t)row_of(upper, first, rows, me);  // of the element that is solved for
   const real right = me < rows ? b[place * b_pitch + c] : (real)0;
+  if (me < rows) ((__global bits*)b)[place * b_pitch + c] = EMPTY;
   fetch_triangle(t, pitch, upper, unit, first, rows, l);
   const bool inverted = invert_diagonal(l, &unsafe);
   // sum = T(row, before) X(before, c), this work-item's quarter of it, block by block

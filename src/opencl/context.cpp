@@ -58,6 +58,14 @@ cl::Buffer DeviceContext::allocate(std::size_t bytes) {
   return buffer;
 }
 
+const cl::Buffer& DeviceContext::scratch(std::size_t bytes) {
+  if (bytes > scratch_bytes_) {
+    scratch_ = allocate(bytes);
+    scratch_bytes_ = bytes;
+  }
+  return scratch_;
+}
+
 std::string DeviceContext::source_of(const std::string& file) const {
   if (!kernel_dir_.empty()) {
     std::ifstream stream(kernel_dir_ + "/" + file, std::ios::binary);

@@ -65,6 +65,10 @@ class DeviceContext {
   /// Uninitialized device memory of at least one byte.
   cl::Buffer allocate(std::size_t bytes);
 
+  /// A buffer of at least so many bytes that the next call hands out again: for what commands
+  /// enqueued before that read.
+  const cl::Buffer& scratch(std::size_t bytes);
+
   /// Enqueues a kernel with its fixed work-group size over at least `items`; nothing for no items.
   /// A Surface argument stands for SOURCE or TARGET of surface.clh, the rest for themselves
   /// (cl::Buffer, cl_int). Throws Error (failure) with the log if the program does not build.
@@ -124,6 +128,8 @@ class DeviceContext {
   std::map<std::string, cl::Program> programs_;  // by file and build options
   std::map<std::string, Kernel> kernels_;        // by function, file and build options
   double build_seconds_ = 0;
+  cl::Buffer scratch_;
+  std::size_t scratch_bytes_ = 0;
   std::optional<bool> long_loops_;  // see require_long_loops()
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point last_wait_ = Clock::now();

@@ -364,13 +364,14 @@ void BlockedGpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, st
                to_int(k), to_int(rows), to_int(first), to_int(last), to_int(x.columns()));
 }
 
-// A few columns in one launch, whose work-groups wait for one another.
+// A few columns in one launch, whose work-groups wait for one another. Each leaves x, which becomes
+// solved_, as the next one needs it.
 void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
   if (x.columns() > kFewColumns || !kernels_.waiting) return Blocked::solve_triangle(t, x);
   if (!solved_ || solved_->columns() != x.columns()) {
     solved_.emplace(context_, shape_.n, x.columns(), shape_.precision, Storage::buffer);
+    fill(context_, *solved_, 0xff);
   }
-  fill(context_, *solved_, 0xff);
   context_.run("solve", kernel("solve_gpu.cl", "solve_waiting"),
                {ceiling(shape_.n, kPanel) * x.columns() * kItems}, t.of, x, *solved_,
                to_int(shape_.n), to_int(x.columns()), to_int(t.upper), to_int(t.unit));

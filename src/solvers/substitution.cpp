@@ -30,7 +30,7 @@ void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer&
                  const std::vector<int>& order, std::size_t nrhs, Precision precision) {
   if (order.empty()) return;
   const std::size_t bytes = order.size() * sizeof(cl_int);
-  const cl::Buffer positions = context.allocate(bytes);
+  const cl::Buffer& positions = context.scratch(bytes);
   context.queue().enqueueWriteBuffer(positions, CL_TRUE, 0, bytes, order.data());
   context.run("solve", {"substitute.cl", "gather_rows", precision, Storage::buffer},
               {order.size(), nrhs}, in, out, positions, static_cast<cl_int>(order.size()));
