@@ -169,6 +169,11 @@ void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, kGigabyte / 32);
 }
 
+// A reason may quote a compiler in any encoding.
+std::string to_line(const nlohmann::json& message) {
+  return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 // A part in its own process, which sends the number of each case that it begins, and what it finds.
 void verify_part(const Arguments& given, std::size_t part, const Processes::Send& send) {
   set_blas_threads(1);  // the systems are small
@@ -181,15 +186,14 @@ void verify_part(const Arguments& given, std::size_t part, const Processes::Send
   lugpu::verify(
       cases, contexts,
       [&](std::size_t i) {
-        send(nlohmann::json{{"case", numbers[i]}}.dump());
+        send(to_line({{"case", numbers[i]}}));
       },
       [&](std::size_t i, const Finding& finding) {
-        send(nlohmann::json{{"case", numbers[i]},
-                            {"status", finding.status},
-                            {"reason", finding.reason},
-                            {"largest_ratio", finding.largest_ratio},
-                            {"record", finding.record}}
-                 .dump());
+        send(to_line({{"case", numbers[i]},
+                      {"status", finding.status},
+                      {"reason", finding.reason},
+                      {"largest_ratio", finding.largest_ratio},
+                      {"record", finding.record}}));
       });
 }
 
@@ -225,7 +229,9 @@ Verification collect(Processes& processes, const std::vector<Case>& cases) {
       },
       [&](std::size_t part, const std::string& how) {
         if (how.empty()) return;
-        if (last[part] == cases.size()) throw Error(Exit::failure, how);
+        if (last[part] == cases.size()) {
+          throw Error(Exit::failure, "A process ended before its first system: " + how + ".");
+        }
         findings[last[part]] = crash(cases[last[part]], how);
       });
   show_progress("");

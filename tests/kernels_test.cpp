@@ -125,7 +125,8 @@ TEST_P(Kernels, CopyColumn) {
     for (const std::size_t column : {0, 2, 4}) {
       Matrix expected = poison(end + 2, 5);
       const Surface dst = surface(expected);
-      run("paper.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first), as_int(end));
+      run("paper.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first),
+          as_int(end));
       for (std::size_t i = first; i < end; ++i) propagate(source, expected, i, column, column + 1);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
     }
@@ -146,8 +147,8 @@ TEST_P(Kernels, ExchangeRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("paper.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a),
-          as_int(b), as_int(first), as_int(end));
+      run("paper.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
+          as_int(first), as_int(end));
       Matrix exchanged = source;
       for (std::size_t j = 0; j < source.cols(); ++j) std::swap(exchanged(a, j), exchanged(b, j));
       for (const std::size_t row : {a, b}) propagate(exchanged, expected, row, first, end);

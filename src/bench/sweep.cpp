@@ -310,7 +310,6 @@ class Group {
       observer_.done(*running.result);
     }
     cases_.clear();
-    systems_.clear();
   }
 
  private:
@@ -318,6 +317,11 @@ class Group {
     const Case& what = *running.what;
     DeviceContext* context = context_of(what, contexts_);
     require_possible(what, context);
+    // What is left of the group before: of another order; of another kind, where room is scarce.
+    std::erase_if(systems_, [&](const auto& entry) {
+      const auto& [kind, system] = entry;
+      return system.a.rows() != what.problem.n || (cases_.size() == 1 && kind != what.matrix);
+    });
     if (!systems_.contains(what.matrix)) systems_.emplace(what.matrix, make_system(what));
     const auto& [a, b] = systems_.at(what.matrix);
     running.measurement = what.is_baseline()

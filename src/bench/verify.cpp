@@ -57,9 +57,11 @@ Finding judge(Result result) {
     result.reason = fault(result);
     result.status = result.reason.empty() ? Status::ok : Status::failed;
   }
-  const bool wrong = result.status != Status::ok && result.status != Status::unsupported;
-  return {result.status, result.reason,
-          std::max(result.checks.factor_ratio.value_or(0), result.checks.solve_ratio.value_or(0)),
+  const bool right = result.status == Status::ok;
+  const double largest =
+      std::max(result.checks.factor_ratio.value_or(0), result.checks.solve_ratio.value_or(0));
+  const bool wrong = !right && result.status != Status::unsupported;
+  return {result.status, result.reason, right ? largest : 0,
           wrong ? to_json(result) : nlohmann::json()};
 }
 

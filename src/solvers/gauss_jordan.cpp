@@ -96,8 +96,8 @@ void GaussJordan::step(std::size_t k) {
   const cl_int end = static_cast<cl_int>(columns);
   // (1) dst(k, k:end) = src(k, k:end) / src(k, k)
   const std::size_t row_texels = ab_.src.texels(k, columns);
-  context_.run("panel", ab_.src.kernel("paper.cl", "normalize_row"), {row_texels}, ab_.src,
-               ab_.dst, pivoting_.values(), row, end);
+  context_.run("panel", ab_.src.kernel("paper.cl", "normalize_row"), {row_texels}, ab_.src, ab_.dst,
+               pivoting_.values(), row, end);
   // (2) src(k, k:end) = dst(k, k:end)
   context_.run("panel", ab_.src.kernel("paper.cl", "copy_row"), {row_texels}, ab_.dst, ab_.src, row,
                row, end);

@@ -72,8 +72,8 @@ void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t fi
   const std::size_t texels = surfaces.src.texels(first, end);
   context_.run("interchange", surfaces.src.kernel("paper.cl", "exchange_rows"), {texels},
                surfaces.src, surfaces.dst, a, b, from, to);
-  context_.run("interchange", surfaces.src.kernel("paper.cl", "copy_rows"), {texels},
-               surfaces.dst, surfaces.src, a, b, from, to);
+  context_.run("interchange", surfaces.src.kernel("paper.cl", "copy_rows"), {texels}, surfaces.dst,
+               surfaces.src, a, b, from, to);
   // Each kernel loads and stores two texels.
   context_.timeline().add_bytes(8 * surfaces.src.pack() * texels *
                                 element_size(problem_.precision));
@@ -81,8 +81,8 @@ void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t fi
 
 void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
   const cl_int n = static_cast<cl_int>(problem_.n);
-  context_.run("interchange", surfaces.src.kernel("paper.cl", "exchange_columns"),
-               {problem_.n}, surfaces.src, surfaces.dst, a, b, n);
+  context_.run("interchange", surfaces.src.kernel("paper.cl", "exchange_columns"), {problem_.n},
+               surfaces.src, surfaces.dst, a, b, n);
   context_.run("interchange", surfaces.src.kernel("paper.cl", "copy_columns"), {problem_.n},
                surfaces.dst, surfaces.src, a, b, n);
   context_.timeline().add_bytes(8 * surfaces.src.pack() * problem_.n *
