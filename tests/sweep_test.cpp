@@ -313,6 +313,7 @@ TEST_F(Sweep, SamplesAreTakenInTurn) {
   SweepPlan plan = small_plan();
   plan.sizes = {20, 3};
   plan.pivots = {Pivot::none, Pivot::partial, Pivot::full};
+  plan.effort.turn_s = 0;
   // Begun in order, sampled twice, beginning with another case each time, and finished in order.
   const std::string of_one_size =
       "npf"
@@ -320,6 +321,13 @@ TEST_F(Sweep, SamplesAreTakenInTurn) {
       "pfn"
       "n.p.f.";
   EXPECT_EQ(pieces(plan, contexts()), of_one_size + of_one_size);
+}
+
+TEST_F(Sweep, ShortSamplesShareATurn) {
+  SweepPlan plan = small_plan();
+  plan.pivots = {Pivot::none, Pivot::partial};
+  plan.effort.turn_s = 100;
+  EXPECT_EQ(pieces(plan, contexts()), "npnnppn.p.");
 }
 
 TEST_F(Sweep, WithoutRoomForTwoTheyAreTakenCaseByCase) {

@@ -17,6 +17,7 @@ struct Effort {
   int runs = 5;             ///< timed factorizations, at least; 0 for the profiled one alone
   double min_time_s = 0.2;  ///< and at least this long in all
   double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
+  double turn_s = 0.02;  ///< a sweep goes from case to case after so long, and a sample at least
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
   bool check_factors = true;   ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
   bool time_products = false;  ///< Solver::multiply() too

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "error.hpp"
 #include "matrix/generate.hpp"
@@ -289,7 +291,7 @@ class Group {
 
   void add(const Case& what) { cases_.push_back({&what, nullptr, std::nullopt}); }
 
-  // One sample of each case in turn, each time beginning with another one; the results in order.
+  // Samples of each case in turn, each time beginning with another one; the results in order.
   void measure() {
     for (Running& running : cases_) {
       proceed(running, [&] { begin(running); });
@@ -301,7 +303,7 @@ class Group {
         Running& running = cases_[(round + i) % cases_.size()];
         if (running.result || !running.measurement->wants_sample()) continue;
         wanted = true;
-        proceed(running, [&] { running.measurement->sample(); });
+        take_turn(running);
       }
     }
     for (Running& running : cases_) {
@@ -331,6 +333,20 @@ class Group {
                                                               what, a, b, plan_.effort);
   }
 
+  // A sample, or as many short ones as fill the turn.
+  void take_turn(Running& running) {
+    const bool on_host = !running.what->device;
+    // The host's BLAS keeps its threads busy with waiting for 2^26 cycles after it was called.
+    if (host_was_last_ && !on_host) std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    host_was_last_ = on_host;
+    const auto start = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> turn(plan_.effort.turn_s);
+    do {
+      proceed(running, [&] { running.measurement->sample(); });
+    } while (!running.result && running.measurement->wants_sample() &&
+             std::chrono::steady_clock::now() - start < turn);
+  }
+
   // The next piece of a case that has no result yet. What the piece throws becomes one.
   template <typename Piece>
   void proceed(Running& running, const Piece& piece) {
@@ -352,6 +368,7 @@ class Group {
   const SweepObserver& observer_;
   std::vector<Running> cases_;
   std::map<std::string, System> systems_;  // by kind of matrix
+  bool host_was_last_ = true;              // whether the last sample was a baseline's on the host
 };
 
 }  // namespace
