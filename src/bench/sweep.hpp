@@ -33,7 +33,7 @@ struct SweepPlan {
 /// larger than 2^20, a range that is empty or has more than 10000 sizes.
 std::vector<std::size_t> parse_sizes(const std::string& text);
 
-/// Every case of the plan in the order in which it runs: size by size, baselines on the host first,
+/// Every case of the plan in the order of their results: size by size, baselines on the host first,
 /// then for each device the baselines on it and the methods.
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices);
 
