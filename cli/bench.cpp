@@ -2,6 +2,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "baselines/baselines.hpp"
 #include "bench/report.hpp"
@@ -156,7 +157,8 @@ std::string description(const Case& what) {
                 precision_name(what.problem), what.problem.n);
 }
 
-// Collects the results: the table on stdout, the JSON file after every case.
+// Collects the results: the JSON file after every case, and the table on stdout in the order of the
+// cases.
 class Sink {
  public:
   Sink(const Options& options, nlohmann::json report, std::map<std::string, Ceilings> ceilings)
@@ -170,16 +172,24 @@ class Sink {
                        [&](const nlohmann::json& other) { return same_case(row, other); });
   }
 
-  void add(const Result& result) {
+  /// Case number i is to be run; called in order.
+  void expect(std::size_t i) { expected_.insert(expected_.end(), i); }
+
+  /// The result of case number i.
+  void add(const Result& result, std::size_t i) {
     nlohmann::json row = to_json(result);
     if (!result.what.is_baseline() && result.status == Status::ok) {
       row["rates"] = achieved(result, ceilings_.at(*result.what.device));
     }
-    report_["results"].push_back(std::move(row));
+    nlohmann::json& rows = report_["results"];
+    const auto later = std::distance(numbers_.upper_bound(i), numbers_.end());
+    numbers_.insert(i);
+    rows.insert(rows.end() - later, std::move(row));
     failed_ = failed_ || result.status == Status::failed;
     error_ = error_ || result.status == Status::error;
-    show_progress("");
-    if (options_.prints()) std::cout << table_.row(result) << std::flush;
+    expected_.erase(i);
+    unprinted_.emplace(i, result);
+    print_rows();
     if (!options_.json.empty() && !options_.json_to_stdout()) write_report(report_, options_.json);
   }
 
@@ -203,10 +213,22 @@ class Sink {
   const BenchTable& table() const { return table_; }
 
  private:
+  // Those that no earlier case is missing from.
+  void print_rows() {
+    show_progress("");
+    const auto end =
+        expected_.empty() ? unprinted_.end() : unprinted_.lower_bound(*expected_.begin());
+    for (auto next = unprinted_.begin(); next != end; next = unprinted_.erase(next)) {
+      if (options_.prints()) std::cout << table_.row(next->second) << std::flush;
+    }
+  }
+
   const Options& options_;
   nlohmann::json report_;
   std::map<std::string, Ceilings> ceilings_;  // by device
   BenchTable table_;
+  std::set<std::size_t> expected_, numbers_;  // of the cases to come, and of those that are done
+  std::map<std::size_t, Result> unprinted_;
   bool failed_ = false;
   bool error_ = false;
 };
@@ -240,13 +262,15 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
     std::cout << sink.table().header() << std::flush;
   }
   const std::vector<Case> cases = cases_of(plan, devices);
-  std::size_t done = 0;
+  std::size_t done = 0, number = 0;
   run_sweep(
       plan, cases, contexts,
       {.wanted =
            [&](const Case& what) {
              const bool known = sink.has(what);
              done += known;
+             if (!known) sink.expect(number);
+             ++number;
              return !known;
            },
        .working =
@@ -254,9 +278,9 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
              show_progress(format("[%zu/%zu] %s", done, cases.size(), description(what).c_str()));
            },
        .done =
-           [&](const Result& result) {
+           [&](const Result& result, std::size_t i) {
              ++done;
-             sink.add(result);
+             sink.add(result, i);
            }});
   return sink.finish();
 }

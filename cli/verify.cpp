@@ -174,11 +174,15 @@ std::string to_line(const nlohmann::json& message) {
   return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// A part in its own process, which sends the number of each case that it begins, and what it finds.
-void verify_part(const Arguments& given, std::size_t part, const Processes::Send& send) {
+// A part in a process of its own, which sends the number of each case that it begins, and what it
+// finds. contexts: the process's; empty for its first part, and after an error that may have broken
+// them.
+void verify_part(const Arguments& given, std::size_t part, std::vector<DeviceContext>& contexts,
+                 const Processes::Send& send) {
   set_blas_threads(1);  // the systems are small
   keep_freed_memory();
-  std::vector<DeviceContext> contexts = open_devices(given.options);
+  if (contexts.empty()) contexts = open_devices(given.options);
+  bool broken = false;
   const std::vector<Case> all = verification_cases(contexts.front().device(), given.full);
   const std::vector<std::size_t> numbers = numbers_of(all, part);
   std::vector<Case> cases;
@@ -189,12 +193,14 @@ void verify_part(const Arguments& given, std::size_t part, const Processes::Send
         send(to_line({{"case", numbers[i]}}));
       },
       [&](std::size_t i, const Finding& finding) {
+        broken = broken || finding.status == Status::error;
         send(to_line({{"case", numbers[i]},
                       {"status", finding.status},
                       {"reason", finding.reason},
                       {"largest_ratio", finding.largest_ratio},
                       {"record", finding.record}}));
       });
+  if (broken) contexts.clear();
 }
 
 Finding to_finding(const nlohmann::json& line) {
@@ -247,9 +253,11 @@ Verification collect(Processes& processes, const std::vector<Case>& cases) {
 Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   // Before OpenCL starts here.
-  Processes processes(
-      kVerificationParts, std::max(std::thread::hardware_concurrency(), 1u),
-      [&](std::size_t part, const Processes::Send& send) { verify_part(given, part, send); });
+  Processes processes(kVerificationParts, std::max(std::thread::hardware_concurrency(), 1u),
+                      [&, contexts = std::vector<DeviceContext>()](
+                          std::size_t part, const Processes::Send& send) mutable {
+                        verify_part(given, part, contexts, send);
+                      });
   const std::vector<DeviceContext> contexts = open_devices(given.options);
   const Device& device = contexts.front().device();
   if (given.options.prints()) {

@@ -7,7 +7,7 @@
 //   S(i, j) - l_0(i) u_0(j) - ... - l_r(i) u_r(j)
 // is what steps 0 to r of the block leave. All but the last only search it, and nothing is interchanged. The
 // last one also writes it to the target, with the interchanges of the whole block. Rows and columns of pivots
-// are left as fused.cl leaves them, for finish.cl; the next block copies them to the other surface (LU-GPU,
+// are left as fused.cl leaves them, for finish.clh; the next block copies them to the other surface (LU-GPU,
 // Lemma 4.1, a block late).
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a

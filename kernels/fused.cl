@@ -3,7 +3,7 @@
 //
 // With (p, q) the pivot's place, row p of the source is taken for row k and the other way round, and so
 // are columns q and k: nothing is moved beforehand. What a step leaves of row k and of column k is
-// final but for the interchanges to come and for the division by the pivot; finish.cl does both at the
+// final but for the interchanges to come and for the division by the pivot; finish.clh does both at the
 // end. The step after it copies row k and column k to the other surface (Lemma 4.1, a step late).
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a

@@ -106,58 +106,57 @@ inline void fetch_quarter(__global const real* row, int k, int n, int q, real* q
   }
 }
 
-// Replaces the diagonal of the lower triangle l by its inverse. False, and nothing is replaced, if an inverse
-// overflows or is not normal.
-inline bool invert_diagonal(__local real* l, __local int* unsafe) {
-  const int me = get_local_id(0);
+// Replaces the lower triangle L, in l, by its inverse; NB is STRIP. False, and nothing is replaced, if inv(L) y
+// might be much less accurate than substitution: if an element of |inv(L)| |L|, which times eps |x| bounds its
+// error, may be larger than LARGEST_TERM (those of the factors of random matrices are below 50), or if elements
+// of the inverse that underflow may count.
+#define LARGEST_TERM 256
+#ifdef LUGPU_DOUBLE
+#define LARGEST_ROW 1e290  // about eps / SMALLEST_NORMAL
+#else
+#define LARGEST_ROW 1e30f
+#endif
+inline bool invert_triangle(const bool unit, __local real* l, __local real* u, __local real* weights,
+                            __local int* unsafe) {
+  const int me = get_local_id(0), c = me % STRIP, part = me / STRIP;
   if (me == 0) *unsafe = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
-  real inverse = 1;
-  if (me < NB) {
-    inverse = 1 / l[me * L_STRIDE + me];
-    if (!isnormal(inverse)) *unsafe = 1;
+  if (me < NB) {  // the sum of row `me`
+    real sum = 0;
+    for (int k = 0; k < NB; ++k) sum += fabs(l[k * L_STRIDE + me]);
+    weights[me] = sum;
+  }
+  real x[PART];  // of column c of the inverse
+#pragma unroll
+  for (int i = 0; i < PART; ++i) x[i] = part * PART + i == c;
+  substitute(unit, x, l, u);
+  bool safe = weights[c] <= LARGEST_ROW;
+#pragma unroll
+  for (int i = 0; i < PART; ++i) safe = safe && fabs(x[i]) * weights[c] <= LARGEST_TERM;  // no NaN is
+  if (!safe) *unsafe = 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  safe = !*unsafe;
+#pragma unroll
+  for (int i = 0; i < PART; ++i) {
+    if (safe) l[c * L_STRIDE + part * PART + i] = x[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const bool safe = !*unsafe;
-  if (me < NB && safe) l[me * L_STRIDE + me] = inverse;
   return safe;
 }
 
-// y = inverse(L) y for one column of NB elements; l has L, its diagonal inverted or not.
-inline void substitute_one(const __local real* l, bool inverted, __local real* y) {
-  const int me = get_local_id(0);
-#pragma unroll 1
-  for (int p = 0; p < NB; p += PART) {
-    const __local real* l_of = l + p * L_STRIDE + p;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me == p) {
-      real x[PART];
+// This work-item's quarter of an element of a product: of a row's elements every fourth, times those of x.
+inline real quarter_product(const real* quarter, const __local real* x, int q) {
+  real products[4] = {0, 0, 0, 0};
 #pragma unroll
-      for (int i = 0; i < PART; ++i) x[i] = y[p + i];
-#pragma unroll
-      for (int k = 0; k < PART; ++k) {
-        const real diagonal = l_of[k * L_STRIDE + k];
-        x[k] = inverted ? x[k] * diagonal : x[k] / diagonal;
-#pragma unroll
-        for (int i = k + 1; i < PART; ++i) x[i] = fma(-l_of[k * L_STRIDE + i], x[k], x[i]);
-        y[p + k] = x[k];
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me >= p + PART && me < NB) {
-      real sums[4] = {0, 0, 0, 0};
-#pragma unroll
-      for (int k = 0; k < PART; ++k) sums[k % 4] = fma(l[(p + k) * L_STRIDE + me], y[p + k], sums[k % 4]);
-      y[me] -= sums[0] + sums[1] + (sums[2] + sums[3]);
-    }
-  }
+  for (int j = 0; j < QUARTER; ++j) products[j % 4] = fma(quarter[j], x[q + 4 * j], products[j % 4]);
+  return products[0] + products[1] + (products[2] + products[3]);
 }
 
 __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1)))
 void solve_waiting(__global const real* t, int pitch, __global real* b, int b_pitch,
                    volatile __global real* x, int x_pitch, int n, int columns, int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
-  __local real solved[2][NB], sums[NB][4], y[NB];
+  __local real u[PART * STRIP], solved[2][NB], sums[NB][4], y[NB];
   __local int unsafe;
   __local real* l = (__local real*)l_packs;
   const int me = get_local_id(0);
@@ -172,7 +171,12 @@ void solve_waiting(__global const real* t, int pitch, __global real* b, int b_pi
   const real right = me < rows ? b[place * b_pitch + c] : (real)0;
   if (me < rows) ((__global bits*)b)[place * b_pitch + c] = EMPTY;
   fetch_triangle(t, pitch, upper, unit, first, rows, l);
-  const bool inverted = invert_diagonal(l, &unsafe);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  // While others solve: the inverse of the block on the diagonal, a quarter of a row in each work-item.
+  const bool inverted = invert_triangle(unit, l, u, y, &unsafe);
+  real inverse[QUARTER];
+#pragma unroll
+  for (int j = 0; j < QUARTER; ++j) inverse[j] = l[(q + 4 * j) * L_STRIDE + i];
   // sum = T(row, before) X(before, c), this work-item's quarter of it, block by block
   real sum = 0, quarter[QUARTER], next[QUARTER];
   fetch_quarter(row, upper ? (blocks - 1) * NB : 0, n, q, quarter);
@@ -182,16 +186,28 @@ void solve_waiting(__global const real* t, int pitch, __global real* b, int b_pi
     __local real* x_k = solved[before & 1];
     if (me < NB) x_k[me] = k + me < n ? await(x + (size_t)(k + me) * x_pitch + c) : (real)0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    real products[4] = {0, 0, 0, 0};
-#pragma unroll
-    for (int j = 0; j < QUARTER; ++j) products[j % 4] = fma(quarter[j], x_k[q + 4 * j], products[j % 4]);
-    sum += products[0] + products[1] + (products[2] + products[3]);
+    sum += quarter_product(quarter, x_k, q);
 #pragma unroll
     for (int j = 0; j < QUARTER; ++j) quarter[j] = next[j];
   }
   sums[i][q] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (me < NB) y[me] = right - (sums[me][0] + sums[me][1] + (sums[me][2] + sums[me][3]));
-  substitute_one(l, inverted, y);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (inverted) {
+    sums[i][q] = quarter_product(inverse, y, q);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me < NB) y[me] = sums[me][0] + sums[me][1] + (sums[me][2] + sums[me][3]);
+  } else {
+    real v[PART];  // every column of the strip is y
+#pragma unroll
+    for (int e = 0; e < PART; ++e) v[e] = y[me / STRIP * PART + e];
+    substitute(unit, v, l, u);
+#pragma unroll
+    for (int e = 0; e < PART; ++e) {
+      if (me % STRIP == 0) y[me / STRIP * PART + e] = v[e];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
   if (me < rows) x[place * x_pitch + c] = isnan(y[me]) ? (real)NAN : y[me];
 }

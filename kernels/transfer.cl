@@ -1,4 +1,4 @@
-// Between the host's column-major order and a surface, on the device.
+// Between the host's column-major order and a surface, on the device; and interchanges of right-hand sides.
 
 // target(i, first + j) = host(i + j rows),  0 <= i < rows, 0 <= j < columns; first is a multiple of
 // PACK. The rest of the last texel becomes zero.
@@ -49,4 +49,13 @@ void transpose(SOURCE(source), TARGET(target), int rows, int columns) {
   tile[y][x] = i + y < rows && j + x < columns ? LOAD(source, i + y, j + x) : 0;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (j + y < columns && i + x < rows) STORE_PACK(target, j + y, i + x, (pack)tile[x][y]);
+}
+
+// out(i, :) = in(order(i), :): the interchanges of a whole factorization at once.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void gather_rows(__global const real* restrict in, __global real* restrict out,
+                 __global const int* restrict order, int n) {
+  const int i = get_global_id(0);
+  const size_t column = (size_t)get_global_id(1) * n;
+  if (i < n) out[column + i] = in[column + order[i]];
 }

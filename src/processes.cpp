@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,8 +18,9 @@
 namespace lugpu {
 namespace {
 
-// The first character of a line says what it is.
-constexpr char kSent = 's', kThrown = 't';
+// The first character of a line says what it is: a job's number before it begins, a line that it
+// sends, or what it threw, if anything, after it.
+constexpr char kBegun = 'b', kSent = 's', kEnded = 'e';
 
 [[noreturn]] void fail(const char* call) {
   throw Error(Exit::failure, std::string("Cannot start another process: ") + call + ": " +
@@ -56,7 +58,11 @@ int status_of(pid_t pid) {
 Processes::Processes(std::size_t count, std::size_t at_once,
                      const std::function<void(std::size_t, const Send&)>& job) {
   if (pipe2(permits_, O_CLOEXEC) != 0) fail("pipe");
-  for (std::size_t i = 0; i < count; ++i) start(job);
+  void* shared =
+      mmap(nullptr, sizeof *next_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) fail("mmap");
+  next_ = new (shared) std::atomic<std::size_t>(0);
+  for (std::size_t i = 0; i < count; ++i) start(count, job);
   allow(at_once);
 }
 
@@ -68,20 +74,21 @@ Processes::~Processes() {
     close(child.lines);
   }
   for (const int end : permits_) close(end);
+  munmap(next_, sizeof *next_);
 }
 
-void Processes::allow(std::size_t jobs) {
-  write_all(permits_[1], std::string(jobs, '.'));
+void Processes::allow(std::size_t processes) {
+  write_all(permits_[1], std::string(processes, '.'));
 }
 
-void Processes::start(const std::function<void(std::size_t, const Send&)>& job) {
+void Processes::start(std::size_t count, const std::function<void(std::size_t, const Send&)>& job) {
   int lines[2];
   if (pipe2(lines, O_CLOEXEC) != 0) fail("pipe");
   const pid_t pid = fork();
   if (pid < 0) fail("fork");
   if (pid > 0) {
     close(lines[1]);
-    children_.push_back({pid, lines[0], ""});
+    children_.push_back({pid, lines[0], "", std::nullopt});
     return;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // not to outlive the parent
@@ -92,37 +99,43 @@ void Processes::start(const std::function<void(std::size_t, const Send&)>& job) 
     std::replace(line.begin(), line.end(), '\n', ' ');
     write_all(lines[1], kind + line + '\n');
   };
-  int status = 0;
-  try {
-    job(children_.size(), [&](const std::string& line) { send(kSent, line); });
-  } catch (const std::exception& error) {
-    send(kThrown, error.what());
-    status = 1;
+  for (std::size_t i = 0; (i = (*next_)++) < count;) {
+    std::string thrown;
+    send(kBegun, std::to_string(i));
+    try {
+      job(i, [&](const std::string& line) { send(kSent, line); });
+    } catch (const std::exception& error) {
+      thrown = error.what();
+    }
+    send(kEnded, thrown);
   }
-  _exit(status);  // what the parent has registered for its end is the parent's
+  _exit(0);  // what the parent has registered for its end is the parent's
 }
 
 void Processes::wait(const std::function<void(std::size_t, const std::string&)>& received,
                      const std::function<void(std::size_t, const std::string&)>& ended) {
-  std::vector<std::string> thrown(children_.size());
-  const auto take_lines = [&](std::size_t i) {
-    std::string& text = children_[i].text;
+  const auto take_lines = [&](Child& child) {
+    std::string& text = child.text;
     std::size_t start = 0;
     for (std::size_t stop; (stop = text.find('\n', start)) != std::string::npos; start = stop + 1) {
       const std::string line = text.substr(start + 1, stop - start - 1);
-      if (text[start] == kSent) received(i, line);
-      if (text[start] == kThrown) thrown[i] = line;
+      if (text[start] == kBegun) child.job = std::stoul(line);
+      if (text[start] == kSent) received(child.job.value(), line);
+      if (text[start] == kEnded) {
+        ended(child.job.value(), line);
+        child.job.reset();
+      }
     }
     text.erase(0, start);
   };
-  const auto end = [&](std::size_t i) {
-    const int status = status_of(children_[i].pid);
-    close(children_[i].lines);
-    children_[i].lines = -1;
+  const auto end = [&](Child& child) {
+    const int status = status_of(child.pid);
+    close(child.lines);
+    child.lines = -1;
     allow(1);
-    const std::string signal = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "";
-    const bool silent = !WIFSIGNALED(status) && WEXITSTATUS(status) != 0 && thrown[i].empty();
-    ended(i, silent ? "exit status " + std::to_string(WEXITSTATUS(status)) : signal + thrown[i]);
+    if (!child.job) return;
+    ended(*child.job, WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
+                                          : "exit status " + std::to_string(WEXITSTATUS(status)));
   };
   std::vector<pollfd> files;
   for (const Child& child : children_) files.push_back({child.lines, POLLIN, 0});
@@ -133,10 +146,10 @@ void Processes::wait(const std::function<void(std::size_t, const std::string&)>&
       if (files[i].fd < 0 || files[i].revents == 0) continue;
       const std::string text = read_some(files[i].fd);
       children_[i].text += text;
-      take_lines(i);
+      take_lines(children_[i]);
       if (!text.empty()) continue;
       files[i].fd = -1;
-      end(i);
+      end(children_[i]);
     }
   }
 }

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +17,11 @@ class Processes {
   /// Sends a line, without its line break, to the process that made the jobs.
   using Send = std::function<void(const std::string& line)>;
 
-  /// Starts a process for each job(i, send), 0 <= i < count, of which `at_once` work at a time.
-  /// They are copies of this process as it is now, with this one thread: none of the libraries that
-  /// a job uses may have started threads yet, as OpenCL's do at the first call. Throws Error
-  /// (failure).
+  /// Starts `at_once` processes that do the jobs job(i, send), 0 <= i < count, one after another;
+  /// one that is killed at a job is replaced. They are copies of this process as it is now, with
+  /// this one thread: none of the libraries that a job uses may have started threads yet, as
+  /// OpenCL's do at the first call. What a job leaves in `job`'s variables is there for the next
+  /// ones of the same process. Throws Error (failure).
   Processes(std::size_t count, std::size_t at_once,
             const std::function<void(std::size_t, const Send&)>& job);
   /// Kills those that still work.
@@ -26,7 +29,7 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  /// Waits for all jobs. received(i, line): a job sent a line. ended(i, how): after all its lines;
+  /// Waits for all jobs. received(i, line): job i sent a line. ended(i, how): after all its lines;
   /// how: empty, or what it threw, or the signal that killed it, e.g. "Segmentation fault".
   void wait(const std::function<void(std::size_t, const std::string&)>& received,
             const std::function<void(std::size_t, const std::string&)>& ended);
@@ -34,15 +37,17 @@ class Processes {
  private:
   struct Child {
     pid_t pid;
-    int lines;         // the end of a pipe that it writes into; -1 when it has ended
-    std::string text;  // received after the last line break
+    int lines;                       // the end of a pipe that it writes into; -1 when it has ended
+    std::string text;                // received after the last line break
+    std::optional<std::size_t> job;  // that it is at
   };
 
-  void start(const std::function<void(std::size_t, const Send&)>& job);
-  void allow(std::size_t jobs);
+  void start(std::size_t count, const std::function<void(std::size_t, const Send&)>& job);
+  void allow(std::size_t processes);
 
-  int permits_[2] = {-1, -1};  // a pipe with a byte for each job that may begin
-  std::vector<Child> children_;
+  int permits_[2] = {-1, -1};       // a pipe with a byte for each process that may begin
+  std::atomic<std::size_t>* next_;  // the job that nobody has begun; shared by all processes
+  std::vector<Child> children_;     // as many as jobs: each may kill one
 };
 
 }  // namespace lugpu

@@ -109,7 +109,7 @@ TEST_P(Kernels, CopyRow) {
     for (const std::size_t row : {0, 2, 4}) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("paper.cl", "copy_row", {src.texels(first, end)}, src, dst, as_int(row), as_int(first),
+      run("passes.cl", "copy_row", {src.texels(first, end)}, src, dst, as_int(row), as_int(first),
           as_int(end));
       propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
@@ -125,7 +125,7 @@ TEST_P(Kernels, CopyColumn) {
     for (const std::size_t column : {0, 2, 4}) {
       Matrix expected = poison(end + 2, 5);
       const Surface dst = surface(expected);
-      run("paper.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first),
+      run("passes.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first),
           as_int(end));
       for (std::size_t i = first; i < end; ++i) propagate(source, expected, i, column, column + 1);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
@@ -147,7 +147,7 @@ TEST_P(Kernels, ExchangeRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("paper.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
+      run("passes.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
           as_int(first), as_int(end));
       Matrix exchanged = source;
       for (std::size_t j = 0; j < source.cols(); ++j) std::swap(exchanged(a, j), exchanged(b, j));
@@ -165,7 +165,7 @@ TEST_P(Kernels, CopyRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("paper.cl", "copy_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
+      run("passes.cl", "copy_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
           as_int(first), as_int(end));
       for (const std::size_t row : {a, b}) propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length << ": " << a << ", " << b;
@@ -180,7 +180,7 @@ TEST_P(Kernels, ExchangeColumns) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(n + 2, 5);
       const Surface dst = surface(expected);
-      run("paper.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      run("passes.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
         for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
         expected(i, a) = source(i, b);
@@ -198,7 +198,7 @@ TEST_P(Kernels, CopyColumns) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(n + 2, 5);
       const Surface dst = surface(expected);
-      run("paper.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      run("passes.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
         for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
       }
@@ -217,7 +217,7 @@ TEST_P(Kernels, NormalizeColumn) {
       Matrix expected = poison(n + 2, n + 2), pivots = poison(n + 2, 1);
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
-      run("paper.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
+      run("passes.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
       for (std::size_t i = k; i < n; ++i) {
         propagate(source, expected, i, k, k + 1);
         if (i > k) expected(i, k) = quotient(source(i, k), source(k, k));
@@ -237,7 +237,7 @@ TEST_P(Kernels, NormalizeRow) {
       Matrix expected = poison(end + 2, end + 2), pivots = poison(end + 2, 1);
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
-      run("paper.cl", "normalize_row", {src.texels(k, end)}, src, dst, recorded, as_int(k),
+      run("passes.cl", "normalize_row", {src.texels(k, end)}, src, dst, recorded, as_int(k),
           as_int(end));
       propagate(source, expected, k, k, end);
       for (std::size_t j = k; j < end; ++j) {
@@ -259,14 +259,14 @@ TEST_P(Kernels, ZeroPivotDividesNothing) {
     Matrix expected = poison(70, 70);
 
     const Surface column = surface(expected);
-    run("paper.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
+    run("passes.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
     for (std::size_t i = 2; i < 70; ++i) propagate(source, expected, i, 2, 3);
     EXPECT_TRUE(equal(contents(column), expected));
     EXPECT_EQ(contents(pivots, 70, 1)(2, 0), 0);
 
     expected = poison(70, 70);
     const Surface row = surface(expected);
-    run("paper.cl", "normalize_row", {src.texels(2, 70)}, src, row, pivots, 2, 70);
+    run("passes.cl", "normalize_row", {src.texels(2, 70)}, src, row, pivots, 2, 70);
     propagate(source, expected, 2, 2, 70);
     EXPECT_TRUE(equal(contents(row), expected));
   }
@@ -281,7 +281,7 @@ TEST_P(Kernels, UpdateTrailing) {
     for (const std::size_t k : steps_of(n)) {
       Matrix expected = poison(n + 2, n + 2);
       const Surface dst = surface(expected);
-      run("paper.cl", "update_trailing", {src.texels(k + 1, n), n - k - 1}, src, dst, as_int(k),
+      run("passes.cl", "update_trailing", {src.texels(k + 1, n), n - k - 1}, src, dst, as_int(k),
           as_int(n));
       for (std::size_t i = k + 1; i < n; ++i) {
         propagate(source, expected, i, k + 1, n);
@@ -302,8 +302,8 @@ TEST_P(Kernels, UpdateTrailingByLaunchIndex) {
       const Surface by_kernel = surface(poison(n + 2, n + 2));
       const Surface by_launch = surface(poison(n + 2, n + 2));
       const Items items = {src.texels(k + 1, n), n - k - 1};
-      run("paper.cl", "update_trailing", items, src, by_kernel, as_int(k), as_int(n));
-      context.run("test", src.kernel("paper.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
+      run("passes.cl", "update_trailing", items, src, by_kernel, as_int(k), as_int(n));
+      context.run("test", src.kernel("passes.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
                   {items.x, items.y, (k + 1) / pack(), k + 1}, src, by_launch, as_int(k),
                   as_int(n));
       EXPECT_TRUE(equal(contents(by_launch), contents(by_kernel))) << n << ", step " << k;
@@ -324,7 +324,7 @@ TEST_P(Kernels, EliminateColumn) {
       Matrix expected = poison(n + 2, end + 2);
       const Surface dst = surface(expected);
       const std::size_t first = k == 0 ? 0 : k - 1;
-      run("paper.cl", "eliminate_column", {src.texels(first, end), n}, src, dst, as_int(k),
+      run("passes.cl", "eliminate_column", {src.texels(first, end), n}, src, dst, as_int(k),
           as_int(first), as_int(n), as_int(end));
       for (std::size_t i = 0; i < n; ++i) {
         propagate(source, expected, i, first, end);
@@ -339,7 +339,7 @@ TEST_P(Kernels, EliminateColumn) {
   }
 }
 
-// pivot_search.cl
+// pivot_search.clh
 
 struct Place {
   int row, column;
@@ -379,7 +379,7 @@ class PivotSearch : public Kernels {
                       const char* search = "search_column") {
     const Surface source = surface(a);
     const cl::Buffer places = unknown_places(n);
-    run("pivot_search.cl", search, {256}, source, places, as_int(k), as_int(n));
+    run("passes.cl", search, {256}, source, places, as_int(k), as_int(n));
     return place_of(places, k, n);
   }
   Place search_rook(const Matrix& a, std::size_t k, std::size_t n) {
@@ -391,16 +391,16 @@ class PivotSearch : public Kernels {
     const Surface source = surface(a);
     const cl::Buffer magnitudes = buffer(poison(slices * n, 1));
     const cl::Buffer rows = buffer_of(std::vector<cl_int>(slices * n, -7));
-    run("pivot_search.cl", "search_each_column", {source.texels(k, n), slices}, source, magnitudes,
-        rows, as_int(k), as_int(n));
+    run("passes.cl", "search_each_column", {source.texels(k, n), slices}, source, magnitudes, rows,
+        as_int(k), as_int(n));
     return search_candidates(magnitudes, rows, k, n, slices);
   }
 
   Place search_candidates(const cl::Buffer& magnitudes, const cl::Buffer& rows, std::size_t k,
                           std::size_t n, std::size_t slices) {
     const cl::Buffer places = unknown_places(n);
-    run("pivot_search.cl", "search_candidates", {256}, magnitudes, rows, places, as_int(k),
-        as_int(n), as_int(slices));
+    run("passes.cl", "search_candidates", {256}, magnitudes, rows, places, as_int(k), as_int(n),
+        as_int(slices));
     return place_of(places, k, n);
   }
 
@@ -544,7 +544,7 @@ TEST_P(PivotSearch, EachColumnInSlices) {
         Matrix magnitudes = poison(n, slices);
         std::vector<cl_int> rows(slices * n, -7);
         const cl::Buffer found = buffer(magnitudes), found_rows = buffer_of(rows);
-        run("pivot_search.cl", "search_each_column", {source.texels(k, n), slices}, source, found,
+        run("passes.cl", "search_each_column", {source.texels(k, n), slices}, source, found,
             found_rows, as_int(k), as_int(n));
         for (std::size_t j = k; j < n; ++j) {
           for (std::size_t s = 0; s < slices; ++s) {
@@ -654,7 +654,7 @@ TEST_P(PivotSearch, CandidatesWithTies) {
   }
 }
 
-// substitute.cl
+// substitute.clh
 
 class Substitution : public Kernels {
  protected:
@@ -741,8 +741,7 @@ TEST_P(Substitution, ForwardBlock) {
       for (const std::size_t nrhs : {1, 2, 5}) {
         Matrix expected = random(n, nrhs);
         const cl::Buffer x = buffer(expected);
-        run("substitute.cl", "forward_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n),
-            0);
+        run("passes.cl", "forward_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n), 0);
         host_forward_block(l, expected, first, std::min(first + kBlock, n));
         EXPECT_TRUE(equal(contents(x, n, nrhs), expected)) << n << ", from " << first;
       }
@@ -758,7 +757,7 @@ TEST_P(Substitution, BackBlock) {
       for (const std::size_t nrhs : {1, 2, 5}) {
         Matrix expected = random(n, nrhs);
         const cl::Buffer x = buffer(expected);
-        run("substitute.cl", "back_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n), 0);
+        run("passes.cl", "back_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n), 0);
         host_back_block(u, expected, first, std::min(first + kBlock, n));
         EXPECT_TRUE(equal(contents(x, n, nrhs), expected, tolerance())) << n << ", " << first;
       }
@@ -780,7 +779,7 @@ TEST_P(Substitution, SubtractBlock) {
     for (const std::size_t nrhs : {1, 2, 5}) {
       Matrix expected = random(130, nrhs);
       const cl::Buffer x = buffer(expected);
-      run("substitute.cl", "subtract_block", {bottom - top, nrhs}, source, x, as_int(top),
+      run("passes.cl", "subtract_block", {bottom - top, nrhs}, source, x, as_int(top),
           as_int(bottom), as_int(first), as_int(last), 130, 0);
       host_subtract(lu, expected, top, bottom, first, last);
       EXPECT_TRUE(equal(contents(x, 130, nrhs), expected)) << top << ":" << bottom;
@@ -1240,7 +1239,7 @@ TEST_P(FullPivotingSteps, NextPivotOfZerosIsTheDiagonal) {
   }
 }
 
-// finish.cl
+// finish.clh
 
 /// Places of pivots as a factorization leaves them: row and column of step k are k or later.
 std::vector<Place> random_places(std::size_t n) {
@@ -1273,7 +1272,7 @@ TEST_P(FusedSteps, FinishLower) {
         }
       }
       const Surface src = surface(source), dst = surface(poison(n, n));
-      run("finish.cl", "finish_lower", {n}, src, dst, buffer_of(places), buffer(pivots), as_int(n),
+      run("passes.cl", "finish_lower", {n}, src, dst, buffer_of(places), buffer(pivots), as_int(n),
           cl_int{block > 0}, as_int(std::max<std::size_t>(block, 1)));
       EXPECT_TRUE(equal(contents(dst), expected, division_error())) << n;
     }
@@ -1292,7 +1291,7 @@ TEST_P(FusedSteps, FinishUpper) {
         }
       }
       const Surface src = surface(source), dst = surface(poison(n, n));
-      run("finish.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst, buffer_of(places),
+      run("passes.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst, buffer_of(places),
           as_int(n), as_int(block));
       EXPECT_TRUE(equal(contents(dst), expected)) << n << ", blocks of " << block;
     }

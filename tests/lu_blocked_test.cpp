@@ -310,8 +310,23 @@ TEST_P(LuBlockedTest, SolvesForAFewColumnsAtTheEdgesOfBlocks) {
   }
 }
 
-// The kernel for GPUs that solves in one launch, on any device: every triangle, at the edges of
-// blocks.
+// The kernel for GPUs that solves in one launch, on any device.
+Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Matrix& right,
+                              bool upper, bool unit) {
+  const std::size_t n = right.rows(), nrhs = right.cols();
+  const Precision precision = t.precision();
+  const Surface b = surface_of(context, {precision, Storage::buffer}, right);
+  Surface x(context, n, nrhs, precision, Storage::buffer);
+  fill(context, x, 0xff);
+  context.run(
+      "test",
+      {"solve_gpu.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba, " -DNB=64"},
+      {(n + 63) / 64 * nrhs * 256}, t, b, x, static_cast<cl_int>(n), static_cast<cl_int>(nrhs),
+      static_cast<cl_int>(upper), static_cast<cl_int>(unit));
+  return contents(context, x);
+}
+
+// Every triangle, at the edges of blocks.
 TEST_P(LuBlockedTest, SolvesInOneLaunch) {
   for (const std::size_t n : {1, 5, 63, 64, 65, 130, 200}) {
     for (const bool upper : {false, true}) {
@@ -328,17 +343,32 @@ TEST_P(LuBlockedTest, SolvesInOneLaunch) {
           }
         }
         const Matrix right = random_in(precision, n, nrhs, 3);
-        const Surface b = surface_of(context, {precision, Storage::buffer}, right);
-        Surface x(context, n, nrhs, precision, Storage::buffer);
-        fill(context, x, 0xff);
-        context.run(
-            "test",
-            {"solve_gpu.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba, " -DNB=64"},
-            {(n + 63) / 64 * nrhs * 256}, t, b, x, static_cast<cl_int>(n),
-            static_cast<cl_int>(nrhs), static_cast<cl_int>(upper), static_cast<cl_int>(unit));
-        EXPECT_LT(solve_ratio(triangle, contents(context, x), right, epsilon(precision)),
+        EXPECT_LT(solve_ratio(triangle, solution_in_one_launch(context, t, right, upper, unit),
+                              right, epsilon(precision)),
                   kSolveRatioLimit);
       }
+    }
+  }
+}
+
+// Triangles whose inverses are much larger than they are, or underflow: a product with those would
+// be wrong.
+TEST_P(LuBlockedTest, SolvesInOneLaunchWhereInversesAreBad) {
+  const std::size_t n = 130;
+  const double large = precision == Precision::single_precision ? 0x1p120 : 0x1p1000;
+  for (const bool upper : {false, true}) {
+    for (const double scale : {1.0, large}) {
+      SCOPED_TRACE(std::string(upper ? "upper " : "lower ") + std::to_string(std::log2(scale)));
+      Matrix triangle(n, n), right(n, 1);
+      for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) {
+          triangle(i, j) = i == j ? scale : (upper ? i < j : i > j) ? -scale / 2 : 0;
+          right(i, 0) += triangle(i, j);
+        }
+      }
+      const Surface t = surface_of(context, {precision, Storage::buffer}, triangle);
+      EXPECT_EQ(solution_in_one_launch(context, t, right, upper, false).values(),
+                std::vector<double>(n, 1));
     }
   }
 }

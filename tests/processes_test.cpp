@@ -65,6 +65,22 @@ TEST(Processes, SayHowTheyEnd) {
   }
 }
 
+// One process does all jobs and remembers what it did; after one that kills it the next begins
+// anew.
+TEST(Processes, DoOneJobAfterAnother) {
+  Processes processes(6, 1, [begun = 0](std::size_t i, const Processes::Send& send) mutable {
+    send(std::to_string(++begun));
+    if (i == 1) throw std::runtime_error("no luck");
+    if (i == 3) std::raise(SIGKILL);
+  });
+  const Heard heard = listen(processes);
+  ASSERT_EQ(heard.lines.size(), 6u);
+  std::vector<std::string> begun;
+  for (const auto& [i, lines] : heard.lines) begun.insert(begun.end(), lines.begin(), lines.end());
+  EXPECT_EQ(begun, (std::vector<std::string>{"1", "2", "3", "4", "1", "2"}));
+  EXPECT_EQ(heard.ends.at(3), strsignal(SIGKILL));
+}
+
 TEST(Processes, NoMoreWorkAtOnceThanAllowed) {
   Processes processes(6, 2, [](std::size_t, const Processes::Send& send) {
     send("+");

@@ -54,7 +54,8 @@ double build(DeviceContext& context, const Method& method, Problem problem) {
   problem.n = 2;
   const auto build_kernels = [&] {
     const auto solver = make_solver(context, method, problem);
-    solver->upload(smallest_interchange(), Matrix(2, problem.nrhs));
+    const Matrix a = smallest_interchange();
+    solver->upload(a, Matrix(2, problem.nrhs));
     solver->factor();
     solver->solve();
     solver->lu();
@@ -389,12 +390,12 @@ double pilot(const Baseline& baseline, DeviceContext* context, const Problem& pr
 }
 
 // Seconds that one factorization will take, from one of a smaller system, 0 for a small one. A
-// small system overestimates where it leaves the device idle, so that a larger one is tried as long
-// as that costs little of the time limit.
+// small system overestimates where it leaves the device idle or other programs delay its threads,
+// so that a larger one is tried as long as that costs little of the time limit.
 double estimate(const Baseline& baseline, DeviceContext* context, const Problem& problem,
                 double limit) {
-  constexpr std::size_t kFirst = 256, kStep = 4;
-  constexpr double kShare = 0.02;
+  constexpr std::size_t kFirst = 256, kStep = 2;
+  constexpr double kShare = 0.05;
   double seconds = 0;
   for (std::size_t n = kFirst; n < problem.n; n *= kStep) {
     Problem smaller = problem;

@@ -101,7 +101,7 @@ double time_updates(DeviceContext& context, std::size_t n, Precision precision, 
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k + 1 < n; ++k) {
       const std::size_t offset = by_launch ? k + 1 : 0;
-      context.run("update", surfaces.src.kernel("paper.cl", "update_trailing", options),
+      context.run("update", surfaces.src.kernel("passes.cl", "update_trailing", options),
                   {n - k - 1, n - k - 1, offset, offset}, surfaces.src, surfaces.dst,
                   static_cast<cl_int>(k), static_cast<cl_int>(n));
       surfaces.swap();

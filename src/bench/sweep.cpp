@@ -272,8 +272,10 @@ namespace {
 // A case on its way.
 struct Running {
   const Case* what;
-  std::unique_ptr<Measurement> measurement;
-  std::optional<Result> result;  // as soon as it has one
+  std::size_t number;  // of all cases
+  std::unique_ptr<Measurement> measurement = nullptr;
+  std::optional<Result> result = std::nullopt;  // as soon as it has one
+  bool done = false;
 };
 
 // Cases of one order that are measured together, so that they share their systems.
@@ -289,27 +291,23 @@ class Group {
     return problem.n == what.problem.n && cases_.size() < cases_with_room(problem, contexts_);
   }
 
-  void add(const Case& what) { cases_.push_back({&what, nullptr, std::nullopt}); }
+  void add(const Case& what, std::size_t number) { cases_.push_back({&what, number}); }
 
-  // Samples of each case in turn, each time beginning with another one; the results in order.
+  // Samples of each case in turn, each time beginning with another one.
   void measure() {
     for (Running& running : cases_) {
       proceed(running, [&] { begin(running); });
     }
-    bool wanted = true;
-    for (std::size_t round = 0; wanted; ++round) {
-      wanted = false;
+    std::size_t left = cases_.size();
+    for (std::size_t round = 0; left > 0; ++round) {
       for (std::size_t i = 0; i < cases_.size(); ++i) {
         Running& running = cases_[(round + i) % cases_.size()];
-        if (running.result || !running.measurement->wants_sample()) continue;
-        wanted = true;
-        take_turn(running);
+        if (running.done) continue;
+        if (wants_sample(running)) take_turn(running);
+        if (wants_sample(running)) continue;
+        finish(running);
+        --left;
       }
-    }
-    for (Running& running : cases_) {
-      proceed(running, [&] { running.result = running.measurement->finish(); });
-      running.measurement.reset();
-      observer_.done(*running.result);
     }
     cases_.clear();
   }
@@ -333,6 +331,19 @@ class Group {
                                                               what, a, b, plan_.effort);
   }
 
+  static bool wants_sample(const Running& running) {
+    return !running.result && running.measurement->wants_sample();
+  }
+
+  // The checks of a case that has its samples.
+  void finish(Running& running) {
+    proceed(running, [&] { running.result = running.measurement->finish(); });
+    running.measurement.reset();
+    running.done = true;
+    host_was_last_ = true;  // the checks are the host's
+    observer_.done(*running.result, running.number);
+  }
+
   // A sample, or as many short ones as fill the turn.
   void take_turn(Running& running) {
     const bool on_host = !running.what->device;
@@ -343,8 +354,7 @@ class Group {
     const std::chrono::duration<double> turn(plan_.effort.turn_s);
     do {
       proceed(running, [&] { running.measurement->sample(); });
-    } while (!running.result && running.measurement->wants_sample() &&
-             std::chrono::steady_clock::now() - start < turn);
+    } while (wants_sample(running) && std::chrono::steady_clock::now() - start < turn);
   }
 
   // The next piece of a case that has no result yet. What the piece throws becomes one.
@@ -368,7 +378,7 @@ class Group {
   const SweepObserver& observer_;
   std::vector<Running> cases_;
   std::map<std::string, System> systems_;  // by kind of matrix
-  bool host_was_last_ = true;              // whether the last sample was a baseline's on the host
+  bool host_was_last_ = true;              // whether the host's BLAS may have worked last
 };
 
 }  // namespace
@@ -376,10 +386,10 @@ class Group {
 void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
                std::vector<DeviceContext>& contexts, const SweepObserver& observer) {
   Group group(plan, contexts, observer);
-  for (const Case& what : cases) {
-    if (!observer.wanted(what)) continue;
-    if (!group.has_room_for(what)) group.measure();
-    group.add(what);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!observer.wanted(cases[i])) continue;
+    if (!group.has_room_for(cases[i])) group.measure();
+    group.add(cases[i], i);
   }
   group.measure();
 }

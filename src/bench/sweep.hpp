@@ -45,13 +45,13 @@ Result attempt(const Case& what, const Effort& effort, const std::function<Resul
 struct SweepObserver {
   std::function<bool(const Case&)> wanted;   ///< whether the case is to be run
   std::function<void(const Case&)> working;  ///< called before every piece of work on a case
-  std::function<void(const Result&)> done;
+  std::function<void(const Result&, std::size_t)> done;  ///< the result of case number i
 };
 
 /// Runs the cases; `contexts` holds the device named in each. Consecutive cases of one order, as
-/// many as there is memory for, are sampled in turn, so that their times can be compared; their
-/// results come when all of them have been, in the order of `cases`. What a case throws becomes its
-/// status (attempt).
+/// many as there is memory for, are sampled in turn, so that their times can be compared; each is
+/// done as soon as it has its samples, a quick one before a slow one that comes first in `cases`.
+/// What a case throws becomes its status (attempt).
 void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
                std::vector<DeviceContext>& contexts, const SweepObserver& observer);
 

@@ -45,14 +45,14 @@ struct Verification {
 /// TESTING/LIN (dlatb4 and, for single precision, slatb4), and `permuted`, whose pivots a search
 /// must not miss. Without pivoting only those that need none: types 1 to 3, whose
 /// elimination subtracts nothing but zeros from what is divided; `dominant` for type 4; and the
-/// info of type 5, whose first pivot is zero before anything is computed. n: 1, 2, 3 and around the
-/// widths of texels, tiles and, for types 4 and `permuted`, blocks; `thorough`: LAPACK's orders and
-/// more block sizes as well. In mixed precision lu-blocked alone: what it adds to the factors is
-/// the same for all.
+/// info of type 5, whose first pivot is zero before anything is computed. n: 1, 2, 3, 10; for those
+/// of which every element counts, instead of 10, more than the widths of texels, tiles and blocks;
+/// `thorough`: LAPACK's orders and more block sizes as well. In mixed precision lu-blocked alone:
+/// what it adds to the factors is the same for all.
 std::vector<Case> verification_cases(const Device& device, bool thorough);
 
-/// Which of the parts a case belongs to. Two parts have hardly a program in common, so that they
-/// can be verified side by side.
+/// Which of the parts a case belongs to, the longest first. Two parts have hardly a program in
+/// common, so that they can be verified side by side.
 std::size_t verification_part(const Case& what);
 constexpr std::size_t kVerificationParts = 8;
 

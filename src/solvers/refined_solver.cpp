@@ -41,7 +41,7 @@ RefinedSolver::RefinedSolver(DeviceContext& context, const Method& method, const
                            has_room_for_residuals(context.device(), method, problem)) {}
 
 void RefinedSolver::upload(const Matrix& a, const Matrix& b) {
-  a_ = a;
+  a_ = &a;
   b_ = b;
   inverse_ = inverse_by(*first_, a);
   if (problem_.refine == Refine::fixed) {
@@ -84,7 +84,7 @@ void RefinedSolver::solve() {
   if (problem_.refine == Refine::fixed) {
     first_->solve();
     x_ = first_->download();
-    refinement_ = refine(a_, b_, x_, problem_.precision, inverse_);
+    refinement_ = refine(*a_, b_, x_, problem_.precision, inverse_);
     return;
   }
   if (!double_) {
@@ -103,7 +103,7 @@ std::optional<Refinement> RefinedSolver::refinement() const {
 }
 
 Residual RefinedSolver::make_residual() {
-  return residuals_on_device_ ? device_residual(context_, a_) : host_residual(a_);
+  return residuals_on_device_ ? device_residual(context_, *a_) : host_residual(*a_);
 }
 
 bool RefinedSolver::fall_back(const std::string& because) {
@@ -117,7 +117,7 @@ bool RefinedSolver::fall_back(const std::string& because) {
   refinement_.fallback = because;
   residual_ = nullptr;  // makes room
   double_ = method_.make(context_, problem);
-  double_->upload(a_, b_);
+  double_->upload(*a_, b_);
   double_->factor();
   return true;
 }

@@ -38,7 +38,8 @@ class RefinedSolver : public Solver {
   const Method& method_;
   Problem problem_;
   std::unique_ptr<Solver> first_, double_;
-  Matrix a_, b_, x_;
+  const Matrix* a_ = nullptr;
+  Matrix b_, x_;
   double norm_inf_ = 0;     // of A
   ApplyInverse inverse_;    // by first_
   bool overflows_ = false;  // single precision

@@ -116,7 +116,8 @@ class Solver {
  public:
   virtual ~Solver() = default;
 
-  /// a: n x n, b: n x nrhs. Throws InputError if a value overflows the precision.
+  /// a: n x n, b: n x nrhs. `a` must stay as it is until the last solve(), which may go back to it
+  /// to refine X. Throws InputError if a value overflows the precision.
   virtual void upload(const Matrix& a, const Matrix& b) = 0;
   /// A and B as they were uploaded, again.
   virtual void reset() = 0;
