@@ -171,18 +171,31 @@ def orders(text):
     return values
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def head(lugpu):
+    """What begins the JSON: the command, the machine, the libraries and the device."""
+    probe = [lugpu, "bench", "-q", "-n", "8", "--method", "lu", "--storage", "buffer", "--precision", "single",
+             "--baseline", "none", "--runs", "1", "--min-time", "0", "--json", "-"]
+    record = json.loads(subprocess.run(probe, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    return {"argv": sys.argv} | {key: record[key] for key in ("context", "libraries", "devices")}
+
+
+def parse_arguments(description, some_orders, runs):
+    """The command line; some_orders, runs: the defaults."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lugpu", help="the program")
     parser.add_argument("library", help="liblugpu_lapack.so")
-    parser.add_argument("--orders", type=orders, default="256,512,1024,2048,4096", help="default: %(default)s")
-    parser.add_argument("--runs", type=int, default=5, help="timed runs of each (default: %(default)s)")
+    parser.add_argument("--orders", type=orders, default=some_orders, help="default: %(default)s")
+    parser.add_argument("--runs", type=int, default=runs, help="timed runs of each (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write every sample to it")
     arguments = parser.parse_args()
-    probe = [arguments.lugpu, "bench", "-q", "-n", "8", "--method", "lu", "--storage", "buffer", "--precision",
-             "single", "--baseline", "none", "--runs", "1", "--min-time", "0", "--json", "-"]
-    head = json.loads(subprocess.run(probe, capture_output=True, text=True, check=True).stdout)
-    rows = []
+    if arguments.runs < 1:
+        parser.error("--runs must be at least 1")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments(__doc__, "256,512,1024,2048,4096", 5)
+    record, rows = head(arguments.lugpu), []
     with tempfile.TemporaryDirectory() as folder:
         for order in arguments.orders:
             subprocess.run([arguments.lugpu, "generate", "random", str(order), "-o",
@@ -192,8 +205,7 @@ def main():
     print(table(rows))
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"argv": sys.argv} | {key: head[key] for key in ("context", "libraries", "devices")}
-                      | {"results": rows}, file, indent=1)
+            json.dump(record | {"results": rows}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,19 @@ def ratio(n, dtype):
     x = np.linalg.solve(a, b)
     norm = lambda v: np.linalg.norm(v, 1)
     return norm(b - a @ x) / (norm(a) * norm(x) * np.finfo(dtype).eps * n)
+"""
+# What scripts/time_languages.py takes for a language whose answers are right.
+LANGUAGE = """#!/bin/sh
+for runs; do :; done
+[ $runs = 1 ] && seconds=0.5 || seconds="0.5 0.25"
+echo version 1.2.3
+echo solve $seconds
+echo inv $seconds
+echo det $seconds
+echo solve_ratio 0.1
+echo inv_ratio 0.1
+echo sign -1
+echo log_abs_det 31
 """
 
 own, truth, xerbla = None, None, None  # shared libraries
@@ -551,10 +565,10 @@ class ThreadsTest(LapackTest):
 class ProcessTest(LapackTest):
     """Programs that know nothing of the library."""
 
-    def run_with(self, command, stdin="", **environment):
+    def run_with(self, command, stdin="", check=True, **environment):
         unset = {k: v for k, v in os.environ.items() if not k.startswith("LUGPU_")}
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=SECONDS,
-                              check=True,
+                              check=check,
                               env=unset | {"LUGPU_LAPACK_TRACE": "1"} | environment)
 
     def python(self, code, **environment):
@@ -660,6 +674,96 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
         for row in rows:
             self.assertEqual(len(row["times_s"]), 2)
             self.assertTrue(0 < row["ratio"] < 30, row)
+
+    def time_languages(self, lugpu, *options, python=("/usr/bin/python3",), **environment):
+        """scripts/time_languages.py at order 40, two runs of each."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scripts/time_languages.py")
+        return self.run_with([*python, script, lugpu, LIBRARY, "--orders", "40", "--runs", "2", *options],
+                             check=False, LUGPU_LAPACK_MIN_N="1", **environment)
+
+    def test_languages(self):
+        """Those that are there: what ran where, both libraries, answers within the limits."""
+        there = {"NumPy"} | {language for language, program in (("R", "Rscript"), ("Octave", "octave-cli"))
+                             if shutil.which(program)}
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "r.json")
+            done = self.time_languages(os.path.join(os.path.dirname(LIBRARY), "lugpu"), "--json", file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(file, encoding="utf-8") as stream:
+                record = json.load(stream)
+        self.assertEqual(list(record), ["argv", "context", "libraries", "devices", "languages", "calls",
+                                        "results"])
+        self.assertEqual(set(record["languages"]), there)
+        self.assertEqual(record["languages"]["NumPy"], np.__version__)
+        self.assertEqual(len(done.stderr.splitlines()), 3 - len(there), done.stderr)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+        self.assertEqual([row for row in record["calls"] if row["language"] == "NumPy"],
+                         [{"language": "NumPy", "n": 40, "routine": routine, "device": device, "cache": 0,
+                           "host": 0} for routine, device in (("dgesv", 4), ("dgetrf", 2))])
+        self.assertEqual({row["language"] for row in record["calls"]}, there)
+        self.assertFalse([row for row in record["calls"] if row["host"]])
+        rows = record["results"]
+        self.assertEqual({(row["library"], row["language"], row["operation"], row["n"]) for row in rows},
+                         {(library, language, operation, 40) for library in ("host", "liblugpu_lapack")
+                          for language in there for operation in ("solve", "inv", "det")})
+        for row in rows:
+            self.assertEqual(len(row["times_s"]), 2)
+            self.assertLess(0, row["median_s"])
+            if row["operation"] == "det":
+                self.assertIn(row["sign"], (-1, 1))
+                self.assertTrue(0 < abs(row["log_abs_det"]) < 100, row)
+            else:
+                self.assertTrue(0 < row["ratio"] < 30, row)
+
+    def test_languages_that_fail(self):
+        """Wrong answers and failures have status 1 and their reason. Shell scripts are R and Octave here,
+        and the Python has no NumPy."""
+        trace = "echo lugpu_lapack: dgesv n=40 nrhs=1 device 0.100 ms >&2\n"
+        no_answer = "R of order 40 printed no answer"
+        wrong_det = "det of R of order 40 is wrong, sign and log|det| are "
+        preloaded = "[ -z $LD_PRELOAD ] || "
+        cases = {
+            "": "",
+            "echo solve_ratio 30": "solve of R of order 40 is wrong, ratio 30.",
+            "echo inv_ratio NaN": "inv of R of order 40 is wrong, ratio nan.",
+            preloaded + "echo log_abs_det 31.0000002": "",
+            preloaded + "echo log_abs_det 31.0000004": wrong_det + "[-1.0, 31.0000004], "
+                                                          "by the host [-1.0, 31.0].",
+            preloaded + "echo sign 1": wrong_det + "[1.0, 31.0], by the host [-1.0, 31.0].",
+            "echo log_abs_det -Inf": wrong_det + "[-1.0, -inf], by the host [-1.0, -inf].",
+            "echo U is singular. >&2; exit 3": "R of order 40 ended with status 3: U is singular.",
+            "echo no number": "",
+            "echo inv 0.5 0.5 0.5": no_answer,
+            "echo log_abs_det": no_answer,
+            "echo solve_ratio NA": no_answer,
+            "echo": no_answer,
+            preloaded + "echo liblugpu_lapack: no device. >&2": "R of order 40: liblugpu_lapack: no device.",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+
+            def program(name, text):
+                path = os.path.join(folder, name)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.chmod(path, 0o755)
+                return path
+
+            lugpu = program("lugpu", '#!/bin/sh\necho \'{"context": {}, "libraries": {}, "devices": []}\'\n')
+            program("octave-cli", LANGUAGE)
+            for addition, reason in cases.items():
+                with self.subTest(addition):
+                    program("Rscript", LANGUAGE + trace + addition + "\nexit 0\n")
+                    done = self.time_languages(lugpu, python=["/usr/bin/python3", "-S"],
+                                               PATH=folder + ":" + os.environ["PATH"])
+                    self.assertEqual(done.returncode, 1 if reason else 0, done.stderr)
+                    self.assertIn("time_languages.py: NumPy is not installed.\n", done.stderr)
+                    if reason:
+                        self.assertIn("\ntime_languages.py: " + reason, done.stderr)
+                        self.assertEqual(done.stdout, "")
+                    else:
+                        self.assertIn(f"time_languages.py: Octave calls nothing of {LIBRARY}.\n", done.stderr)
+                        self.assertIn("\n    40  R         inv            375.000       375.000    1.00\n",
+                                      done.stdout)
 
     def lapacks_tests(self, program, input_file, section):
         """The text and the trace of LAPACK's own test program, one section of its input."""
