@@ -3,63 +3,95 @@
 // been solved of X. T is a triangle of the row-major n x n matrix t, lower or upper; its diagonal is that of t,
 // or (unit) ones. X, row-major, holds B first.
 //
-// Build option: VECTOR (vector_cpu.clh).
+// Build options: VECTOR (vector_cpu.clh); BLOCK, the rows that a work-group solves for, a multiple of VECTOR;
+// COLUMNS, the most that X has.
 
 #include "vector_cpu.clh"
 
-#define SUMS 4  // of vectors: as many multiply-adds as the processor has under way
+#define GROUP 4  // rows of T at a time
 
-// a(0:count) . b(0:count)
-inline real dot_product(const __global real* a, const __global real* b, int count) {
-  vec sums[SUMS];
-#pragma unroll
-  for (int v = 0; v < SUMS; ++v) sums[v] = 0;
-  int k = 0;
-  for (; k + SUMS * VECTOR <= count; k += SUMS * VECTOR) {
-#pragma unroll
-    for (int v = 0; v < SUMS; ++v) {
-      sums[v] = fma(VECTOR_LOAD(a + k + v * VECTOR), VECTOR_LOAD(b + k + v * VECTOR), sums[v]);
-    }
-  }
-  for (; k + VECTOR <= count; k += VECTOR) sums[0] = fma(VECTOR_LOAD(a + k), VECTOR_LOAD(b + k), sums[0]);
+inline real sum_of(vec v) {
   real elements[VECTOR];
-  VECTOR_STORE((sums[0] + sums[1]) + (sums[2] + sums[3]), elements);
-  real total = 0;
-  for (int c = 0; c < VECTOR; ++c) total += elements[c];
-  for (; k < count; ++k) total = fma(a[k], b[k], total);
-  return total;
+  VECTOR_STORE(v, elements);
+#pragma unroll
+  for (int width = VECTOR / 2; width > 0; width /= 2) {
+#pragma unroll
+    for (int c = 0; c < width; ++c) elements[c] += elements[c + width];
+  }
+  return elements[0];
 }
 
-// X(first:last, :) = inv(T(first:last, first:last)) (X(first:last, :) - T(first:last, done) X(done, :)), `done` the
-// rows that are solved: those before `first` of a lower triangle, those from `last` of an upper one. A work-group
-// subtracts for `rows` rows; the one that is ready last solves. solved: the rows that are, column by column, each
-// n elements. ready: 0 before and afterwards.
+// sums(0:rows) += T(0:rows, 0:count) x(0:count), element by element, the last one first if upper, so that the
+// sums do not depend on where a row is cut in pieces.  1 <= rows <= GROUP, count a multiple of VECTOR
+inline void add_products(const __global real* t, int pitch, int rows, const __global real* x, int count,
+                         int upper, vec* sums) {
+  const __global real* row[GROUP];
+  vec sum[GROUP];
+#pragma unroll
+  for (int q = 0; q < GROUP; ++q) {
+    row[q] = t + (size_t)min(q, rows - 1) * pitch;
+    sum[q] = sums[q];
+  }
+  const int step = upper ? -VECTOR : VECTOR;
+  for (int k = upper ? count - VECTOR : 0; 0 <= k && k < count; k += step) {
+    const vec factors = VECTOR_LOAD(x + k);
+#pragma unroll
+    for (int q = 0; q < GROUP; ++q) sum[q] = fma(VECTOR_LOAD(row[q] + k), factors, sum[q]);
+  }
+#pragma unroll
+  for (int q = 0; q < GROUP; ++q) sums[q] = sum[q];
+}
+
+// y(first:last) = inv(T(first:last, first:last)) y(first:last), T column by column
+inline void solve_block(const __global real* t, int pitch, __global real* y, int first, int last, int upper,
+                        int unit) {
+  for (int step = 0; step < last - first; ++step) {
+    const int k = upper ? last - 1 - step : first + step;
+    if (!unit) y[k] /= t[(size_t)k * pitch + k];
+    const int from = upper ? first : k + 1, to = upper ? k : last;
+    for (int i = from; i < to; ++i) y[i] = fma(-t[(size_t)i * pitch + k], y[k], y[i]);
+  }
+}
+
+// X = inv(T) X. A work-group solves for a block of rows, the blocks in the order of substitution: as soon as an
+// earlier block is ready, it is multiplied. Work-groups take the blocks from a counter, so that those which one
+// waits for have begun, each on a thread of its own, and will end.
+// solved: X column by column, each n elements. state: blocks that are taken, and that are ready; 0 before and
+// afterwards.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void solve_few(const __global real* t, int pitch, __global real* x, int x_pitch, __global real* solved,
-               volatile __global int* ready, int n, int columns, int first, int last, int rows, int upper,
-               int unit) {
-  const int top = first + get_group_id(0) * rows;
-  const int bottom = min(top + rows, last);
-  const int done = upper ? last : 0;
-  const int count = upper ? n - last : first;
-  for (int i = top; i < bottom; ++i) {
-    for (int c = 0; c < columns; ++c) {
-      x[(size_t)i * x_pitch + c] -=
-          dot_product(t + (size_t)i * pitch + done, solved + (size_t)c * n + done, count);
+               volatile __global int* state, int n, int columns, int upper, int unit) {
+  volatile __global int* taken = state;
+  volatile __global int* ready = state + 1;
+  const int block = atomic_inc(taken);
+  const int first = upper ? max(n - (block + 1) * BLOCK, 0) : block * BLOCK;
+  const int last = upper ? n - block * BLOCK : min(first + BLOCK, n);
+  // T(first:last, done) X(done, :), `done` the rows of the blocks before, as they become ready
+  vec sums[COLUMNS][BLOCK];
+  for (int c = 0; c < columns; ++c) {
+    for (int i = 0; i < BLOCK; ++i) sums[c][i] = 0;
+  }
+  for (int used = 0; used < block;) {
+    int now = *ready;
+    while (now == used) now = *ready;
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    const int done = upper ? n - now * BLOCK : used * BLOCK;
+    for (int i = first; i < last; i += GROUP) {
+      for (int c = 0; c < columns; ++c) {
+        add_products(t + (size_t)i * pitch + done, pitch, min(last - i, GROUP),
+                     solved + (size_t)c * n + done, (now - used) * BLOCK, upper, sums[c] + (i - first));
+      }
     }
+    used = now;
+  }
+  for (int c = 0; c < columns; ++c) {
+    __global real* column = solved + (size_t)c * n;
+    for (int i = first; i < last; ++i) column[i] = x[(size_t)i * x_pitch + c] - sum_of(sums[c][i - first]);
+    solve_block(t, pitch, column, first, last, upper, unit);
+    for (int i = first; i < last; ++i) x[(size_t)i * x_pitch + c] = column[i];
   }
   mem_fence(CLK_GLOBAL_MEM_FENCE);
-  if (atomic_inc(ready) + 1 < (int)get_num_groups(0)) return;
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
-  *ready = 0;
-  for (int step = 0; step < last - first; ++step) {
-    const int i = upper ? last - 1 - step : first + step;
-    const int from = upper ? i + 1 : first;
-    const __global real* row = t + (size_t)i * pitch;
-    for (int c = 0; c < columns; ++c) {
-      __global real* column = solved + (size_t)c * n;
-      const real rest = x[(size_t)i * x_pitch + c] - dot_product(row + from, column + from, step);
-      x[(size_t)i * x_pitch + c] = column[i] = unit ? rest : rest / row[i];
-    }
-  }
+  const int is_last = block + 1 == (int)get_num_groups(0);
+  if (is_last) *taken = 0;
+  *ready = is_last ? 0 : block + 1;
 }

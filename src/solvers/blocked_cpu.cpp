@@ -14,9 +14,9 @@ constexpr std::size_t kBlockRows = 12, kBlockColumns = 512;
 constexpr std::size_t kTileRows = 48, kTileColumns = 128;
 // Strips of columns that a work-group interchanges and solves for.
 constexpr std::size_t kStrips = 4;
-// The most columns that are solved for along the rows of a triangle, so many rows a launch, so many
-// of them a work-group.
-constexpr std::size_t kFewColumns = 4, kFewRows = 256, kGroupRows = 16;
+// The most columns that are solved for along the rows of a triangle, and the rows of a work-group,
+// a multiple of every vector.
+constexpr std::size_t kFewColumns = 4, kFewRows = 32;
 
 }  // namespace
 
@@ -150,20 +150,16 @@ void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
   const std::size_t n = shape_.n;
   if (!solved_()) {
     solved_ = context_.allocate(n * kFewColumns * element_size(shape_.precision));
-    ready_ = context_.allocate(sizeof(cl_int));
-    context_.queue().enqueueFillBuffer(ready_, cl_int{0}, 0, sizeof(cl_int));
+    state_ = context_.allocate(2 * sizeof(cl_int));
+    context_.queue().enqueueFillBuffer(state_, cl_int{0}, 0, 2 * sizeof(cl_int));
   }
-  const std::size_t blocks = ceiling(n, kFewRows);
-  for (std::size_t step = 0; step < blocks; ++step) {
-    const std::size_t first = (t.upper ? blocks - 1 - step : step) * kFewRows;
-    const std::size_t last = std::min(first + kFewRows, n);
-    context_.run(
-        "solve", kernel("solve_few_cpu.cl", "solve_few"), {ceiling(last - first, kGroupRows)}, t.of,
-        x, solved_, ready_, static_cast<cl_int>(n), static_cast<cl_int>(x.columns()),
-        static_cast<cl_int>(first), static_cast<cl_int>(last), static_cast<cl_int>(kGroupRows),
-        static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
-    context_.checkpoint();
-  }
+  KernelId solve = kernel("solve_few_cpu.cl", "solve_few");
+  solve.options +=
+      " -DBLOCK=" + std::to_string(kFewRows) + " -DCOLUMNS=" + std::to_string(kFewColumns);
+  context_.run("solve", solve, {ceiling(n, kFewRows)}, t.of, x, solved_, state_,
+               static_cast<cl_int>(n), static_cast<cl_int>(x.columns()),
+               static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
+  context_.checkpoint();
 }
 
 void BlockedCpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {

@@ -38,7 +38,7 @@ class BlockedCpu : public Blocked {
   cl::Buffer block_row_;     // V
   cl::Buffer tiles_;         // of lu_blocked_image_cpu.cl, one for each compute unit
   cl::Buffer solved_;        // of solve_few_cpu.cl
-  cl::Buffer ready_;
+  cl::Buffer state_;
 };
 
 }  // namespace lugpu
