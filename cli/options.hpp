@@ -61,7 +61,8 @@ CLI::Validator not_empty();
 /// Refuses what is no number.
 CLI::Validator finite();
 
-/// A context for every device that the options name, each with its failed_paths.
+/// A context for every device that the options name, each with its failed_paths. PoCL, if this is
+/// its start, is told to keep each of its threads on a core (POCL_AFFINITY) where it may use all.
 std::vector<DeviceContext> open_devices(const Options& options);
 
 /// One line on stderr about the device's failed_paths, if there are any.

@@ -252,6 +252,7 @@ Verification collect(Processes& processes, const std::vector<Case>& cases) {
 
 Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
+  setenv("POCL_AFFINITY", "0", 0);  // processes side by side are best placed by the system
   // Before OpenCL starts here.
   Processes processes(kVerificationParts, std::max(std::thread::hardware_concurrency(), 1u),
                       [&, contexts = std::vector<DeviceContext>()](

@@ -340,6 +340,37 @@ class DeviceChoiceTest(CommandLine):
         self.assertEqual(len(self.results(*small(), "-d", "0,1", env=env)), 2)
 
 
+class AffinityTest(CommandLine):
+    """Whether PoCL keeps its threads on cores; the user has the last word."""
+
+    def affinity(self, *arguments, env=None):
+        """What the record says of it; None: nothing."""
+        report = json.loads(self.lugpu(*arguments, "--json", "-", env=env).stdout)
+        return report["context"]["environment"].get("POCL_AFFINITY")
+
+    def setUp(self):
+        super().setUp()
+        if "POCL_AFFINITY" in os.environ:
+            self.skipTest("POCL_AFFINITY is set")
+        cores = os.sched_getaffinity(0)
+        if len(cores) < 2 or len(cores) < os.cpu_count():
+            self.skipTest("not all cores are ours, or there is but one")
+        self.addCleanup(os.sched_setaffinity, 0, cores)
+
+    def test_threads_stay_on_cores(self):
+        self.assertEqual(self.affinity(*small()), "1")
+
+    def test_user_decides(self):
+        self.assertEqual(self.affinity(*small(), env={"POCL_AFFINITY": "0"}), "0")
+
+    def test_some_cores_are_not_ours(self):
+        os.sched_setaffinity(0, {0})
+        self.assertIsNone(self.affinity(*small()))
+
+    def test_processes_of_verify_share_cores(self):
+        self.assertEqual(self.affinity("verify"), "0")
+
+
 class UnitsTest(CommandLine):
     def setUp(self):
         super().setUp()

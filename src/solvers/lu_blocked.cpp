@@ -120,11 +120,13 @@ Matrix LuBlocked::download() {
 void LuBlocked::apply_inverse(Matrix& x, Op op) {
   const std::vector<int> rows = row_order();
   if (op == Op::none) permute_rows(x, rows);
-  Surface surface(context_, x.rows(), x.cols(), problem_.precision, Storage::buffer);
-  fill(context_, surface, 0);
-  import_columns(context_, lugpu::upload(context_, x, problem_.precision), x.cols(), surface, 0);
-  blocked_->solve(lu_, surface, op);
-  const cl::Buffer columns = export_columns(context_, surface, 0, x.cols());
+  if (!columns_ || columns_->columns() != x.cols()) {
+    columns_.emplace(context_, x.rows(), x.cols(), problem_.precision, Storage::buffer);
+    fill(context_, *columns_, 0);
+  }
+  import_columns(context_, lugpu::upload(context_, x, problem_.precision), x.cols(), *columns_, 0);
+  blocked_->solve(lu_, *columns_, op);
+  const cl::Buffer columns = export_columns(context_, *columns_, 0, x.cols());
   x = lugpu::download(context_, columns, x.rows(), x.cols(), problem_.precision);
   if (op == Op::transpose) permute_rows(x, inverse_permutation(rows));
 }

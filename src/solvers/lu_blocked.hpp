@@ -43,6 +43,7 @@ class LuBlocked : public Solver {
   cl::Buffer host_a_, host_b_;      // A and B as uploaded, column-major
   Surface x_;                       // X, n x nrhs
   cl::Buffer pb_;                   // P B, column-major
+  std::optional<Surface> columns_;  // of apply_inverse(), kept for the next one
 };
 
 }  // namespace lugpu
