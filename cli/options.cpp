@@ -119,8 +119,8 @@ CLI::Validator finite() {
 namespace {
 
 // The system moves PoCL's threads between cores, at times two to the same one, which can double the
-// time of a short factorization. Each gets a core of its own, unless the user says otherwise or some
-// cores are not for this process.
+// time of a short factorization. Each gets a core of its own, unless the user says otherwise or
+// some cores are not for this process.
 void pin_threads_of_pocl() {
   cpu_set_t ours;
   if (sched_getaffinity(0, sizeof ours, &ours) == 0 &&

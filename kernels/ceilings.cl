@@ -1,4 +1,6 @@
-// What a device can do at best, to measure solvers against.
+// What a device can do at best, to measure solvers against. Build option: VECTOR (vector_cpu.clh).
+
+#include "vector_cpu.clh"
 
 // target(0:count) = source(0:count); a work-group copies 4 x 256 pieces of 16 bytes.
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
@@ -11,25 +13,19 @@ void copy_bytes(__global const float4* restrict source, __global float4* restric
   }
 }
 
-#ifdef LUGPU_DOUBLE
-typedef double4 chains;
-#else
-typedef float8 chains;
-#endif
 #define VECTORS 8
 
-// 8 vectors of independent chains of `count` multiply-adds a work-item, in registers: 64 chains of
-// floats, 32 of doubles.
+// 8 vectors of independent chains of `count` multiply-adds a work-item, in registers.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void multiply_add(__global real* result, int count) {
-  chains x[VECTORS];
-  const chains factor = (chains)(0.999f);
-  for (int v = 0; v < VECTORS; ++v) x[v] = (chains)((real)get_global_id(0) + (real)v);
+  vec x[VECTORS];
+  const vec factor = (vec)(0.999f);
+  for (int v = 0; v < VECTORS; ++v) x[v] = (vec)((real)get_global_id(0) + (real)v);
   for (int i = 0; i < count; ++i) {
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) x[v] = fma(x[v], factor, factor);
   }
-  chains sum = x[0];
+  vec sum = x[0];
   for (int v = 1; v < VECTORS; ++v) sum += x[v];
   result[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3;
 }

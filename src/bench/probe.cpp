@@ -35,6 +35,17 @@ double best_time(DeviceContext& context, Enqueue&& enqueue) {
   return best;
 }
 
+// Of ceilings.cl: at least 32 bytes, so that a GPU has as many chains as its latency needs.
+std::size_t vector_width(const DeviceContext& context, Precision precision) {
+  return std::max(context.device().vector_width(precision), 32 / element_size(precision));
+}
+
+KernelId ceiling_kernel(const DeviceContext& context, const char* function, Precision precision) {
+  return {"ceilings.cl", function,
+          precision,     Storage::buffer,
+          Texel::r,      " -DVECTOR=" + std::to_string(vector_width(context, precision))};
+}
+
 double copy_rate(DeviceContext& context) {
   constexpr std::uint64_t kGpuBytes = std::uint64_t{1} << 32;
   constexpr std::uint64_t kCpuBytes = std::uint64_t{1} << 27;
@@ -45,8 +56,7 @@ double copy_rate(DeviceContext& context) {
   const cl::Buffer source = context.allocate(bytes);
   const cl::Buffer target = context.allocate(bytes);
   context.queue().enqueueFillBuffer(source, cl_float{1.5f}, 0, bytes);
-  const KernelId kernel = {"ceilings.cl", "copy_bytes", Precision::single_precision,
-                           Storage::buffer};
+  const KernelId kernel = ceiling_kernel(context, "copy_bytes", Precision::single_precision);
   const double seconds = best_time(context, [&] {
     context.run("copy", kernel, {(bytes / 16 + 3) / 4}, source, target,
                 static_cast<cl_ulong>(bytes / 16));
@@ -55,14 +65,14 @@ double copy_rate(DeviceContext& context) {
 }
 
 double multiply_add_rate(DeviceContext& context, Precision precision) {
-  const std::size_t chains = 256 / element_size(precision);  // of multiply_add in ceilings.cl
+  const std::size_t chains = 8 * vector_width(context, precision);  // of multiply_add
   // Of each chain; fewer on a device that would take seconds for them.
   constexpr cl_int kMost = 1024;
   constexpr double kLongEnough = 0.05;
   cl_int count = 16;
   const std::size_t items = context.device().compute_units * std::size_t{2048};
   const cl::Buffer result = context.allocate(items * element_size(precision));
-  const KernelId kernel = {"ceilings.cl", "multiply_add", precision, Storage::buffer};
+  const KernelId kernel = ceiling_kernel(context, "multiply_add", precision);
   const auto enqueue = [&] { context.run("multiply-add", kernel, {items}, result, count); };
   while (count < kMost && device_time(context, enqueue) < kLongEnough) count *= 4;
   const double seconds = best_time(context, enqueue);
