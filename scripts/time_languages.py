@@ -15,6 +15,7 @@ import collections
 import importlib.util
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -26,8 +27,8 @@ from time_lapack import LIMIT, head, parse_arguments  # noqa: E402
 # every operation, and what a program prints to check it
 OPERATIONS = {"solve": ["solve_ratio"], "inv": ["inv_ratio"], "det": ["sign", "log_abs_det"]}
 AGREEMENT = 1e-8  # of log|det|, relative to the larger of 1 and itself
-TRACE = "lugpu_lapack: "  # begins a line of LUGPU_LAPACK_TRACE
-WARNING = "liblugpu_lapack: "  # begins what it says where the host does the device's work
+WARNING = "lugpu_lapack: warning: "  # begins what it says where the host does the device's work
+TRACE = re.compile(r"lugpu_lapack: (\w+)(?: [a-z]+=\d+)+ (device|cache|host) ")  # of LUGPU_LAPACK_TRACE
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -57,7 +58,7 @@ def answers(language, command, order, runs, **environment):
                           capture_output=True, text=True)
     lines = done.stderr.splitlines()
     if done.returncode != 0:
-        reason = "\n".join(line for line in lines if not line.startswith(TRACE))
+        reason = "\n".join(line for line in lines if not TRACE.match(line))
         sys.exit(say(f"{where} ended with status {done.returncode}: {reason}"))
     try:
         words = {name: values for name, *values in map(str.split, done.stdout.splitlines())}
@@ -79,8 +80,7 @@ def answers(language, command, order, runs, **environment):
 def calls(language, command, order, preload):
     """The version of a language, and how many calls of every routine ran where."""
     answer, lines = answers(language, command, order, 1, LUGPU_LAPACK_TRACE="1", **preload)
-    traced = [line.split() for line in lines if line.startswith(TRACE)]
-    counted = collections.Counter((words[1], words[-3]) for words in traced)
+    counted = collections.Counter(found.groups() for found in map(TRACE.match, lines) if found)
     return answer["version"], [{"language": language, "n": order, "routine": routine}
                                | {place: counted[routine, place] for place in ("device", "cache", "host")}
                                for routine in sorted({routine for routine, _ in counted})]

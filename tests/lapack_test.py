@@ -19,9 +19,14 @@ import tempfile
 import threading
 import unittest
 
-import numpy as np
+if len(sys.argv) < 4:
+    sys.exit(__doc__)
+LIBRARY, AS_LIBLAPACK, XERBLA_STUB = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+# Before NumPy, whose own xerbla_ the LAPACK that comes with it would report to.
+xerbla = ctypes.CDLL(XERBLA_STUB, mode=ctypes.RTLD_GLOBAL)
 
-LIBRARY, AS_LIBLAPACK, XERBLA_STUB = "", "", ""  # set from the command line
+import numpy as np  # noqa: E402
+
 SECONDS = 120  # that a process may take
 POCL = "/etc/OpenCL/vendors/pocl.icd"
 
@@ -40,6 +45,22 @@ def ratio(n, dtype):
     norm = lambda v: np.linalg.norm(v, 1)
     return norm(b - a @ x) / (norm(a) * norm(x) * np.finfo(dtype).eps * n)
 """
+# Prints what NumPy's xerbla_ raises for illegal arguments of the LAPACK that a process calls: the
+# preloaded one, or NumPy's.
+ILLEGAL_ARGUMENTS = """
+import ctypes, os
+import numpy.linalg._umath_linalg as numpy_lapack
+library = ctypes.PyDLL(None if os.environ["LD_PRELOAD"] else numpy_lapack.__file__)
+for x, real in (("s", ctypes.c_float), ("d", ctypes.c_double)):
+    for routine, values in (("gesv", (9, -1, "a", 9, "ipiv", "b", 9)), ("getrf", (-1, 9, "a", 9, "ipiv"))):
+        info = ctypes.c_int(0)
+        arguments = [(real * 81)() if isinstance(value, str) else ctypes.byref(ctypes.c_int(value))
+                     for value in values]
+        try:
+            getattr(library, x + routine + "_")(*arguments, ctypes.byref(info))
+        except ValueError as error:
+            print(info.value, error)
+"""
 # What scripts/time_languages.py takes for a language whose answers are right.
 LANGUAGE = """#!/bin/sh
 for runs; do :; done
@@ -54,7 +75,7 @@ echo sign -1
 echo log_abs_det 31
 """
 
-own, truth, xerbla = None, None, None  # shared libraries
+own, truth = None, None  # shared libraries
 
 
 def call(library, name, *arguments):
@@ -91,15 +112,25 @@ def stderr_text():
             lines += file.read().decode().splitlines()
 
 
+# A line of the trace: where it says host, it says why.
+TRACE = re.compile(r"lugpu_lapack: (\w+)(?: [a-z]+=\d+)+ "
+                   r"(?:(device|cache) \d+\.\d{3} ms|(host) \d+\.\d{3} ms: (.+))")
+
+
 def places(lines):
     """How often each routine ran at each place, by the trace: {("dgetrf", "device"): 3, ...}"""
-    pattern = re.compile(r"lugpu_lapack: (\w+)(?: [a-z]+=\d+)+ (host|device|cache) \d+\.\d{3} ms")
-    matches = map(pattern.fullmatch, lines)
-    return collections.Counter(match.groups() for match in matches if match)
+    matches = map(TRACE.fullmatch, lines)
+    return collections.Counter((match[1], match[2] or match[3]) for match in matches if match)
+
+
+def reasons(lines):
+    """Why calls ran on the host, by the trace."""
+    matches = map(TRACE.fullmatch, lines)
+    return {match[4] for match in matches if match and match[3]}
 
 
 def other_lines(lines):
-    return [line for line in lines if not line.startswith("lugpu_lapack: ")]
+    return [line for line in lines if not TRACE.fullmatch(line)]
 
 
 def random_matrix(x, m, n, seed=1):
@@ -179,15 +210,15 @@ class ExportsTest(unittest.TestCase):
 class ArgumentsTest(LapackTest):
     """Every argument that LAPACK checks, wrong alone; and the first of several wrong ones."""
 
-    def assert_wrong(self, position, routine, *arguments):
-        before = [np.copy(a) for a in arguments if isinstance(a, np.ndarray)]
+    def assert_wrong(self, position, routine, *arguments, workspace=None):
+        kept = [a for a in arguments if isinstance(a, np.ndarray) and a is not workspace]
+        before = [np.copy(a) for a in kept]
         ctypes.c_int.in_dll(xerbla, "lugpu_wrong_position").value = 0
         self.assertEqual(call(own, routine, *arguments), -position)
         reported = (ctypes.c_char * 16).in_dll(xerbla, "lugpu_wrong_routine").value.decode()
         self.assertEqual(reported.rstrip(), routine.upper())
         self.assertEqual(ctypes.c_int.in_dll(xerbla, "lugpu_wrong_position").value, position)
-        after = [a for a in arguments if isinstance(a, np.ndarray)]
-        for b, a in zip(before, after):
+        for b, a in zip(before, kept):
             np.testing.assert_array_equal(b, a)
 
     def test_each(self):
@@ -207,7 +238,7 @@ class ArgumentsTest(LapackTest):
                     (1, (-1, a, 9, ipiv, work, 9)), (3, (9, a, 8, ipiv, work, 9)),
                     (6, (9, a, 9, ipiv, work, 8)), (3, (9, a, 8, ipiv, work, -1)),
                     (6, (0, a, 1, ipiv, work, 0))]:
-                self.assert_wrong(position, x + "getri", *arguments)
+                self.assert_wrong(position, x + "getri", *arguments, workspace=work)
             for position, arguments in [
                     (1, (-1, 2, a, 9, ipiv, b, 9)), (2, (9, -1, a, 9, ipiv, b, 9)),
                     (4, (9, 2, a, 8, ipiv, b, 9)), (7, (9, 2, a, 9, ipiv, b, 8))]:
@@ -221,6 +252,21 @@ class ArgumentsTest(LapackTest):
                 (7, (9, 2, 9, 8, 9)), (9, (9, 2, 9, 9, 8))]:
             self.assert_wrong(position, "dsgesv", n, nrhs, a, lda, ipiv, b, ldb, x, ldx, work,
                               swork, iteration)
+
+    def test_as_without_the_library(self):
+        """A module that brings its own xerbla_, opened with RTLD_LOCAL as Python's are, hears of an illegal
+        argument; NumPy's raises ValueError. With the library before or in the place of the host's LAPACK as
+        without."""
+        environments = [{"LD_PRELOAD": ""}, {"LD_PRELOAD": LIBRARY},
+                        {"LD_PRELOAD": "", "LD_LIBRARY_PATH": os.path.dirname(AS_LIBLAPACK)}]
+        for environment in environments:
+            with self.subTest(environment):
+                done = subprocess.run(["/usr/bin/python3", "-c", ILLEGAL_ARGUMENTS], capture_output=True,
+                                      text=True, timeout=SECONDS, check=True, env=os.environ | environment)
+                self.assertEqual(done.stdout.splitlines(), [
+                    f"{-position} On entry to {x}{routine} parameter number {position} had an illegal value"
+                    for x in "SD" for routine, position in (("GESV", 2), ("GETRF", 1))])
+                self.assertEqual(done.stderr, "")
 
     def test_nothing_to_do(self):
         """No element is looked at."""
@@ -583,13 +629,18 @@ class ProcessTest(LapackTest):
                                  LUGPU_LAPACK_MIN_N="300")
         self.assertEqual(out, "True\n")
         self.assertEqual(places(lines), {("dgesv", "host"): 4, ("dgesv", "device"): 2})
+        self.assertEqual(reasons(lines), {"order 20 is below LUGPU_LAPACK_MIN_N=300",
+                                          "order 299 is below LUGPU_LAPACK_MIN_N=300"})
 
     @unittest.skipUnless(os.path.exists(POCL), POCL + " is not there")
     def test_a_cpu_must_be_asked_for(self):
         """By default every call is the host's where the device is a CPU, as PoCL's is."""
-        out, lines = self.python("print(ratio(1024, 'd') < 30)", OCL_ICD_VENDORS=POCL)
-        self.assertEqual(out, "True\n")
-        self.assertEqual(places(lines), {("dgesv", "host"): 1})
+        out, lines = self.python("print(ratio(511, 'd') < 30, ratio(1024, 'd') < 30)",
+                                 OCL_ICD_VENDORS=POCL)
+        self.assertEqual(out, "True True\n")
+        self.assertEqual(places(lines), {("dgesv", "host"): 2})
+        self.assertEqual(reasons(lines), {"order 511 is below 512",
+                                          "the device is a CPU, used only if LUGPU_LAPACK_MIN_N is set"})
         self.assertEqual(other_lines(lines), [])
 
     def test_scipy_finds_its_factors_again(self):
@@ -624,7 +675,10 @@ print(ratio(50, 'd') < 30, ratio(7, 'd') < 30, abs(eigenvalues - [1, 2, 3]).max(
         self.assertEqual(out, "True\n")
         self.assertEqual(places(lines), {("dgesv", "host"): 3})
         self.assertEqual(len(other_lines(lines)), 1, lines)
-        self.assertIn('There is no OpenCL device "no such device"', other_lines(lines)[0])
+        no_device = 'There is no OpenCL device "no such device"'
+        self.assertTrue(other_lines(lines)[0].startswith(
+            "lugpu_lapack: warning: the host computes what the device cannot: " + no_device), lines)
+        self.assertTrue(all(reason.startswith(no_device) for reason in reasons(lines)), lines)
 
     def test_too_large_for_the_device(self):
         """Of 1 GiB, PoCL gives one matrix a quarter at most."""
@@ -637,6 +691,7 @@ print(abs(x - 0.5).max(), ratio(1100, 'd') < 30)
         self.assertEqual(places(lines), {("dgesv", "host"): 1, ("dgesv", "device"): 1})
         self.assertEqual(len(other_lines(lines)), 1, lines)
         self.assertIn("does not fit", other_lines(lines)[0])
+        self.assertIn("does not fit", *reasons(lines))
 
     def test_forked_process(self):
         out, lines = self.python("""
@@ -649,6 +704,7 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
 """, LUGPU_LAPACK_MIN_N="8")
         self.assertEqual(out, "True 0 True\n")
         self.assertEqual(places(lines), {("dgesv", "device"): 2, ("dgesv", "host"): 1})
+        self.assertEqual(reasons(lines), {"a forked process cannot use the device of its parent."})
 
     def test_bad_threshold(self):
         for value in ["many", "-1", "8x", "99999999999"]:
@@ -656,7 +712,13 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
             self.assertEqual(out, "True\n")
             self.assertEqual(places(lines), {("dgesv", "host"): 1})
             self.assertEqual(len(other_lines(lines)), 1)
-            self.assertIn("LUGPU_LAPACK_MIN_N=" + value, other_lines(lines)[0])
+            self.assertIn("lugpu_lapack: warning: LUGPU_LAPACK_MIN_N=" + value, other_lines(lines)[0])
+
+    def test_no_control_characters(self):
+        """Of the environment: none reaches the terminal raw, and a warning is one line."""
+        _, lines = self.python("ratio(20, 'd')", LUGPU_LAPACK_MIN_N="\x1b[31m\n8")
+        self.assertEqual(len(other_lines(lines)), 1, lines)
+        self.assertIn(r"LUGPU_LAPACK_MIN_N=\x1b[31m\n8 is not", other_lines(lines)[0])
 
     def test_timing_script(self):
         """Both libraries, every routine, answers within the limit."""
@@ -737,7 +799,8 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
             "echo log_abs_det": no_answer,
             "echo solve_ratio NA": no_answer,
             "echo": no_answer,
-            preloaded + "echo liblugpu_lapack: no device. >&2": "R of order 40: liblugpu_lapack: no device.",
+            preloaded + "echo lugpu_lapack: warning: no device. >&2":
+                "R of order 40: lugpu_lapack: warning: no device.",
         }
         with tempfile.TemporaryDirectory() as folder:
 
@@ -805,10 +868,6 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4:
-        sys.exit(__doc__)
-    LIBRARY, AS_LIBLAPACK, XERBLA_STUB = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
     os.environ |= {"LUGPU_LAPACK_MIN_N": str(MIN_N), "LUGPU_LAPACK_TRACE": "1"}
-    xerbla = ctypes.CDLL(XERBLA_STUB, mode=ctypes.RTLD_GLOBAL)
     truth, own = ctypes.CDLL("liblapack.so.3"), ctypes.CDLL(LIBRARY)
     unittest.main()

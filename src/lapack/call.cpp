@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "lapack/next.hpp"
+#include "lapack/say.hpp"
 
 namespace lugpu::lapack {
 namespace {
@@ -22,8 +22,7 @@ constexpr int kLeastOrder = 512;
 void warn_once(const std::string& sentence) {
   static std::atomic<bool> warned = false;
   if (warned.exchange(true)) return;
-  std::fprintf(stderr, "liblugpu_lapack: the host computes what the device cannot: %s\n",
-               sentence.c_str());
+  say("warning: the host computes what the device cannot: " + sentence);
 }
 
 // LUGPU_LAPACK_MIN_N; absent if that is not set.
@@ -35,8 +34,8 @@ std::optional<int> asked_order() {
     const char* end = text + std::strlen(text);
     const auto [rest, error] = std::from_chars(text, end, value);
     if (error == std::errc() && rest == end && value >= 0) return value;
-    std::fprintf(stderr, "liblugpu_lapack: LUGPU_LAPACK_MIN_N=%s is no order; it is ignored.\n",
-                 text);
+    say("warning: LUGPU_LAPACK_MIN_N=" + std::string(text) +
+        " is not an order (0, 1, 2, ...); it is ignored.");
     return std::nullopt;
   }();
   return asked;
@@ -60,6 +59,7 @@ std::string sentence_of(const std::exception& error) {
 // run.
 struct Opened {
   DeviceLapack* device = nullptr;
+  std::string why_not;
   pid_t process = getpid();
 };
 
@@ -71,9 +71,14 @@ const Opened& opened() {
       const Device chosen = choose_device("", name ? name : "");
       // Where the device is the host, copies cost more than faster kernels gain.
       const bool worthwhile = chosen.type != "cpu";
-      if (worthwhile || asked_order()) result.device = new DeviceLapack(chosen);
+      if (worthwhile || asked_order()) {
+        result.device = new DeviceLapack(chosen);
+      } else {
+        result.why_not = "the device is a CPU, used only if LUGPU_LAPACK_MIN_N is set";
+      }
     } catch (const std::exception& error) {
-      warn_once(sentence_of(error));
+      result.why_not = sentence_of(error);
+      warn_once(result.why_not);
     }
     return result;
   }();
@@ -84,11 +89,11 @@ constinit std::mutex device_mutex;
 
 }  // namespace
 
-int check(char prefix, const char* routine, std::initializer_list<Argument> arguments) {
+int check(const std::function<void()>& host, std::initializer_list<Argument> arguments) {
   for (const Argument& argument : arguments) {
     if (argument.valid) continue;
-    xerbla(static_cast<char>(prefix - 'a' + 'A') + std::string(routine), argument.position);
-    return -argument.position;
+    host();
+    return -argument.position;  // OpenBLAS sets no INFO for an illegal TRANS
   }
   return 0;
 }
@@ -107,14 +112,29 @@ Call::~Call() {
   const auto text = [](const Size& size) {
     return size.name ? std::string(" ") + size.name + "=" + std::to_string(size.value) : "";
   };
-  std::fprintf(stderr, "lugpu_lapack: %c%s%s%s %s %.3f ms\n", prefix_, routine_,
-               text(first_).c_str(), text(second_).c_str(), place, time.count());
+  char milliseconds[32];
+  std::snprintf(milliseconds, sizeof milliseconds, "%.3f", time.count());
+  say(prefix_ + std::string(routine_) + text(first_) + text(second_) + ' ' + place + ' ' +
+      milliseconds + " ms" + (place_ == Place::host ? ": " + reason_ : ""));
 }
 
 bool Call::on_device(int order, const std::function<Place(DeviceLapack&)>& work) {
-  if (order < asked_order().value_or(kLeastOrder) || !opened().device) return false;
+  if (order < asked_order().value_or(kLeastOrder)) {
+    // Small calls are many: no text for nobody.
+    if (traced()) {
+      on_host("order " + std::to_string(order) + " is below " +
+              (asked_order() ? "LUGPU_LAPACK_MIN_N=" + std::to_string(*asked_order())
+                             : std::to_string(kLeastOrder)));
+    }
+    return false;
+  }
+  if (!opened().device) {
+    on_host(opened().why_not);
+    return false;
+  }
   if (getpid() != opened().process) {
-    warn_once("a forked process cannot use the device of its parent.");
+    on_host("a forked process cannot use the device of its parent.");
+    warn_once(reason_);
     return false;
   }
   const std::lock_guard lock(device_mutex);
@@ -123,7 +143,8 @@ bool Call::on_device(int order, const std::function<Place(DeviceLapack&)>& work)
     return true;
   } catch (const std::exception& error) {
     opened().device->forget();
-    warn_once(sentence_of(error));
+    on_host(sentence_of(error));
+    warn_once(reason_);
     return false;
   }
 }

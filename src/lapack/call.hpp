@@ -1,10 +1,10 @@
-// What every routine does around its work: where it runs, the trace, LAPACK's check of arguments.
+// What every routine does around its work: LAPACK's check of arguments, where it runs, the trace.
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <string>
 
 #include "lapack/device_lapack.hpp"
 
@@ -19,12 +19,14 @@ struct Argument {
   bool valid;
 };
 
-/// LAPACK's check: 0, or -position of the first argument that is not valid, which was reported to
-/// xerbla. prefix: 's' or 'd'; routine: the rest of the name as xerbla gets it, e.g. "GETRF".
-int check(char prefix, const char* routine, std::initializer_list<Argument> arguments);
+/// LAPACK's check: 0, or -position of the first argument that is not valid. That one the next
+/// LAPACK has reported, `host` being the same call of its routine: so it goes to the xerbla_ that
+/// the loader gave to that LAPACK, which is the program's, or that of the module which loaded it
+/// (NumPy's raises ValueError), or its own.
+int check(const std::function<void()>& host, std::initializer_list<Argument> arguments);
 
-/// A call of a routine, from its check to its end. With LUGPU_LAPACK_TRACE=1 the end prints a line
-/// to stderr: routine, sizes, place, milliseconds.
+/// A call of a routine with legal arguments. With LUGPU_LAPACK_TRACE=1 the end prints a line to
+/// stderr: routine, sizes, place, milliseconds, and why the place is the host, if it is.
 class Call {
  public:
   struct Size {
@@ -43,11 +45,15 @@ class Call {
   /// not overwrite an argument before nothing can fail any more.
   bool on_device(int order, const std::function<Place(DeviceLapack&)>& work);
 
+  /// The call ends on the host, for this reason.
+  void on_host(const std::string& reason) { reason_ = reason; }
+
  private:
   char prefix_;
   const char* routine_;
   Size first_, second_;
   Place place_ = Place::host;
+  std::string reason_;  // of the host
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -118,10 +118,15 @@ using namespace lugpu::lapack;
 extern "C" void dsgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* ipiv,
                         const double* b, const int* ldb, double* x, const int* ldx, double* work,
                         float* swork, int* iter, int* info) {
+  const auto host = [&] {
+    using Dsgesv = decltype(dsgesv_);
+    static Dsgesv* const next_dsgesv = next<double, Dsgesv>("sgesv");
+    next_dsgesv(n, nrhs, a, lda, ipiv, b, ldb, x, ldx, work, swork, iter, info);
+  };
   const int least = std::max(1, *n);
   *iter = 0;
   *info = check(
-      'd', "SGESV",
+      host,
       {{1, *n >= 0}, {2, *nrhs >= 0}, {4, *lda >= least}, {7, *ldb >= least}, {9, *ldx >= least}});
   if (*info != 0 || *n == 0) return;
   Call call('d', "sgesv", {"n", *n}, {"nrhs", *nrhs});
@@ -136,9 +141,7 @@ extern "C" void dsgesv_(const int* n, const int* nrhs, double* a, const int* lda
         *iter = refine(device, system, ipiv);
         return Place::device;
       })) {
-    using Dsgesv = decltype(dsgesv_);
-    static Dsgesv* const host = next<double, Dsgesv>("sgesv");
-    return host(n, nrhs, a, lda, ipiv, b, ldb, x, ldx, work, swork, iter, info);
+    return host();
   }
   if (*iter >= 0) return;
   // In double, then.

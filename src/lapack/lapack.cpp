@@ -27,7 +27,12 @@ std::optional<Op> op_of(char trans) {
 
 template <typename Real>
 void getrf(const int* m, const int* n, Real* a, const int* lda, int* ipiv, int* info) {
-  *info = check(kPrefix<Real>, "GETRF", {{1, *m >= 0}, {2, *n >= 0}, {4, *lda >= std::max(1, *m)}});
+  const auto host = [&] {
+    using Getrf = void(const int*, const int*, Real*, const int*, int*, int*);
+    static Getrf* const next_getrf = next<Real, Getrf>("getrf");
+    next_getrf(m, n, a, lda, ipiv, info);
+  };
+  *info = check(host, {{1, *m >= 0}, {2, *n >= 0}, {4, *lda >= std::max(1, *m)}});
   if (*info != 0 || *m == 0 || *n == 0) return;
   Call call(kPrefix<Real>, "getrf", {"m", *m}, {"n", *n});
   if (call.on_device(std::min(*m, *n), [&](DeviceLapack& device) {
@@ -36,21 +41,23 @@ void getrf(const int* m, const int* n, Real* a, const int* lda, int* ipiv, int* 
       })) {
     return;
   }
-  using Getrf = void(const int*, const int*, Real*, const int*, int*, int*);
-  static Getrf* const host = next<Real, Getrf>("getrf");
-  host(m, n, a, lda, ipiv, info);
+  host();
 }
 
 template <typename Real>
 void getrs(const char* trans, const int* n, const int* nrhs, const Real* a, const int* lda,
            const int* ipiv, Real* b, const int* ldb, int* info) {
+  const auto host = [&] {
+    using Getrs = void(const char*, const int*, const int*, const Real*, const int*, const int*,
+                       Real*, const int*, int*, std::size_t);
+    static Getrs* const next_getrs = next<Real, Getrs>("getrs");
+    next_getrs(trans, n, nrhs, a, lda, ipiv, b, ldb, info, 1);
+  };
   const std::optional<Op> op = op_of(*trans);
-  *info = check(kPrefix<Real>, "GETRS",
-                {{1, op.has_value()},
-                 {2, *n >= 0},
-                 {3, *nrhs >= 0},
-                 {5, *lda >= std::max(1, *n)},
-                 {8, *ldb >= std::max(1, *n)}});
+  const int least = std::max(1, *n);
+  *info = check(
+      host,
+      {{1, op.has_value()}, {2, *n >= 0}, {3, *nrhs >= 0}, {5, *lda >= least}, {8, *ldb >= least}});
   if (*info != 0 || *n == 0 || *nrhs == 0) return;
   Call call(kPrefix<Real>, "getrs", {"n", *n}, {"nrhs", *nrhs});
   if (call.on_device(*n, [&](DeviceLapack& device) {
@@ -60,10 +67,7 @@ void getrs(const char* trans, const int* n, const int* nrhs, const Real* a, cons
       })) {
     return;
   }
-  using Getrs = void(const char*, const int*, const int*, const Real*, const int*, const int*,
-                     Real*, const int*, int*, std::size_t);
-  static Getrs* const host = next<Real, Getrs>("getrs");
-  host(trans, n, nrhs, a, lda, ipiv, b, ldb, info, 1);
+  host();
 }
 
 // The first zero on the diagonal, 1-based, or 0.
@@ -78,34 +82,40 @@ int first_zero(Columns<const Real> u) {
 template <typename Real>
 void getri(const int* n, Real* a, const int* lda, const int* ipiv, Real* work, const int* lwork,
            int* info) {
+  const auto host = [&] {
+    using Getri = void(const int*, Real*, const int*, const int*, Real*, const int*, int*);
+    static Getri* const next_getri = next<Real, Getri>("getri");
+    next_getri(n, a, lda, ipiv, work, lwork, info);
+  };
   const bool query = *lwork == -1;
-  *info =
-      check(kPrefix<Real>, "GETRI",
-            {{1, *n >= 0}, {3, *lda >= std::max(1, *n)}, {6, query || *lwork >= std::max(1, *n)}});
+  const int least = std::max(1, *n);
+  *info = check(host, {{1, *n >= 0}, {3, *lda >= least}, {6, query || *lwork >= least}});
   if (*info != 0) return;
-  using Getri = void(const int*, Real*, const int*, const int*, Real*, const int*, int*);
-  static Getri* const host = next<Real, Getri>("getri");
   // The workspace is the host's: the device needs none.
-  if (query || *n == 0) return host(n, a, lda, ipiv, work, lwork, info);
+  if (query || *n == 0) return host();
   Call call(kPrefix<Real>, "getri", {"n", *n});
   const Columns<Real> lu = columns(a, *n, *n, *lda);
   *info = first_zero<Real>(lu);
-  if (*info > 0) return;
+  if (*info > 0) return call.on_host("U is singular");
   if (call.on_device(*n, [&](DeviceLapack& device) {
         return device.getri(lu, ipiv) ? Place::cache : Place::device;
       })) {
     work[0] = static_cast<Real>(*n);
     return;
   }
-  host(n, a, lda, ipiv, work, lwork, info);
+  host();
 }
 
 template <typename Real>
 void gesv(const int* n, const int* nrhs, Real* a, const int* lda, int* ipiv, Real* b,
           const int* ldb, int* info) {
-  *info = check(
-      kPrefix<Real>, "GESV ",
-      {{1, *n >= 0}, {2, *nrhs >= 0}, {4, *lda >= std::max(1, *n)}, {7, *ldb >= std::max(1, *n)}});
+  const auto host = [&] {
+    using Gesv = void(const int*, const int*, Real*, const int*, int*, Real*, const int*, int*);
+    static Gesv* const next_gesv = next<Real, Gesv>("gesv");
+    next_gesv(n, nrhs, a, lda, ipiv, b, ldb, info);
+  };
+  const int least = std::max(1, *n);
+  *info = check(host, {{1, *n >= 0}, {2, *nrhs >= 0}, {4, *lda >= least}, {7, *ldb >= least}});
   if (*info != 0 || *n == 0) return;
   Call call(kPrefix<Real>, "gesv", {"n", *n}, {"nrhs", *nrhs});
   if (call.on_device(*n, [&](DeviceLapack& device) {
@@ -114,9 +124,7 @@ void gesv(const int* n, const int* nrhs, Real* a, const int* lda, int* ipiv, Rea
       })) {
     return;
   }
-  using Gesv = void(const int*, const int*, Real*, const int*, int*, Real*, const int*, int*);
-  static Gesv* const host = next<Real, Gesv>("gesv");
-  host(n, nrhs, a, lda, ipiv, b, ldb, info);
+  host();
 }
 
 // LAPACK checks no argument of getc2 and gesc2.
@@ -140,7 +148,8 @@ void getc2(const int* n, Real* a, const int* lda, int* ipiv, int* jpiv, int* inf
 template <typename Real>
 void gesc2(const int* n, const Real* a, const int* lda, Real* rhs, const int* ipiv, const int* jpiv,
            Real* scale) {
-  const Call call(kPrefix<Real>, "gesc2", {"n", *n});
+  Call call(kPrefix<Real>, "gesc2", {"n", *n});
+  call.on_host("gesc2 always does");
   using Gesc2 = void(const int*, const Real*, const int*, Real*, const int*, const int*, Real*);
   static Gesc2* const host = next<Real, Gesc2>("gesc2");
   host(n, a, lda, rhs, ipiv, jpiv, scale);

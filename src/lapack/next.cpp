@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "lapack/say.hpp"
 
 namespace lugpu::lapack {
 namespace {
@@ -27,17 +27,8 @@ void* next_symbol(const std::string& name) {
     void* symbol = library ? dlsym(library, name.c_str()) : nullptr;
     if (symbol && !is_own(symbol)) return symbol;
   }
-  std::fprintf(
-      stderr, "liblugpu_lapack: no other library has %s; load a LAPACK too, e.g. liblapack.so.3.\n",
-      name.c_str());
+  say("error: no other library has " + name + "; load a LAPACK too, e.g. liblapack.so.3.");
   _exit(127);
-}
-
-void xerbla(const std::string& routine, int position) {
-  using Xerbla = void(const char* name, const int* position, std::size_t name_length);
-  void* own = dlsym(RTLD_DEFAULT, "xerbla_");
-  auto* const report = reinterpret_cast<Xerbla*>(own ? own : next_symbol("xerbla_"));
-  report(routine.data(), &position, routine.size());
 }
 
 }  // namespace lugpu::lapack

@@ -21,8 +21,4 @@ Routine* next(const char* routine) {
   return reinterpret_cast<Routine*>(next_symbol(kPrefix<Real> + std::string(routine) + '_'));
 }
 
-/// Reports that the argument at this position (1-based) of the routine, e.g. "DGETRF", is wrong:
-/// by the XERBLA of the program if it has its own, or else the next LAPACK's.
-void xerbla(const std::string& routine, int position);
-
 }  // namespace lugpu::lapack
