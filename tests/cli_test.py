@@ -1117,6 +1117,43 @@ class OutputTest(CommandLine):
                 self.assertRegex(done.stderr, r"\Alugpu: [^\n]+\n\Z")
 
 
+class FaultTest(CommandLine):
+    """Calls of OpenCL that fail, by tests/opencl_faults.cpp."""
+
+    CASES = small(pivot="none,partial", warmup=0)
+
+    def run_with_fault(self, function, call, code, *arguments):
+        """The finished process, and how many calls failed in it; with code 0 all are counted."""
+        shim = Path(PROGRAM).parent / "tests/libopencl_faults.so"
+        self.assertTrue(shim.is_file(), shim)
+        log = self.folder / "faults.log"
+        log.write_bytes(b"")
+        done = self.run_lugpu(*arguments, env={
+            "LD_PRELOAD": str(shim), "OPENCL_FAULT_FUNCTION": function, "OPENCL_FAULT_CALL": str(call),
+            "OPENCL_FAULT_CODE": str(code), "OPENCL_FAULT_LOG": str(log)})
+        return done, len(log.read_text(encoding="utf-8").splitlines())
+
+    def test_a_wait_that_fails_costs_one_row(self):
+        """Whichever wait of the last case it is, the one for the profile too."""
+        _, calls = self.run_with_fault("clFinish", "1+", 0, *self.CASES)
+        self.assertGreater(calls, 20)
+        for call in range(calls - 15, calls + 1):
+            with self.subTest(call=call):
+                done, _ = self.run_with_fault("clFinish", call, -36, *self.CASES, "--json", "-")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                statuses = [row["status"] for row in parse_report(done.stdout)]
+                self.assertEqual(sorted(statuses), ["error", "ok"])
+
+    def test_what_cannot_be_released(self):
+        """It ends no process by a signal."""
+        for function in ("clReleaseMemObject", "clReleaseEvent", "clReleaseKernel",
+                         "clReleaseProgram", "clReleaseCommandQueue", "clReleaseContext"):
+            with self.subTest(function=function):
+                done, failed = self.run_with_fault(function, "1+", -36, *self.CASES)
+                self.assertGreater(failed, 0)
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+
+
 class KernelDirTest(CommandLine):
     def setUp(self):
         super().setUp()

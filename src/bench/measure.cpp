@@ -81,17 +81,18 @@ void run(Solver& solver, const Problem& problem) {
   if (problem.refine == Refine::mixed && solver.outcome().info == 0) solver.solve();
 }
 
-// Times commands on the device while it lives.
-class Profiling {
- public:
-  explicit Profiling(DeviceContext& context) : context_(context) { context_.set_profiling(true); }
-  ~Profiling() { context_.set_profiling(false); }
-  Profiling(const Profiling&) = delete;
-  Profiling& operator=(const Profiling&) = delete;
-
- private:
-  DeviceContext& context_;
-};
+// Does `work` while commands are timed on the device.
+template <typename Work>
+void with_profiling(DeviceContext& context, Work&& work) {
+  context.set_profiling(true);
+  try {
+    work();
+  } catch (...) {
+    context.abandon_profiling();
+    throw;
+  }
+  context.set_profiling(false);
+}
 
 // Not what falling back from mixed precision adds: transfers and read-backs.
 bool is_part_of_factor(const std::string& phase) {
@@ -102,8 +103,7 @@ bool is_part_of_factor(const std::string& phase) {
 void profile(DeviceContext& context, Solver& solver, Result& result) {
   solver.reset();
   context.timeline().clear();
-  const Profiling profiling(context);
-  result.phases_s["factor"] = timed([&] { solver.factor(); });
+  with_profiling(context, [&] { result.phases_s["factor"] = timed([&] { solver.factor(); }); });
   const Timeline& timeline = context.timeline();
   result.device_times_s.push_back(timeline.span());
   for (const auto& [phase, seconds] : timeline.by_phase()) {

@@ -38,8 +38,15 @@ DeviceContext::DeviceContext(Device device, std::string kernel_dir, bool verbose
       profiling_queue_(context_, device_.handle, CL_QUEUE_PROFILING_ENABLE) {}
 
 void DeviceContext::set_profiling(bool on) {
-  queue().finish();
-  profiling_ = on;
+  const cl::CommandQueue& last = queue();
+  profiling_ = on;  // before what may throw
+  last.finish();
+}
+
+// Whether the wait succeeds is no matter: there is an error to report already.
+void DeviceContext::abandon_profiling() noexcept {
+  clFinish(queue()());
+  profiling_ = false;
 }
 
 cl::Buffer DeviceContext::allocate(std::size_t bytes) {

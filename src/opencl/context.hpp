@@ -56,8 +56,11 @@ class DeviceContext {
   Timeline& timeline() { return timeline_; }
 
   /// Whether commands are timed on the device from now on. It may cost several microseconds a
-  /// launch, so wall-clock times are taken without it. Waits for what is enqueued.
+  /// launch, so wall-clock times are taken without it. Waits for what is enqueued; throws cl::Error
+  /// if that fails.
   void set_profiling(bool on);
+  /// Ends profiling after an error: does not throw, whatever state the device is in.
+  void abandon_profiling() noexcept;
 
   /// Seconds spent building programs so far.
   double build_seconds() const { return build_seconds_; }

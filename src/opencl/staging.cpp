@@ -1,5 +1,7 @@
 #include "opencl/staging.hpp"
 
+#include <utility>
+
 namespace lugpu {
 
 void* Staging::room(std::size_t bytes) {
@@ -11,10 +13,11 @@ void* Staging::room(std::size_t bytes) {
   return data_;
 }
 
-// What cannot be unmapped goes with its buffer.
-void Staging::release() {
+// What cannot be unmapped goes with its buffer, and what cannot be released is lost: assigning to
+// buffer_ would throw then.
+void Staging::release() noexcept {
   if (data_) clEnqueueUnmapMemObject(context_.queue()(), buffer_(), data_, 0, nullptr, nullptr);
-  buffer_ = cl::Buffer();
+  if (const cl_mem memory = std::exchange(buffer_(), nullptr)) clReleaseMemObject(memory);
   data_ = nullptr;
   bytes_ = 0;
 }

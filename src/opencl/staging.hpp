@@ -22,7 +22,7 @@ class Staging {
   void* room(std::size_t bytes);
 
  private:
-  void release();
+  void release() noexcept;
 
   DeviceContext& context_;
   cl::Buffer buffer_;
