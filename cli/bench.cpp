@@ -6,6 +6,7 @@
 
 #include "baselines/baselines.hpp"
 #include "bench/report.hpp"
+#include "bench/resume.hpp"
 #include "bench/sweep.hpp"
 #include "bench_table.hpp"
 #include "commands.hpp"
@@ -93,19 +94,48 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   return plan;
 }
 
-// The results of a file that is there already, for --resume.
-nlohmann::json earlier_results(const Arguments& given) {
-  if (!given.resume) return nlohmann::json::array();
+// The report in a file that is there already, for --resume; null if there is none.
+nlohmann::json earlier_report(const Arguments& given) {
+  if (!given.resume) return nullptr;
   if (given.options.json.empty() || given.options.json_to_stdout()) {
     throw InputError("--resume needs --json FILE, the file to go on from.");
   }
-  if (!std::ifstream(given.options.json)) return nlohmann::json::array();
-  return read_report(given.options.json)["results"];
+  if (!std::ifstream(given.options.json)) return nullptr;
+  return read_sweep(given.options.json);
+}
+
+bool is_row_of(const nlohmann::json& row, const Case& what) {
+  Result probe;
+  probe.what = what;
+  return same_case(row, to_json(probe));
 }
 
 bool is_final(const nlohmann::json& row) {
   const std::string status = row.value("status", "");
   return status == "ok" || status == "failed" || status == "unsupported";
+}
+
+// The head of this run's report, which may hold the rows of the earlier one.
+nlohmann::json begin_report(const std::vector<std::string>& arguments,
+                            const std::vector<Device>& devices, const SweepPlan& plan,
+                            const Arguments& given, const nlohmann::json& earlier) {
+  nlohmann::json report = report_head(arguments, devices);
+  add_libraries(report, plan.baselines);
+  add_digests(report, given.options.kernel_dir);
+  if (!earlier.is_object()) return report;
+  require_comparable(earlier, report, given.options.json);
+  // Those of rivals that this run does not ask for.
+  report["libraries"].insert(earlier["libraries"].begin(), earlier["libraries"].end());
+  return report;
+}
+
+std::vector<Device> devices_of(const std::vector<DeviceContext>& contexts) {
+  std::vector<Device> devices;
+  for (const DeviceContext& context : contexts) {
+    devices.push_back(context.device());
+    note_failed_paths(devices.back());
+  }
+  return devices;
 }
 
 // The libraries of the rivals on a device, where they are found.
@@ -164,12 +194,10 @@ class Sink {
   Sink(const Options& options, nlohmann::json report, std::map<std::string, Ceilings> ceilings)
       : options_(options), report_(std::move(report)), ceilings_(std::move(ceilings)) {}
 
-  bool has(const Case& what) {
-    Result probe;
-    probe.what = what;
-    const nlohmann::json row = to_json(probe);
-    return std::any_of(report_["results"].begin(), report_["results"].end(),
-                       [&](const nlohmann::json& other) { return same_case(row, other); });
+  bool has(const Case& what) const {
+    const nlohmann::json& rows = report_["results"];
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const nlohmann::json& row) { return is_row_of(row, what); });
   }
 
   /// Case number i is to be run; called in order.
@@ -200,12 +228,17 @@ class Sink {
     return error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok;
   }
 
-  /// Takes over the results of an earlier run.
-  void resume(const nlohmann::json& rows) {
+  /// Takes over the results of an earlier run but those that are no final ones of cases that this
+  /// one runs again.
+  void resume(const nlohmann::json& rows, const std::vector<Case>& cases) {
     for (const nlohmann::json& row : rows) {
-      if (!is_final(row)) continue;
+      const bool again =
+          !is_final(row) && std::any_of(cases.begin(), cases.end(),
+                                        [&](const Case& what) { return is_row_of(row, what); });
+      if (again) continue;
       report_["results"].push_back(row);
       failed_ = failed_ || row["status"] == "failed";
+      error_ = error_ || row["status"] == "error";
       table_.remember(row);
     }
   }
@@ -236,18 +269,13 @@ class Sink {
 Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   parse_sizes(given.sizes);
-  const nlohmann::json earlier = earlier_results(given);
+  const nlohmann::json earlier = earlier_report(given);
   std::vector<DeviceContext> contexts = open_devices(given.options);
   if (given.threads > 0) set_blas_threads(given.threads);
   const SweepPlan plan = make_plan(given, contexts.front().device());
-
-  std::vector<Device> devices;
-  for (const DeviceContext& context : contexts) {
-    devices.push_back(context.device());
-    note_failed_paths(devices.back());
-  }
-  nlohmann::json report = report_head(arguments, devices);
-  add_libraries(report, plan.baselines);
+  const std::vector<Device> devices = devices_of(contexts);
+  const std::vector<Case> cases = cases_of(plan, devices);
+  nlohmann::json report = begin_report(arguments, devices, plan, given, earlier);
   std::map<std::string, Ceilings> ceilings;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const Ceilings measured = measure_ceilings(contexts[i]);
@@ -255,13 +283,12 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
     ceilings.emplace(devices[i].name, measured);
   }
   Sink sink(given.options, std::move(report), std::move(ceilings));
-  sink.resume(earlier);
+  if (earlier.is_object()) sink.resume(earlier["results"], cases);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) {
     print_setting(given, plan, contexts);
     std::cout << sink.table().header() << std::flush;
   }
-  const std::vector<Case> cases = cases_of(plan, devices);
   std::size_t done = 0, number = 0;
   run_sweep(
       plan, cases, contexts,

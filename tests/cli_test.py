@@ -1862,6 +1862,60 @@ class ResumeTest(CommandLine):
                 self.refused(*small(), "--resume", "--json", "sweep.json", words=["sweep.json"])
                 self.assertEqual((self.folder / "sweep.json").read_bytes(), content)
 
+    def change(self, change):
+        """Changes the report in sweep.json, and returns its bytes then."""
+        path = self.folder / "sweep.json"
+        report = json.loads(path.read_text(encoding="utf-8"))
+        change(report)
+        return self.write("sweep.json", json.dumps(report).encode()) and path.read_bytes()
+
+    def assert_not_resumed(self, content, words):
+        """With a sentence that has these words; the file stays as it is."""
+        self.refused(*small(sizes="8,16"), "--resume", "--json", "sweep.json",
+                     words=["sweep.json", *words])
+        self.assertEqual((self.folder / "sweep.json").read_bytes(), content)
+
+    def test_resume_refuses_another_environment(self):
+        """Another host, build or driver: what differs is named, there and here."""
+        def other(place, key):
+            def change(report):
+                part = report["devices"][0] if place == "device" else report[place]
+                part[key] = "nonesuch"
+            return change
+        for place, key, words in (("context", "host", "host"), ("tool", "git_rev", "revision"),
+                                  ("device", "driver_version", "driver"),
+                                  ("device", "name", "device")):
+            with self.subTest(key=key):
+                self.lugpu(*small(), "--json", "fresh.json")
+                (self.folder / "fresh.json").rename(self.folder / "sweep.json")
+                self.assert_not_resumed(self.change(other(place, key)),
+                                        [words, '"nonesuch" there'])
+
+    def test_resume_refuses_other_kernels(self):
+        self.lugpu(*small(), "--json", "sweep.json")
+        shutil.copytree(ROOT / "kernels", self.folder / "kernels")
+        kernels = ("--kernel-dir", "kernels")
+        self.lugpu(*small(sizes="8,16"), "--json", "sweep.json", "--resume", *kernels)
+        with open(self.folder / "kernels/fused.cl", "a", encoding="utf-8") as stream:
+            stream.write("// a change")
+        self.refused(*small(sizes="8,16"), "--resume", "--json", "sweep.json", *kernels,
+                     words=["sweep.json", "kernels"])
+
+    def test_resume_refuses_rows_that_are_none(self):
+        """File, row and field are named."""
+        self.lugpu(*small(), "--json", "sweep.json")
+        self.assert_not_resumed(self.change(lambda report: report["results"][0].update(n="64")),
+                                ['results[0].n is "64", not a whole number'])
+
+    def test_resume_keeps_what_it_does_not_run_again(self):
+        """A skipped case that this sweep has not."""
+        self.lugpu(*small(sizes=512, baseline="getc2"), "--timeout", "0.001", "--json", "sweep.json")
+        before = self.rows()
+        self.assertEqual({row["status"] for row in before}, {"skipped"})
+        self.lugpu(*small(sizes=16), "--json", "sweep.json", "--resume")
+        self.assertEqual(self.rows()[:2], before)
+        self.assertEqual([row["n"] for row in self.rows()], [512, 512, 16])
+
 
 class ProbeTest(CommandLine):
     PROBE = ["probe", "-n", "16", "--runs", "1"]

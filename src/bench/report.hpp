@@ -38,7 +38,8 @@ std::string to_text(const nlohmann::json& report);
 /// Throws Error (failure) if that cannot be done.
 void write_report(const nlohmann::json& report, const std::string& path);
 
-/// Reads a file of write_report back. Throws InputError if it is none.
+/// Reads a file of write_report back, with whatever its results are. Throws InputError if it is
+/// none.
 nlohmann::json read_report(const std::string& path);
 
 }  // namespace lugpu

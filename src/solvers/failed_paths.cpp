@@ -4,11 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "digest.hpp"
 #include "error.hpp"
-#include "opencl/kernel_sources.hpp"
+#include "opencl/kernel_digest.hpp"
 #include "output_file.hpp"
 
 namespace lugpu {
@@ -17,29 +16,10 @@ namespace {
 constexpr std::uintmax_t kMostBytes = 1 << 16;
 const std::string kEnd = "end\n";  // a file without it is cut off
 
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
-// FNV-1a (Fowler, Noll, Vo), 64 bits, in hexadecimal.
-std::string hash(const std::string& text) {
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const unsigned char byte : text) value = (value ^ byte) * 0x100000001b3;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value));
-  return digits;
-}
-
 // What the verdict is about.
 std::string head(const Device& device, const std::string& kernel_dir) {
-  std::string kernels;
-  for (const KernelSource& source : kernel_sources()) {
-    kernels += kernel_dir.empty() ? source.text
-                                  : contents(std::filesystem::path(kernel_dir) / source.name);
-  }
   return "wrong by lugpu verify\nplatform " + device.platform + "\ndevice " + device.name +
-         "\ndriver " + device.driver_version + "\nkernels " + hash(kernels) +
+         "\ndriver " + device.driver_version + "\nkernels " + kernel_digest(kernel_dir) +
          (device.vendor_kernels ? "\n" : ", no vendor's\n");
 }
 
@@ -55,7 +35,7 @@ std::filesystem::path file_of(const std::string& head) {
   } else {
     return {};
   }
-  return folder / "lugpu" / ("failed-paths-" + hash(head) + ".txt");
+  return folder / "lugpu" / ("failed-paths-" + digest(head) + ".txt");
 }
 
 }  // namespace

@@ -1,0 +1,292 @@
+#include "bench/resume.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "bench/report.hpp"
+#include "bench/result.hpp"
+#include "digest.hpp"
+#include "error.hpp"
+#include "opencl/kernel_digest.hpp"
+
+namespace lugpu {
+namespace {
+
+using nlohmann::json;
+
+bool is_text(const json& value) {
+  return value.is_string() && value != "";
+}
+bool is_whole(const json& value) {
+  return value.is_number_unsigned();
+}
+bool is_size(const json& value) {
+  return value.is_number_unsigned() && value > 0;
+}
+bool is_amount(const json& value) {
+  return value.is_number() && value >= 0;
+}
+bool is_object(const json& value) {
+  return value.is_object();
+}
+bool is_any_text(const json& value) {
+  return value.is_string();
+}
+bool is_integer(const json& value) {
+  return value.is_number_integer();
+}
+bool is_number_or_null(const json& value) {
+  return value.is_number() || value.is_null();
+}
+
+template <bool (*test)(const json&)>
+bool or_null(const json& value) {
+  return value.is_null() || test(value);
+}
+
+template <bool (*test)(const json&)>
+bool all_of(const json& values) {
+  return std::all_of(values.begin(), values.end(), test);
+}
+
+template <bool (*test)(const json&)>
+bool is_list_of(const json& value) {
+  return value.is_array() && all_of<test>(value);
+}
+
+template <bool (*test)(const json&)>
+bool is_object_of(const json& value) {
+  return value.is_object() && all_of<test>(value);
+}
+
+bool is_one_of(const json& value, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return value == name; });
+}
+
+bool is_status(const json& value) {
+  return is_one_of(value, {name(Status::ok), name(Status::failed), name(Status::unsupported),
+                           name(Status::skipped), name(Status::error)});
+}
+bool is_pivot(const json& value) {
+  return is_one_of(value,
+                   {name(Pivot::none), name(Pivot::partial), name(Pivot::rook), name(Pivot::full)});
+}
+bool is_precision(const json& value) {
+  return is_one_of(value,
+                   {name(Precision::single_precision), name(Precision::double_precision), "mixed"});
+}
+bool is_storage(const json& value) {
+  return is_one_of(value, {name(Storage::image), name(Storage::buffer), "host"});
+}
+bool is_texel(const json& value) {
+  return is_one_of(value, {name(Texel::r), name(Texel::rgba)});
+}
+bool is_schedule(const json& value) {
+  return is_one_of(value, {name(Schedule::paper), name(Schedule::fused)});
+}
+
+// A field of docs/lugpu.schema.json.
+struct Field {
+  const char* name;
+  bool (*is_valid)(const json& value);
+  const char* expected;
+  bool optional = false;  // it came after the first files of version 1
+};
+
+const std::vector<Field>& fields_of_row() {
+  static const std::vector<Field> fields = {
+      {"implementation", is_text, "a text"},
+      {"routine", is_text, "a text"},
+      {"variant", or_null<is_text>, "a text or null", true},
+      {"pivot", is_pivot, "a pivoting"},
+      {"precision", is_precision, "a precision"},
+      {"storage", is_storage, "a storage"},
+      {"texel", or_null<is_texel>, "a texel or null"},
+      {"schedule", or_null<is_schedule>, "a schedule or null"},
+      {"device", or_null<is_text>, "a text or null"},
+      {"n", is_whole, "a whole number"},
+      {"nrhs", is_size, "a positive whole number"},
+      {"nb", or_null<is_size>, "a positive whole number or null"},
+      {"threads", or_null<is_size>, "a positive whole number or null"},
+      {"seed", is_whole, "a whole number"},
+      {"matrix", is_text, "a text"},
+      {"times_s", is_list_of<is_amount>, "a list of seconds"},
+      {"device_times_s", is_list_of<is_amount>, "a list of seconds"},
+      {"median_s", or_null<is_amount>, "seconds or null"},
+      {"min_s", or_null<is_amount>, "seconds or null"},
+      {"rel_stdev", or_null<is_amount>, "a number or null"},
+      {"gflops", or_null<is_amount>, "a number or null"},
+      {"flop_formula", is_text, "a text"},
+      {"phases_s", is_object_of<is_amount>, "an object of seconds"},
+      {"counters", is_object_of<is_whole>, "an object of whole numbers"},
+      {"rates", or_null<is_object_of<is_amount>>, "an object of numbers or null", true},
+      {"checks", is_object, "an object"},
+      {"refinement", or_null<is_object>, "an object or null", true},
+      {"equilibration", or_null<is_object>, "an object or null", true},
+      {"determinant", or_null<is_object>, "an object or null", true},
+      {"status", is_status, "a status"},
+      {"reason", is_any_text, "a text"},
+      {"warnings", is_list_of<is_text>, "a list of texts"}};
+  return fields;
+}
+
+const std::vector<Field>& fields_of_checks() {
+  static const std::vector<Field> fields = {
+      {"factor_ratio", is_number_or_null, "a number or null"},
+      {"solve_ratio", is_number_or_null, "a number or null"},
+      {"hpl_residual", is_number_or_null, "a number or null"},
+      {"growth", is_number_or_null, "a number or null"},
+      {"rcond", is_number_or_null, "a number or null"},
+      {"berr", is_list_of<is_number_or_null>, "a list of numbers or null", true},
+      {"ferr", is_list_of<is_number_or_null>, "a list of numbers or null", true},
+      {"info", is_integer, "a whole number"}};
+  return fields;
+}
+
+std::string to_line(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// What is wrong with the first field that is not as it should be; empty if there is none.
+std::string fault(const json& object, const std::vector<Field>& fields, const std::string& place) {
+  if (!object.is_object()) return place + " is no object";
+  for (const Field& field : fields) {
+    if (!object.contains(field.name)) {
+      if (field.optional) continue;
+      return place + " has no " + field.name;
+    }
+    const json& value = object[field.name];
+    if (field.is_valid(value)) continue;
+    return place + "." + field.name + " is " + to_line(value) + ", not " + field.expected;
+  }
+  return {};
+}
+
+std::string fault_of_row(const json& row, const std::string& place) {
+  if (std::string text = fault(row, fields_of_row(), place); !text.empty()) return text;
+  if (std::string text = fault(row["checks"], fields_of_checks(), place + ".checks"); !text.empty())
+    return text;
+  const bool timed = row["median_s"].is_number() && row["times_s"] != json::array();
+  if (row["status"] == name(Status::ok) && !timed) return place + " is ok and has no median_s";
+  const bool on_host = row["storage"] == "host";
+  if (on_host != row["device"].is_null()) return place + ".device does not go with its storage";
+  return {};
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw InputError(path + ": " + why +
+                   "; --resume needs a file of `lugpu bench --json` as it was " + "written.");
+}
+
+// A part of a report's head that decides about speed or accuracy.
+struct Part {
+  const char* place;  // a JSON pointer
+  const char* words;
+};
+
+constexpr Part kHead[] = {{"/tool/version", "version of lugpu"},
+                          {"/tool/git_rev", "revision of lugpu"},
+                          {"/tool/compiler", "compiler of lugpu"},
+                          {"/tool/build_type", "build type of lugpu"},
+                          {"/tool/kernels", "kernels"},
+                          {"/context/host", "host"},
+                          {"/context/kernel", "operating system"},
+                          {"/context/cpu", "processor"},
+                          {"/context/cores", "number of cores"},
+                          {"/libraries/blas/name", "BLAS"},
+                          {"/libraries/blas/config", "build of the BLAS"},
+                          {"/libraries/blas/core", "kernels of the BLAS"},
+                          {"/libraries/lapack/path", "LAPACK"},
+                          {"/libraries/cusolver/version", "cuSOLVER"},
+                          {"/libraries/viennacl/version", "ViennaCL"}};
+
+constexpr Part kDevice[] = {{"/platform", "platform"},
+                            {"/platform_version", "platform version"},
+                            {"/driver_version", "driver"},
+                            {"/device_version", "device version"},
+                            {"/compute_units", "number of compute units"},
+                            {"/vendor_kernels", "use of the vendor's kernels"}};
+
+// Those that are there on both sides and not the same. What is missing is no difference: a field
+// that files did not have at first, or the library of a rival that one of the runs did not ask for.
+template <std::size_t count>
+std::vector<std::string> differences(const json& earlier, const json& now,
+                                     const Part (&parts)[count], const std::string& of) {
+  std::vector<std::string> all;
+  for (const Part& part : parts) {
+    const json::json_pointer place(part.place);
+    if (!earlier.contains(place) || !now.contains(place) || earlier[place] == now[place]) continue;
+    all.push_back(part.words + of + " (" + to_line(earlier[place]) + " there, " +
+                  to_line(now[place]) + " here)");
+  }
+  return all;
+}
+
+// Of builds that have the same revision.
+std::vector<std::string> difference_of_builds(const json& earlier, const json& now) {
+  const std::string revision = now["tool"]["git_rev"];
+  const json program = earlier["tool"].value("program", json());
+  if (earlier["tool"]["git_rev"] != revision || program == now["tool"]["program"]) return {};
+  if (revision.ends_with("-dirty")) return {"build of lugpu (from a changed tree)"};
+  if (revision.empty()) return {"build of lugpu (from no checkout)"};
+  return {};
+}
+
+// Of a device in the file; if there are several of its name here, from the one nearest to it.
+std::vector<std::string> differences_of_device(const json& device, const json& now) {
+  std::vector<std::vector<std::string>> all;
+  for (const json& candidate : now["devices"]) {
+    if (candidate["name"] != device["name"]) continue;
+    all.push_back(differences(device, candidate, kDevice, " of " + to_line(device["name"])));
+  }
+  if (all.empty()) return {"device (" + to_line(device["name"]) + " there, not here)"};
+  return *std::min_element(all.begin(), all.end(),
+                           [](const auto& a, const auto& b) { return a.size() < b.size(); });
+}
+
+}  // namespace
+
+void add_digests(json& report, const std::string& kernel_dir) {
+  report["tool"]["program"] = digest(contents("/proc/self/exe"));
+  report["tool"]["kernels"] = kernel_digest(kernel_dir);
+}
+
+json read_sweep(const std::string& path) {
+  json report = read_report(path);
+  const auto is_device = [](const json& device) {
+    return device.is_object() && device.contains("name") && is_text(device["name"]);
+  };
+  const json tool = report.value("tool", json());
+  const json devices = report.value("devices", json());
+  if (!tool.is_object() || !tool.contains("git_rev") ||
+      !report.value("context", json()).is_object() ||
+      !report.value("libraries", json()).is_object() || !devices.is_array() ||
+      !std::all_of(devices.begin(), devices.end(), is_device)) {
+    refuse(path, "it does not say what ran where");
+  }
+  for (const char* key : {"paths", "probes", "advice"}) {
+    if (report.contains(key)) refuse(path, std::string("it has ") + key);
+  }
+  for (std::size_t i = 0; i < report["results"].size(); ++i) {
+    const std::string why =
+        fault_of_row(report["results"][i], "results[" + std::to_string(i) + "]");
+    if (!why.empty()) refuse(path, why);
+  }
+  return report;
+}
+
+void require_comparable(const json& earlier, const json& now, const std::string& path) {
+  std::vector<std::string> all = differences(earlier, now, kHead, "");
+  const auto append = [&](const std::vector<std::string>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  append(difference_of_builds(earlier, now));
+  for (const json& device : earlier["devices"]) append(differences_of_device(device, now));
+  if (all.empty()) return;
+  std::string list;
+  for (const std::string& difference : all) list += (list.empty() ? "" : ", ") + difference;
+  throw InputError(path + ": its results cannot be compared with new ones, because of another " +
+                   list + "; write this sweep to another file.");
+}
+
+}  // namespace lugpu

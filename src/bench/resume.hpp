@@ -1,0 +1,27 @@
+// Going on from the file of an earlier sweep: whether it is one, and whether its rows can stand
+// beside new ones under one head.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace lugpu {
+
+/// Adds to `tool` of a report what tells two builds of one revision apart: digests of the program
+/// and of the kernels, those of kernel_dir if it is not empty.
+void add_digests(nlohmann::json& report, const std::string& kernel_dir);
+
+/// Reads the file of a sweep back. Throws InputError that names the file, and of the first row that
+/// is none its index, its field and what that should be.
+nlohmann::json read_sweep(const std::string& path);
+
+/// Throws InputError that says what differs unless the rows of `earlier` (read_sweep of path) are
+/// comparable with those of a run whose head is `now` (report_head, add_libraries, add_digests).
+/// What may differ: command line, time, load, environment variables, threads, which are fields of
+/// rows, and devices that are new. What must not: build and kernels, host, its processor and
+/// system, libraries, and every device of the file with its driver. A build of a changed tree
+/// (-dirty) or of no checkout is known by the digest of the program alone.
+void require_comparable(const nlohmann::json& earlier, const nlohmann::json& now,
+                        const std::string& path);
+
+}  // namespace lugpu

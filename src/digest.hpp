@@ -1,0 +1,15 @@
+// Short names of long contents: two that have the same digest are taken for the same.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace lugpu {
+
+/// FNV-1a (Fowler, Noll, Vo) of 64 bits, as 16 hexadecimal digits.
+std::string digest(const std::string& bytes);
+
+/// The bytes of a file; empty if it cannot be read.
+std::string contents(const std::filesystem::path& path);
+
+}  // namespace lugpu
