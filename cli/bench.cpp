@@ -368,7 +368,8 @@ void add_effort_options(CLI::App& command, Arguments& given) {
       ->type_name("N");
   command
       .add_option("--min-time", given.effort.min_time_s,
-                  "Seconds of timed runs of a case, at least (default: 0.2)")
+                  "Seconds of timed runs of a case, at least, but no more than half of --timeout "
+                  "(default: 0.2); the record keeps at most 1000 of the times, evenly spaced")
       ->check(finite())
       ->check(CLI::Range(0.0, 3600.0))
       ->type_name("S");

@@ -1592,6 +1592,13 @@ class BenchTest(CommandLine):
         done = self.lugpu(*small(method=f"lu,gauss-jordan,{BLOCKED}", pivot="rook"))
         self.assertEqual([case[:2] for case in table_rows(done.stdout)], [("lu", "rook")])
 
+    def test_pivotings_that_no_method_has(self):
+        """Nothing to run is bad usage, with what there is; a rival alone is a sweep."""
+        selection = small(method="gauss-jordan", pivot="rook", json="r.json")
+        self.refused(*selection, words=["--pivot rook", "gauss-jordan has none, partial, full"])
+        self.refused(*selection, "--resume", words=["--pivot rook"])
+        self.lugpu(*small(method="gauss-jordan", pivot="rook", baseline="getrf"))
+
     def test_repeated_names_run_once(self):
         rows = self.results(*small(method="lu,lu", pivot="full,complete"))
         self.assertEqual([case_of(row)[:2] for row in rows], [("lu", "full")])

@@ -1,11 +1,13 @@
 #include "bench/sweep.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <set>
 #include <sstream>
 
 #include "error.hpp"
+#include "matrix/generate.hpp"
 #include "opencl_fixture.hpp"
 
 namespace lugpu {
@@ -189,6 +191,22 @@ TEST(CasesOf, UnknownNamesAreRefused) {
   plan = small_plan();
   plan.baselines = {"cramer"};
   EXPECT_THROW(cases_of(plan, two_devices()), InputError);
+}
+
+TEST(CasesOf, NoneAtAllAreRefused) {
+  SweepPlan plan = small_plan();
+  plan.methods = {"gauss-jordan", "lu-blocked"};
+  plan.pivots = {Pivot::rook};
+  try {
+    cases_of(plan, two_devices());
+    ADD_FAILURE() << "an empty sweep was accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "There is nothing to run with --pivot rook: gauss-jordan has none, partial, full; "
+                 "lu-blocked has none, partial.");
+  }
+  plan.baselines = {"getrf"};
+  EXPECT_EQ(cases_of(plan, two_devices()).size(), 1u);
 }
 
 /// Runs plans on one device.
@@ -394,6 +412,32 @@ TEST_F(Sweep, ARivalThatCannotRunIsUnsupported) {
   EXPECT_NE(results[0].reason, "");
   EXPECT_TRUE(results[0].times_s.empty());
   EXPECT_STREQ(name(results[1].status), "ok") << results[1].reason;
+}
+
+TEST_F(Sweep, SamplesFillTheTimeAskedFor) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {2};
+  plan.effort = {.warmup = 1, .runs = 1, .min_time_s = 0.5, .timeout_s = 600};
+  const Case what = cases(plan).at(0);
+  const Matrix a = generate("random", 2, 1), b(2, 1);
+  Measurement measurement(context(), find_method("lu"), what, a, b, plan.effort);
+  const auto start = std::chrono::steady_clock::now();
+  while (measurement.wants_sample()) measurement.sample();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(taken.count(), 0.5);
+}
+
+TEST_F(Sweep, OfManySamplesSomeAreKept) {
+  SweepPlan plan = small_plan();
+  plan.sizes = {2};
+  const Case what = cases(plan).at(0);
+  const Matrix a = generate("random", 2, 1), b(2, 1);
+  for (const auto& [taken, kept] :
+       {std::pair<int, std::size_t>{1000, 1000}, {1001, 501}, {4500, 563}}) {
+    Measurement measurement(context(), find_method("lu"), what, a, b, plan.effort);
+    for (int i = 0; i < taken; ++i) measurement.sample();
+    EXPECT_EQ(measurement.finish().times_s.size(), kept) << taken;
+  }
 }
 
 TEST_F(Sweep, WithoutTimeACaseIsSkipped) {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 
 #include "bench/statistics.hpp"
 #include "error.hpp"
@@ -20,9 +19,6 @@ namespace lugpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Enough for a median, however short a run is.
-constexpr std::size_t kMostRuns = 100;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -474,18 +470,29 @@ void Measurement::warm_up() {
 
 bool Measurement::wants_sample() const {
   if (!solver_) return false;
-  const std::vector<double>& times = result_.times_s;
-  const double total = std::accumulate(times.begin(), times.end(), 0.0);
-  const bool asked = static_cast<int>(times.size()) >= effort_.runs && total >= effort_.min_time_s;
+  const bool asked =
+      samples_ >= static_cast<std::size_t>(effort_.runs) && sampled_s_ >= effort_.min_time_s;
   // The second half of the time is for the checks.
-  const bool late = !times.empty() && used_s_ > effort_.timeout_s / 2;
-  return !asked && !late && times.size() < std::max<std::size_t>(kMostRuns, effort_.runs);
+  const bool late = samples_ > 0 && used_s_ > effort_.timeout_s / 2;
+  return !asked && !late;
 }
 
 void Measurement::sample() {
   const Turn turn(*this);
   solver_->reset();
-  result_.times_s.push_back(timed([&] { run(*solver_, result_.what.problem); }));
+  keep(timed([&] { run(*solver_, result_.what.problem); }));
+}
+
+void Measurement::keep(double seconds) {
+  sampled_s_ += seconds;
+  if (samples_++ % samples_apart_ != 0) return;
+  std::vector<double>& times = result_.times_s;
+  if (times.size() == kMostSamples) {
+    for (std::size_t i = 0; i < kMostSamples / 2; ++i) times[i] = times[2 * i];
+    times.resize(kMostSamples / 2);
+    samples_apart_ *= 2;
+  }
+  times.push_back(seconds);
 }
 
 Result Measurement::finish(Answers* answers) {

@@ -11,13 +11,17 @@
 
 namespace lugpu {
 
+/// As many samples a result keeps: of more, every second, fourth, eighth ... one, so that those
+/// kept are spread evenly over the time. No run of hours makes a record that nobody can read.
+inline constexpr std::size_t kMostSamples = 1000;
+
 /// How long and how often.
 struct Effort {
   int warmup = 1;           ///< untimed factorizations first
   int runs = 5;             ///< timed factorizations, at least; 0 for the profiled one alone
-  double min_time_s = 0.2;  ///< and at least this long in all
+  double min_time_s = 0.2;  ///< and at least this long in all; see kMostSamples
   double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
-  double turn_s = 0.02;  ///< a sweep goes from case to case after so long, and a sample at least
+  double turn_s = 0.02;   ///< a sweep goes from case to case after so long, and a sample at least
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
   bool check_factors = true;   ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
   bool time_products = false;  ///< Solver::multiply() too
@@ -60,6 +64,7 @@ class Measurement {
   class Turn;
 
   void warm_up();
+  void keep(double seconds);
   const Matrix& factored() const { return scaling_.helps() ? scaled_ : a_; }
 
   DeviceContext* context_;          // null on the host
@@ -71,8 +76,11 @@ class Measurement {
   Matrix scaled_;                   // A, if it is scaled
   std::unique_ptr<Solver> solver_;  // null for a baseline that is skipped
   Result result_;
-  double used_s_ = 0;  // of the timeout
-  int pace_ = 1;       // DeviceContext::pace()
+  double used_s_ = 0;              // of the timeout
+  double sampled_s_ = 0;           // of all samples
+  std::size_t samples_ = 0;        // taken
+  std::size_t samples_apart_ = 1;  // every so many of them is kept
+  int pace_ = 1;                   // DeviceContext::pace()
 };
 
 /// The pieces of one case, one after the other.

@@ -217,6 +217,28 @@ std::optional<Precision> rivals_precision(const SweepPlan& plan, const Arithmeti
   return Precision::double_precision;
 }
 
+std::string list(const std::vector<std::string>& names, const std::string& separator) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : separator) + name;
+  return text;
+}
+
+std::vector<std::string> names_of(const std::vector<Pivot>& pivots) {
+  std::vector<std::string> names;
+  for (const Pivot pivot : pivots) names.push_back(name(pivot));
+  return names;
+}
+
+// Only a pivoting that none of the methods has leaves a sweep without cases.
+[[noreturn]] void refuse_pivots(const SweepPlan& plan) {
+  std::vector<std::string> known;
+  for (const std::string& method : plan.methods) {
+    known.push_back(method + " has " + list(names_of(find_method(method).pivots), ", "));
+  }
+  throw InputError("There is nothing to run with --pivot " + list(names_of(plan.pivots), ",") +
+                   ": " + list(known, "; ") + ".");
+}
+
 }  // namespace
 
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices) {
@@ -243,6 +265,7 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
       }
     }
   }
+  if (cases.empty()) refuse_pivots(plan);
   return cases;
 }
 

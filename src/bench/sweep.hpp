@@ -34,7 +34,8 @@ struct SweepPlan {
 std::vector<std::size_t> parse_sizes(const std::string& text);
 
 /// Every case of the plan in the order of their results: size by size, baselines on the host first,
-/// then for each device the baselines on it and the methods.
+/// then for each device the baselines on it and the methods. Throws InputError that says which
+/// pivotings the methods have if there is no case at all.
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices);
 
 /// What `action` returns, or a result with the status of what it throws: unsupported, skipped
