@@ -22,6 +22,7 @@ from pathlib import Path
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # no chatter about font caches
 
 import matplotlib  # noqa: E402
+import numpy  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402  (without pyplot: no display, Agg draws)
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, NullLocator  # noqa: E402
@@ -57,6 +58,8 @@ LEFT, TOP, AXIS_BELOW, EDGE, LEGEND_GAP = 0.95, 0.95, 0.65, 0.12, 0.15
 LEGEND_LINE, LEGEND_HANDLE, LEGEND_CHARACTER, NOTE_LINE = 0.2, 0.65, 0.07, 0.16
 NOTE_ROWS, NOTE_CHARACTERS = 6, 180
 RATIO_WIDTH, RATIO_HEIGHT = 3.3, 2.9
+CROWDED = 0.005  # of a logarithmic axis: sizes closer than that hide one another
+MOST_SIZE_TICKS = 24  # upright below a panel
 
 # The look is fixed here and not in a user's matplotlibrc, and files hold no date and no random
 # ids, so that drawing the same results again changes nothing.
@@ -397,6 +400,12 @@ def size_ticks(sizes):
     return ticks
 
 
+def is_drawn(series, quantity, pivot, rows):
+    """Whether a panel has something to show: a speed-up takes more than the baseline itself."""
+    return quantity != "speedup" or sum(bool(points(entry, quantity, pivot, rows))
+                                        for entry in series) > 1
+
+
 def draw_panel(ax, series, quantity, pivot, rows, styles):
     """One panel; returns the values that its y axis must hold."""
     values = []
@@ -407,9 +416,6 @@ def draw_panel(ax, series, quantity, pivot, rows, styles):
                 **styles[entry["style"]])
     if quantity == "speedup":
         ax.axhline(1.0, color=GREY, linewidth=1.0, zorder=0.9)
-        if not values:
-            ax.text(0.5, 0.55, f"no {BASELINE[pivot]} to compare with", transform=ax.transAxes,
-                    ha="center", va="bottom", color=GREY)
         values.append(1.0)
     return values
 
@@ -422,16 +428,38 @@ def y_label(quantity, pivot, series):
             "speedup": f"speed-up over {fastest}{BASELINE[pivot]}"}[quantity]
 
 
+def are_crowded(sizes):
+    """Whether some sizes would lie upon one another on a logarithmic axis."""
+    nearest = min((after / before for before, after in itertools.pairwise(sizes)), default=math.inf)
+    return nearest < (sizes[-1] / sizes[0]) ** CROWDED
+
+
+def space_evenly(ax, sizes):
+    """An axis with a place for each size, one as far from the next as any other."""
+    knots = [sizes[0] / 1.15, *sizes, sizes[-1] * 1.15]
+    places = [-0.6, *range(len(sizes)), len(sizes) - 0.4]
+    ax.set_xscale("function", functions=(lambda x: numpy.interp(x, knots, places),
+                                         lambda place: numpy.interp(place, places, knots)))
+    ax.tick_params(axis="x", labelrotation=90, labelsize=7)
+
+
 def set_x_axis(ax, sizes, labelled):
-    """A logarithmic axis of sizes, as plain numbers."""
-    ax.set_xscale("log", base=2)
-    ax.set_xlim(min(sizes) / 1.15, max(sizes) * 1.15)
-    ax.xaxis.set_major_locator(FixedLocator(size_ticks(sizes)))
+    """An axis of sizes, as plain numbers: logarithmic, unless some would hide others."""
+    sizes = sorted(set(sizes))
+    crowded = are_crowded(sizes)
+    if crowded:
+        space_evenly(ax, sizes)
+        ticks = sizes[::math.ceil(len(sizes) / MOST_SIZE_TICKS)]
+    else:
+        ax.set_xscale("log", base=2)
+        ticks = size_ticks(sizes)
+    ax.set_xlim(sizes[0] / 1.15, sizes[-1] * 1.15)
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
     ax.tick_params(axis="x", labelbottom=labelled)
     if labelled:
-        ax.set_xlabel("order n of the matrix")
+        ax.set_xlabel("order n of the matrix" + ", evenly spaced" * crowded)
 
 
 def set_y_axis(ax, values, formatter):
@@ -454,37 +482,45 @@ def spell_time(seconds, _):
 
 
 def draw_column(axes, panels, quantity, rows, styles):
-    """The panels of one quantity. Time and speed have one scale, so that pivotings compare."""
+    """The panels of one quantity, {pivot: axes}. Time and speed have one scale, so that pivotings
+    compare."""
     spell_tick = {"median_s": spell_time, "gflops": lambda y, _: f"{y:g}",
                   "speedup": lambda y, _: f"{y:g}×"}[quantity]
-    values = [draw_panel(ax, series, quantity, pivot, rows, styles)
-              for ax, (pivot, series) in zip(axes, panels.items())]
-    shared = [value for some in values for value in some]
-    for ax, own, (pivot, series) in zip(axes, values, panels.items()):
-        set_y_axis(ax, own if quantity == "speedup" else shared, FuncFormatter(spell_tick))
-        ax.set_ylabel(y_label(quantity, pivot, series))
-    axes[0].set_title(QUANTITIES[quantity])
+    values = {pivot: draw_panel(ax, panels[pivot], quantity, pivot, rows, styles)
+              for pivot, ax in axes.items()}
+    shared = [value for some in values.values() for value in some]
+    last = list(axes)[-1]
+    for pivot, ax in axes.items():
+        set_y_axis(ax, values[pivot] if quantity == "speedup" else shared,
+                   FuncFormatter(spell_tick))
+        ax.set_ylabel(y_label(quantity, pivot, panels[pivot]))
+        set_x_axis(ax, [row["n"] for row in rows], labelled=pivot == last)
+    next(iter(axes.values())).set_title(QUANTITIES[quantity])
 
 
-def lay_out(panels, note_lines):
-    """(figure, axes by row and column): panels of one width, room for legends and notes."""
+def lay_out(panels, shown, note_lines):
+    """(figure, {quantity: {pivot: axes}}, {pivot: place of its legend}): panels of one width where
+    they are shown, room for legends and notes."""
     labels = [entry["label"] for series in panels.values() for entry in series]
     legend = LEGEND_HANDLE + LEGEND_CHARACTER * max(map(len, labels))
-    columns = len(QUANTITIES)
-    width = LEFT + columns * PANEL_WIDTH + (columns - 1) * COLUMN_GAP + LEGEND_GAP + legend
-    heights = [max(PANEL_HEIGHT, LEGEND_LINE * (len(series) + 1)) for series in panels.values()]
+    width = LEFT + len(shown) * (PANEL_WIDTH + COLUMN_GAP) - COLUMN_GAP + LEGEND_GAP + legend
+    heights = {pivot: max(PANEL_HEIGHT, LEGEND_LINE * (len(series) + 1))
+               for pivot, series in panels.items()}
     below = AXIS_BELOW + NOTE_LINE * note_lines
-    height = TOP + sum(heights) + (len(heights) - 1) * ROW_GAP + below
+    height = TOP + sum(heights.values()) + (len(heights) - 1) * ROW_GAP + below
     figure = Figure(figsize=(width, height))
-    axes, y = [], height - TOP
-    for panel_height in heights:
+    axes, legends, y = {quantity: {} for quantity in shown}, {}, height - TOP
+    for pivot, panel_height in heights.items():
         y -= panel_height
-        axes.append([figure.add_axes([x / width, y / height,
-                                      PANEL_WIDTH / width, panel_height / height])
-                     for x in (LEFT + column * (PANEL_WIDTH + COLUMN_GAP)
-                               for column in range(columns))])
+        for column, quantity in enumerate(shown):
+            x = LEFT + column * (PANEL_WIDTH + COLUMN_GAP)
+            if pivot in shown[quantity]:
+                axes[quantity][pivot] = figure.add_axes([x / width, y / height, PANEL_WIDTH / width,
+                                                         panel_height / height])
+                legends[pivot] = ((x + PANEL_WIDTH + LEGEND_GAP) / width,
+                                  (y + panel_height / 2) / height)
         y -= ROW_GAP
-    return figure, axes
+    return figure, axes, legends
 
 
 def write_around(figure, device, precision, rows, notes=(), what="Factorization alone"):
@@ -501,20 +537,21 @@ def write_around(figure, device, precision, rows, notes=(), what="Factorization 
 
 
 def draw_page(device, precision, rows, notes):
-    """The figure of one device and precision."""
+    """The figure of one device and precision, without panels that would be empty."""
     all_series = series_of(rows)
     panels = {pivot: panel_series(all_series, pivot) for pivot in pivots_of(all_series)}
-    figure, axes = lay_out(panels, len(notes))
+    shown = {quantity: [pivot for pivot, series in panels.items()
+                        if is_drawn(series, quantity, pivot, rows)] for quantity in QUANTITIES}
+    shown = {quantity: pivots for quantity, pivots in shown.items() if pivots}
+    figure, axes, legends = lay_out(panels, shown, len(notes))
     styles = styles_of(all_series)
-    for column, quantity in enumerate(QUANTITIES):
-        draw_column([row[column] for row in axes], panels, quantity, rows, styles)
-    for panel_row, pivot in zip(axes, panels):
-        for ax in panel_row:
-            set_x_axis(ax, [row["n"] for row in rows], labelled=panel_row is axes[-1])
-        panel_row[-1].legend(loc="center left", bbox_to_anchor=(1 + LEGEND_GAP / PANEL_WIDTH, 0.5),
-                             borderaxespad=0, borderpad=0, frameon=False, handlelength=3.2,
-                             title=PIVOTS[pivot], alignment="left",
-                             title_fontproperties={"weight": "bold"})
+    for quantity in shown:
+        draw_column(axes[quantity], panels, quantity, rows, styles)
+    for pivot, place in legends.items():
+        axes["median_s"][pivot].legend(
+            loc="center left", bbox_to_anchor=place, bbox_transform=figure.transFigure,
+            borderaxespad=0, borderpad=0, frameon=False, handlelength=3.2, title=PIVOTS[pivot],
+            alignment="left", title_fontproperties={"weight": "bold"})
     write_around(figure, device, precision, rows, notes)
     return figure
 

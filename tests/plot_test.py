@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 
 import jsonschema
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True  # plot.py is imported from a folder that holds sources alone
@@ -355,8 +356,49 @@ class PlotTest(InFolder):
         self.drawn(self.write("one.json", record([result(n=1000)])))
         self.assertFalse(list(self.folder.glob("*ratio*")))
         svg = (self.folder / "one-single.svg").read_text(encoding="utf-8")
-        for text in ("no getrf to compare with", ">1000<"):
-            self.assertIn(text, svg)
+        self.assertIn(">1000<", svg)
+
+    def page(self, rows):
+        """The figure of these results."""
+        return plot.draw_page(DEVICE, "single", [row | {"source": "s"} for row in rows], [])
+
+    def test_leaves_out_panels_without_data(self):
+        """Without a baseline there is no speed-up: of any pivoting, or of one."""
+        ours = [result(pivot=pivot, n=n) for pivot in ("none", "full") for n in SIZES]
+        getrf = [baseline("getrf", "openblas", 2, "partial", "single", n, 1e-3) for n in SIZES]
+        getc2 = [baseline("getc2", "lapack", None, "full", "single", 99, 1e-3)]
+        for rows, panels in ((ours, 4), (ours + getrf, 5), (ours + getc2, 4)):
+            figure = self.page(rows)
+            self.assertEqual(len(figure.axes), panels)
+            for ax in figure.axes:
+                self.assertTrue(any(len(line.get_xdata()) >= len(SIZES) for line in ax.lines))
+            shown = [ax for ax in figure.axes if ax.get_xlabel()]
+            self.assertEqual(len(shown), 3 if panels == 5 else 2)
+            self.assertEqual([ax.get_title() for ax in figure.axes if ax.get_title()],
+                             list(plot.QUANTITIES.values())[:3 if panels == 5 else 2])
+            self.assertEqual(sum(ax.get_legend() is not None for ax in figure.axes), 2)
+
+    def test_sizes_that_would_hide_one_another_are_spaced_evenly(self):
+        edges = [1000, 1008, 1023, 1024, 1025, 1040, 1088, 2000, 2047, 2048, 2049, 2064, 2112, 4000,
+                 4095, 4096, 4097, 4112, 4160, 4224]
+        figure = self.page([result(n=n) for n in edges])
+        for ax in figure.axes:
+            places = [ax.transData.transform((n, 1))[0] for n in edges]
+            steps = [after - before for before, after in zip(places, places[1:])]
+            self.assertGreater(min(steps), 10)
+            self.assertAlmostEqual(min(steps), max(steps), places=3)
+            self.assertEqual(list(ax.get_xticks()), edges)
+            FigureCanvasAgg(figure).draw()
+            boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+            self.assertFalse([n for n, a, b in zip(edges, boxes, boxes[1:]) if a.overlaps(b)])
+        many = [n + d for n in (1000, 2000, 3000, 4000) for d in range(10)]
+        self.assertLessEqual(len(self.page([result(n=n) for n in many]).axes[0].get_xticks()),
+                             plot.MOST_SIZE_TICKS)
+
+    def test_other_sizes_are_on_a_logarithmic_axis(self):
+        for sizes in (SIZES, [1000], list(range(64, 2049, 64)), [3500, 4096]):
+            for ax in self.page([result(n=n) for n in sizes]).axes:
+                self.assertEqual(ax.get_xscale(), "log")
 
     def test_keeps_several_files_apart(self):
         first = self.write("before.json", record(sweep()))
