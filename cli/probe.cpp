@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bench/report.hpp"
+#include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
 #include "commands.hpp"
 #include "options.hpp"
@@ -55,14 +56,21 @@ nlohmann::json probe_ceilings(DeviceContext& context, const Options& options) {
 
 nlohmann::json probe_update(DeviceContext& context, std::size_t n, Precision precision,
                             Storage storage, const Variant& variant, const Arguments& given) {
-  const double seconds = time_updates(context, n, precision, storage, variant.update, given.runs);
+  const std::vector<double> times =
+      time_updates(context, n, precision, storage, variant.update, given.runs);
+  const double seconds = median(times);
   if (given.options.prints()) {
     std::cout << format("%6zu %-5s %-6s %-6s %-6s %14.3f\n", n, variant.probe, variant.name,
                         name(precision), name(storage), seconds * 1e3)
               << std::flush;
   }
-  return {{"name", variant.probe},        {"variant", variant.name},  {"n", n},
-          {"precision", name(precision)}, {"storage", name(storage)}, {"median_s", seconds}};
+  return {{"name", variant.probe},
+          {"variant", variant.name},
+          {"n", n},
+          {"precision", name(precision)},
+          {"storage", name(storage)},
+          {"median_s", seconds},
+          {"times_s", times}};
 }
 
 Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {

@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import plot  # noqa: E402
 from plot import matplotlib  # noqa: E402
 
-HOLDS, NO_LONGER, UNSUPPORTED = "holds", "no longer holds", "unsupported"
-NOT_MADE = "not made"
+HOLDS, NO_LONGER, UNCLEAR = "holds", "no longer holds", "unclear"
+NOT_MEASURED, NOT_MADE = "not measured", "not made"
 COMMAND_TIMEOUT_S = 3600
 PAPER = ("N. Galoppo, N. K. Govindaraju, M. Henson and D. Manocha: LU-GPU: Efficient Algorithms "
          "for Solving Dense Linear Systems on Graphics Hardware, SC 2005")
@@ -81,8 +81,8 @@ def doubling(first, last):
 # Images are slow on a CPU: about 6 ns an access, so that n = 512 takes seconds.
 PLANS = {
     "quick": Plan(doubling(64, 256), doubling(64, 512), doubling(64, 256), doubling(64, 512),
-                  (128, 256), 512, (), 512, 2,
-                  ("--runs", "2", "--min-time", "0", "--timeout", "20"), 3),
+                  (128, 256), 512, (), 512, 3,
+                  ("--runs", "5", "--min-time", "0", "--timeout", "20"), 5),
     "cpu": Plan(doubling(64, 512), doubling(64, 2048), doubling(64, 512), doubling(64, 1024),
                 (128, 256, 512), 2048, (), 2048, 8,
                 ("--runs", "3", "--min-time", "0.1", "--timeout", "120"), 5),
@@ -341,11 +341,16 @@ def variant(row):
     return f"{schedule} schedule on {row['storage']}s" + " (rgba)" * (row["texel"] == "rgba")
 
 
+def rival_of(row, rows, routine):
+    """The baseline's result at a result's n in the same run, or None."""
+    return min(select(rows, routine=routine, n=row["n"], source=row["source"]),
+               key=lambda other: other["median_s"], default=None)
+
+
 def rival_time(row, rows, routine):
     """The baseline's time at a result's n in the same run, or None."""
-    times = [other["median_s"] for other in select(rows, routine=routine, n=row["n"],
-                                                   source=row["source"])]
-    return min(times, default=None)
+    rival = rival_of(row, rows, routine)
+    return rival and rival["median_s"]
 
 
 def largest(rows):
@@ -382,9 +387,63 @@ def gigabytes(value):
     return f"{number(value / 1e9)} GB/s"
 
 
-def judge(condition):
-    """The verdict of a rule."""
-    return HOLDS if condition else NO_LONGER
+# --- Judging -------------------------------------------------------------------------------------
+
+# Student's distribution, two-sided 95 %, for 1, 2, ... degrees of freedom; the last for more.
+STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
+TIMED_ONCE = 2  # the factor within which a time is known that has no second sample
+
+
+def uncertainty(samples):
+    """The factor within which these samples know what they measure, with 95 % confidence."""
+    if len(samples) < 2:
+        return math.inf
+    student = STUDENT[min(len(samples) - 1, len(STUDENT)) - 1]
+    deviation = statistics.stdev(map(math.log, samples))
+    return math.exp(min(student * deviation / math.sqrt(len(samples)), 700))
+
+
+def together(*factors):
+    """The factor within which the quotient of values is known, each of which is within one."""
+    return math.exp(min(math.hypot(*map(math.log, factors)), 700))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """That a value, known within a factor, is at least (or at most) so large."""
+    value: float
+    factor: float
+    limit: float
+    at_most: bool = False
+
+    def verdict(self):
+        """Unclear if the value may lie on either side of the limit."""
+        low, high = self.value / self.factor, self.value * self.factor
+        if self.at_most:
+            return HOLDS if high <= self.limit else NO_LONGER if low > self.limit else UNCLEAR
+        return HOLDS if low >= self.limit else NO_LONGER if high < self.limit else UNCLEAR
+
+    def doubt(self):
+        """A sentence, if unclear."""
+        if self.verdict() != UNCLEAR:
+            return ""
+        if self.factor >= 1e3:
+            return f" For {number(self.value)} the samples are too few or too far apart to judge."
+        return (f" By the number and spread of the samples, the {number(self.value)} may be "
+                f"{number(self.value / self.factor)} to {number(self.value * self.factor)}.")
+
+
+def judge(*claims):
+    """(the verdict of a rule that makes these claims, sentences about doubts)."""
+    verdicts = [claim.verdict() for claim in claims]
+    worst = next(verdict for verdict in (NO_LONGER, UNCLEAR, HOLDS) if verdict in verdicts)
+    doubts = [claim.doubt() for claim in claims] if worst == UNCLEAR else []
+    return worst, "".join(doubts)
+
+
+def judge_counts(right):
+    """The verdict of a rule about counts, which are exact."""
+    return HOLDS if right else NO_LONGER
 
 
 # --- Drawing -------------------------------------------------------------------------------------
@@ -396,6 +455,7 @@ FIRST, SECOND = plot.COLOURS["lu"], plot.COLOURS["lu-blocked"]
 THIRD, FOURTH = plot.COLOURS["gauss-jordan"], plot.OTHER_COLOUR
 # Inches, as in plot.py.
 PANEL_WIDTH, PANEL_HEIGHT, AXIS_BELOW, LEGEND_SPACE = 3.2, 2.7, 0.75, 0.35
+BOLD_CHARACTER = 0.083  # of the headings in a legend
 
 
 @dataclass
@@ -526,11 +586,19 @@ def draw_panel(ax, panel):
     return drawn
 
 
+def has_headings(panels):
+    """Whether the legend names the panels: where they share no series."""
+    series = [{line.label for line in panel.lines} for panel in panels if panel.kind != "bars"]
+    return len(series) > 1 and not set.intersection(*series)
+
+
 def lay_out(panels):
     """(figure, axes, left of the legend as a share of the width): panels of one size in a row."""
     labels = [label for panel in panels if panel.kind != "bars"
               for label in [line.label for line in panel.lines] + list(panel.marks)]
-    legend = plot.LEGEND_HANDLE + plot.LEGEND_CHARACTER * max(map(len, labels))
+    headings = [panel.title for panel in panels] if has_headings(panels) else []
+    legend = plot.LEGEND_HANDLE + max(plot.LEGEND_CHARACTER * max(map(len, labels)),
+                                      BOLD_CHARACTER * max(map(len, headings), default=0))
     step = PANEL_WIDTH + plot.COLUMN_GAP
     right = plot.LEFT + len(panels) * step - plot.COLUMN_GAP
     width, height = right + LEGEND_SPACE + legend, plot.TOP + PANEL_HEIGHT + AXIS_BELOW
@@ -543,8 +611,7 @@ def lay_out(panels):
 
 def add_legend(figure, x, panels, drawn):
     """One legend of all panels; with their titles as headings where they share no series."""
-    series = [{line.label for line in panel.lines} for panel in panels if panel.kind != "bars"]
-    apart = len(series) > 1 and not set.intersection(*series)
+    apart = has_headings(panels)
     entries = {}
     for panel, handles in zip(panels, drawn):
         if apart:
@@ -595,6 +662,14 @@ def probe_times(records, name):
     return times
 
 
+def probe_uncertainty(records, name, storage, n):
+    """The factor within which the ratio of the two variants of a probe is known. Results of older
+    programs have no samples."""
+    samples = [probe.get("times_s", []) for record in records for probe in record.get("probes", [])
+               if probe["name"] == name and (probe["storage"], probe["n"]) == (storage, n)]
+    return together(*map(uncertainty, samples))
+
+
 def probe_ratio(times, above, below, storage):
     """{n: time of one variant over that of another}."""
     first, second = times.get((above, storage), {}), times.get((below, storage), {})
@@ -635,32 +710,34 @@ def index_pairs(records, device):
     """Fig. 4."""
     times, ratios, storage, n = compare_variants(records, "index", "kernel", "launch")
     gain = ratios[storage][n]
+    verdict, doubt = judge(Claim(gain, probe_uncertainty(records, "index", storage, n), 1.125))
     measured = (f"At n = {n} on {storage}s the updates take "
                 f"{seconds(times['kernel', storage][n])} with pairs computed in the kernel and "
                 f"{seconds(times['launch', storage][n])} with pairs given by the launch: "
-                f"{number(gain)} times the speed." + also(ratios, storage, "the factor is"))
+                f"{number(gain)} times the speed." + doubt + also(ratios, storage, "the factor is"))
     names = {"kernel": "computed in the kernel", "launch": "given by the launch"}
     panels = probe_panels(times, names, ratios,
                           ("Time of all updates", "Gain of given index pairs",
                            "time computed / time given"), {"same speed": 1, "paper: 1.25": 1.25})
-    return Finding(judge(gain >= 1.125), measured, f"{number(gain)} times at n = {n}", panels)
+    return Finding(verdict, measured, f"{number(gain)} times at n = {n}", panels)
 
 
 def cache_efficiency(records, device):
     """Fig. 12."""
     times, ratios, storage, n = compare_variants(records, "cache", "fixed", "matrix")
     rate = ratios[storage][n]
+    verdict, doubt = judge(Claim(rate, probe_uncertainty(records, "cache", storage, n), 0.75))
     caches = " Fixed reads are no faster: caches are no limit here." if rate >= 1 else ""
     measured = (f"At n = {n} on {storage}s the updates take "
                 f"{seconds(times['matrix', storage][n])}, and "
                 f"{seconds(times['fixed', storage][n])} when every read goes to fixed elements: "
-                f"{percent(rate)} of the speed with every read in the cache." + caches
+                f"{percent(rate)} of the speed with every read in the cache." + doubt + caches
                 + also(ratios, storage, "the ratio is"))
     names = {"matrix": "reads the matrix", "fixed": "reads fixed elements"}
     panels = probe_panels(times, names, ratios,
                           ("Time of all updates", "Cache efficiency", "time fixed / time matrix"),
                           {"every read in the cache": 1})
-    return Finding(judge(rate >= 0.75), measured, f"{percent(rate)} at n = {n}", panels)
+    return Finding(verdict, measured, f"{percent(rate)} at n = {n}", panels)
 
 
 def speed_panels(rows, routine, marks):
@@ -680,12 +757,14 @@ def against(rows, routine, near, least, marks):
         raise NotMade(f"no result of the paper's schedule has a {routine} beside it.")
     n = min(compared, key=lambda n: (abs(n - near) if near else -n, -n))
     row = compared[n]
-    rival = rival_time(row, rows, routine)
-    speed = rival / row["median_s"]
+    rival = rival_of(row, rows, routine)
+    speed = rival["median_s"] / row["median_s"]
+    verdict, doubt = judge(Claim(speed, together(uncertainty(rival["times_s"]),
+                                                 uncertainty(row["times_s"])), least))
     measured = (f"At n = {n} the {variant(row)} takes {seconds(row['median_s'])} and {routine} "
-                f"{seconds(rival)}: {number(speed)} times the speed of {routine}."
-                + best_other(rows, row, routine))
-    return Finding(judge(speed >= least), measured,
+                f"{seconds(rival['median_s'])}: {number(speed)} times the speed of {routine}."
+                + doubt + best_other(rows, row, routine))
+    return Finding(verdict, measured,
                    f"{number(speed)} times the speed of {routine} at n = {n}",
                    speed_panels(rows, routine, marks))
 
@@ -717,22 +796,25 @@ def full_pivoting(records, device):
 
 
 def overheads(rows, pivot):
-    """{(variant, n): time of a pivoting over none in the same run}."""
+    """{(variant, n): (time of a pivoting over none in the same run, factor within which it is
+    known)}."""
     def key(row):
         return variant(row), row["n"], row["source"]
-    free = {key(row): row["median_s"] for row in select(rows, pivot="none")}
-    return {key(row)[:2]: row["median_s"] / free[key(row)] for row in select(rows, pivot=pivot)
-            if key(row) in free}
+    free = {key(row): row for row in select(rows, pivot="none")}
+    return {key(row)[:2]: (row["median_s"] / free[key(row)]["median_s"],
+                           together(uncertainty(row["times_s"]),
+                                    uncertainty(free[key(row)]["times_s"])))
+            for row in select(rows, pivot=pivot) if key(row) in free}
 
 
 def cheapest_pivoting(costs, judged):
     """A sentence about the form other than the judged one that pays least for full pivoting."""
-    others = [(n, -full, name) for (name, n), full in costs["full"].items()
+    others = [(n, -full, name) for (name, n), (full, _) in costs["full"].items()
               if name != judged and (name, n) in costs["partial"]]
     if not others:
         return ""
     n, _, name = max(others)
-    partial, full = costs["partial"][name, n], costs["full"][name, n]
+    partial, full = costs["partial"][name, n][0], costs["full"][name, n][0]
     return (f" The cheapest other form at n = {n}, {name}, pays {number(partial)} and "
             f"{number(full)} times.")
 
@@ -746,16 +828,19 @@ def pivoting_cost(records, device):
     if not common:
         raise NotMade("no order has results with no, partial and full pivoting.")
     n = max(common)
-    partial, full = costs["partial"][form, n], costs["full"][form, n]
+    partial, full = costs["partial"][form, n][0], costs["full"][form, n][0]
+    verdict, doubt = judge(Claim(*costs["partial"][form, n], 2, at_most=True),
+                           Claim(*costs["full"][form, n], 3, at_most=True))
     measured = (f"At n = {n} with the {form}, partial pivoting takes {number(partial)} times and "
-                f"full pivoting {number(full)} times the time without pivoting."
+                f"full pivoting {number(full)} times the time without pivoting." + doubt
                 + cheapest_pivoting(costs, form))
     panels = [Panel(f"{pivot.capitalize()} over no pivoting", "ratio of times",
                     lu_lines(select(rows, pivot=pivot),
-                             lambda row, cost=costs[pivot]: cost.get((variant(row), row["n"]))),
+                             lambda row, cost=costs[pivot]: cost.get((variant(row), row["n"]),
+                                                                     (None,))[0]),
                     spell_factor, marks={f"paper: {pivot} at most {bound}": bound})
               for pivot, bound in (("partial", 2), ("full", 3))]
-    return Finding(judge(partial <= 2 and full <= 3), measured,
+    return Finding(verdict, measured,
                    f"{number(partial)} and {number(full)} times at n = {n}", panels)
 
 
@@ -806,11 +891,13 @@ def compute_units(records, device):
     n = max(fewest.keys() & most.keys())
     speedup = fewest[n]["median_s"] / most[n]["median_s"]
     ideal = all_units / few
+    verdict, doubt = judge(Claim(speedup, together(uncertainty(fewest[n]["times_s"]),
+                                                   uncertainty(most[n]["times_s"])), 0.75 * ideal))
     measured = (f"At n = {n} the {variant(most[n])} takes {seconds(fewest[n]['median_s'])} on "
                 f"{few} compute unit{'s' * (few > 1)} and {seconds(most[n]['median_s'])} on "
                 f"{all_units}: {number(speedup)} times the speed, {percent(speedup / ideal)} of "
-                "the proportion.")
-    return Finding(judge(speedup / ideal >= 0.75), measured,
+                "the proportion." + doubt)
+    return Finding(verdict, measured,
                    f"{number(speedup)} times with {all_units} units for {few}",
                    unit_panels(by_units, n))
 
@@ -842,11 +929,12 @@ def bandwidth(records, device):
     rate = row["counters"]["bytes_model"] / row["median_s"]
     counted = row["counters"]["bytes_counted"] / row["median_s"]
     caches = " More than 100 % means that caches serve a part." if rate > copy else ""
+    verdict, doubt = judge(Claim(rate / copy, uncertainty(row["times_s"]), 0.8))
     measured = (f"At n = {row['n']} the {variant(row)} moves {gigabytes(rate)} by the paper's "
                 f"model and {gigabytes(counted)} by the bytes counted; a copy moves "
-                f"{gigabytes(copy)}, so that is {percent(rate / copy)}." + caches
+                f"{gigabytes(copy)}, so that is {percent(rate / copy)}." + doubt + caches
                 + best_bandwidth(rows, row, copies))
-    return Finding(judge(rate >= 0.8 * copy), measured,
+    return Finding(verdict, measured,
                    f"{percent(rate / copy)} of the copy bandwidth at n = {row['n']}",
                    bandwidth_panels(rows, statistics.median(copies.values())))
 
@@ -903,6 +991,8 @@ def bubbly_flow(records, device):
                        f"precision: {wrong[0]['reason']}", "single precision fails")
     totals, rivals = [o["phases_s"]["total"] for o, _ in cells], [host_time(r) for _, r in cells]
     speed = sum(rivals) / sum(totals)
+    verdict, doubt = judge(Claim(speed, uncertainty([rival / total for rival, total
+                                                     in zip(rivals, totals)]), 1.15))
     factor = statistics.median(o["phases_s"]["factor"] for o, _ in cells)
     hpl = max(o["checks"]["hpl_residual"] for o, _ in cells)
     solve = max(o["checks"]["solve_ratio"] for o, _ in cells)
@@ -912,14 +1002,14 @@ def bubbly_flow(records, device):
                 f"{seconds(factor)} of it the factorization; getrf takes "
                 f"{seconds(statistics.median(rivals))}. A step of {len(cells)} cells takes "
                 f"{seconds(sum(totals))} against {seconds(sum(rivals))}: {number(speed)} times the "
-                f"speed of getrf. Single precision suffices: hpl_residual is at most {number(hpl)} "
+                f"speed of getrf.{doubt} Single precision suffices: hpl_residual is at most {number(hpl)} "
                 f"(passes under 16) and solve_ratio {number(solve)} (passes under 30).")
     lines = bubble_lines(cells)
     steps = [Line(line.label, [(0, sum(y for _, y in line.points))], line.look) for line in lines]
     panels = [Panel("Time of a cell", "time", lines, plot.spell_time, log=False, kind="cells"),
               Panel(f"Time of a step of {len(cells)} cells", "time", steps, plot.spell_time,
                     log=False, kind="bars")]
-    return Finding(judge(speed >= 1.15), measured,
+    return Finding(verdict, measured,
                    f"{number(speed)} times the speed of getrf, accurate", panels)
 
 
@@ -948,14 +1038,16 @@ def transfer(records, device):
                           if other["phases_s"].get(phase)], look(colour, "image", marker))
              for phase, (colour, marker) in PHASES.items()]
     phases = row["phases_s"]
+    verdict, doubt = judge(Claim(share, TIMED_ONCE, 0.05, at_most=True))
     measured = (f"At n = {row['n']} the {variant(row)} spends {seconds(phases['upload'])} on "
                 f"upload, {seconds(phases['factor'])} on the factorization, "
                 f"{seconds(phases['solve'])} on the solution and {seconds(phases['download'])} on "
-                f"download: transfer is {percent(share)} of the total." + other_shares(rows, row))
+                f"download: transfer is {percent(share)} of the total." + doubt
+                + other_shares(rows, row))
     panels = [times_panel([line for line in lines if line.points], f"Phases, {variant(row)}"),
               Panel("Transfer in the total", "share of the time", lu_lines(rows, transfer_share),
                     spell_share, marks={"negligible: 5 %": 0.05})]
-    return Finding(judge(share <= 0.05), measured, f"{percent(share)} at n = {row['n']}", panels)
+    return Finding(verdict, measured, f"{percent(share)} at n = {row['n']}", panels)
 
 
 def other_shares(rows, judged):
@@ -1018,7 +1110,7 @@ def bytes_table(records, device):
                          f"{number(fused[routine, n]['bytes_counted'] / exact)}.")
     head = ["method", "leading term", "n", "leading term, bytes", "paper's sum", "program's model",
             "counted, paper's schedule", "counted, fused"]
-    return Finding(judge(all(right)), " ".join(sentences),
+    return Finding(judge_counts(all(right)), " ".join(sentences),
                    "counted bytes are the paper's" if all(right) else "counted bytes differ",
                    table=markdown_table(head, lines) + "\n\nIn brackets: over the leading term.")
 
@@ -1042,7 +1134,7 @@ def multiply_adds_table(records, device):
                          f"{LEADING_MULTIPLY_ADDS[routine][0]}.")
     head = ["method", "leading term", "n", "leading term, multiply-adds", "paper's sum",
             "program's count"]
-    return Finding(judge(all(right)), " ".join(sentences),
+    return Finding(judge_counts(all(right)), " ".join(sentences),
                    "the counts are the paper's" if all(right) else "the counts differ",
                    table=markdown_table(head, lines) + "\n\nIn brackets: over the leading term.")
 
@@ -1114,7 +1206,8 @@ FIGURES = [
            "at the largest n.", commands_units, compute_units, "LU on a part of the compute units"),
     Figure("fig10", "clock", "Figure 10: core clock",
            "The speed grows almost in proportion to the core clock (200 to 425 MHz).",
-           "never measured, since a program cannot set the clock.", commands_clock, core_clock),
+           "the speed-up from the lowest to the highest clock is at least 75 % of the proportion.",
+           commands_clock, core_clock),
     Figure("fig11", "bandwidth", "Figure 11: bandwidth",
            "LU without pivoting moves 33 GB/s by the count of Table 1, 94 % of the card's peak of "
            "35.2 GB/s.",
@@ -1230,8 +1323,10 @@ def section(outcome, told, device):
         parts.append(outcome.finding.table)
     if outcome.notes:
         parts.append("\n".join(f"- Left out: {note}" for note in outcome.notes))
-    parts += [paragraph(f"**Measured** on {device}: {outcome.measured}"),
-              paragraph(f"**Verdict: {outcome.verdict}.** Rule: holds if {figure.rule}")]
+    told_of, rule = (("Measured", "Rule: holds if") if outcome.finding
+                     else (outcome.verdict.capitalize(), "Its rule, not applied:"))
+    parts += [paragraph(f"**{told_of}** on {device}: {outcome.measured}"),
+              paragraph(f"**Verdict: {outcome.verdict}.** {rule} {figure.rule}")]
     return "\n\n".join(parts)
 
 
@@ -1243,7 +1338,8 @@ INTRO = (
     "schedule on images with one element a texel (on buffers where the device has no images). The "
     "fused schedule and buffers are drawn beside it. The matrix is uniformly random as LINPACK's "
     "with pivoting, and diagonally dominant without. Ratios are of times of one run, but for "
-    "Figure 9, whose runs differ in the device.")
+    "Figure 9, whose runs differ in the device. A verdict is unclear if the samples, by their number "
+    "and spread (95 % confidence), allow either answer.")
 
 
 def page(record, outcomes):
@@ -1293,10 +1389,10 @@ def make(figure, runner, plan, device):
             plot.save(draw(figure.drawing, f"{device['name']}, single precision", finding.panels),
                       base)
     except Unsupported as reason:
-        return Outcome(figure, UNSUPPORTED, str(reason), "not measured", records=records)
+        return Outcome(figure, NOT_MEASURED, str(reason), NOT_MEASURED, records=records)
     except (NotMade, KeyError) as reason:
         words = f"no field {reason}." if isinstance(reason, KeyError) else str(reason)
-        return Outcome(figure, NOT_MADE, words, "not measured", records=records)
+        return Outcome(figure, NOT_MADE, words, NOT_MEASURED, records=records)
     notes = short_list(failures + left_out(records.values(), figure.concerned))
     return Outcome(figure, finding.verdict, finding.measured, finding.short, finding, records,
                    notes)

@@ -1942,6 +1942,15 @@ class ProbeTest(CommandLine):
         for probe in probes:
             self.assertRegex(done.stdout, rf"(?m)^ *(16 )?{re.escape(probe['name'])} ")
 
+    def test_samples(self):
+        """Every run, for whoever judges the medians."""
+        done = self.lugpu("probe", "-n", "8", "--runs", "3", "--storage", "buffer", "--json", "-")
+        timed = [probe for probe in self.probes(done.stdout) if "median_s" in probe]
+        self.assertEqual(len(timed), 4)
+        for probe in timed:
+            self.assertEqual(len(probe["times_s"]), 3)
+            self.assertEqual(sorted(probe["times_s"])[1], probe["median_s"])
+
     def test_json_on_stdout_and_quiet(self):
         self.assertGreater(len(self.probes(self.lugpu(*self.PROBE, "--json", "-").stdout)), 0)
         self.assertEqual(self.lugpu(*self.PROBE, "-q").stdout, "")

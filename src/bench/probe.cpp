@@ -91,8 +91,8 @@ Ceilings measure_ceilings(DeviceContext& context) {
   return ceilings;
 }
 
-double time_updates(DeviceContext& context, std::size_t n, Precision precision, Storage storage,
-                    UpdateVariant variant, int runs) {
+std::vector<double> time_updates(DeviceContext& context, std::size_t n, Precision precision,
+                                 Storage storage, UpdateVariant variant, int runs) {
   PingPong surfaces{Surface(context, n, n, precision, storage),
                     Surface(context, n, n, precision, storage)};
   // Small elements stay small without the division by the pivot.
@@ -121,7 +121,7 @@ double time_updates(DeviceContext& context, std::size_t n, Precision precision, 
     if (run > 0) times.push_back(seconds.count());  // the first run warms up
   }
   context.timeline().clear();
-  return median(times);
+  return times;
 }
 
 }  // namespace lugpu

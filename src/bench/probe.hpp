@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "opencl/context.hpp"
 
@@ -28,9 +29,9 @@ enum class UpdateVariant {
   fixed_places,  ///< all loads from the same four elements (section 5.4, Fig. 12)
 };
 
-/// Wall-clock seconds of the n - 1 updates of an LU decomposition without its other passes, the
-/// median of `runs`. Throws Unsupported as surfaces do.
-double time_updates(DeviceContext& context, std::size_t n, Precision precision, Storage storage,
-                    UpdateVariant variant, int runs);
+/// Wall-clock seconds of the n - 1 updates of an LU decomposition without its other passes, of each
+/// of `runs` after one that warms up. Throws Unsupported as surfaces do.
+std::vector<double> time_updates(DeviceContext& context, std::size_t n, Precision precision,
+                                 Storage storage, UpdateVariant variant, int runs);
 
 }  // namespace lugpu
