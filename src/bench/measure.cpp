@@ -37,26 +37,37 @@ std::string short_number(double value) {
   return text;
 }
 
-// A system whose pivot is the last element, so that every kernel of a method is launched.
-Matrix smallest_interchange() {
-  Matrix a(2, 2);
-  a(0, 0) = 1, a(0, 1) = 2;
+// A matrix of order n > 1 whose first pivot is in the second row and column, so that rows and
+// columns are interchanged.
+Matrix with_interchange(std::size_t n) {
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;
+  a(0, 1) = 2;
   a(1, 0) = 3, a(1, 1) = 5;
   return a;
 }
 
-// Builds every kernel of the method by solving a tiny system; some drivers compile at first launch.
+// The order of a small system that launches every kernel that the problem does: if the problem has
+// more than one block of the method, or of substitution (32), the small one has too.
+std::size_t order_to_build(const Problem& problem) {
+  const std::size_t more_than_a_block = std::max<std::size_t>(problem.nb, 32) + 1;
+  return std::clamp<std::size_t>(problem.n, 2, more_than_a_block);
+}
+
+// Builds every kernel of the method by solving a small system; some drivers compile at first
+// launch.
 double build(DeviceContext& context, const Method& method, Problem problem) {
-  problem.n = 2;
+  problem.n = order_to_build(problem);
   const auto build_kernels = [&] {
     const auto solver = make_solver(context, method, problem);
-    const Matrix a = smallest_interchange();
-    solver->upload(a, Matrix(2, problem.nrhs));
+    const Matrix a = with_interchange(problem.n);
+    solver->upload(a, Matrix(problem.n, problem.nrhs));
     solver->factor();
+    solver->outcome();
     solver->solve();
     solver->lu();
     if (!method.keeps_factors) return;
-    Matrix x(2, 1);
+    Matrix x(problem.n, 1);
     solver->apply_inverse(x, Op::none);
     solver->apply_inverse(x, Op::transpose);
   };
@@ -435,8 +446,9 @@ Measurement::Measurement(DeviceContext& context, const Method& method, const Cas
   }
   if (scaling_.helps()) scaled_ = scaling_.matrix(a);
   context.set_deadline(INFINITY);  // not the one of a case before
-  solver_ = make_solver(context, method, what.problem);
+  require_possible(context.device(), method, what.problem);
   if (effort.build_first) result_.phases_s["build"] = build(context, method, what.problem);
+  solver_ = make_solver(context, method, what.problem);
   warm_up();
 }
 

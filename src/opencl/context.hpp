@@ -65,6 +65,10 @@ class DeviceContext {
   /// Seconds spent building programs so far.
   double build_seconds() const { return build_seconds_; }
 
+  /// How many kernels have run so far, the same for another precision, storage or option counted
+  /// again. Drivers may compile at the first launch.
+  std::size_t kernel_count() const { return kernels_.size(); }
+
   /// Uninitialized device memory of at least one byte.
   cl::Buffer allocate(std::size_t bytes);
 

@@ -1,0 +1,61 @@
+// What a measurement does before its clock starts.
+#include "bench/measure.hpp"
+
+#include "opencl_fixture.hpp"
+
+namespace lugpu {
+namespace {
+
+// As `solve` measures.
+constexpr Effort kOnce{
+    .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
+
+// Every way to solve that the device has: precision, refinement, right-hand sides, surfaces.
+std::vector<Problem> problems_of(const Method& method, const Device& device) {
+  std::vector<Problem> problems;
+  for (const Pivot pivot : method.pivots) {
+    for (const SurfaceKind& kind : kinds_with(Texel::r)) {
+      if (!missing_on(device.handle, kind).empty()) continue;
+      for (const Schedule schedule : {Schedule::fused, Schedule::paper}) {
+        if (schedule == Schedule::paper && method.block_size) continue;
+        for (const Refine refine : {Refine::none, Refine::mixed}) {
+          const bool single = kind.precision == Precision::single_precision;
+          if (refine == Refine::mixed && !(single && method.keeps_factors)) continue;
+          for (const std::size_t nrhs : {1, 9}) {
+            Problem problem;
+            problem.nrhs = nrhs, problem.pivot = pivot;
+            problem.precision = kind.precision, problem.storage = kind.storage;
+            problem.schedule = schedule, problem.refine = refine;
+            // More than a block of lu-blocked, 192 at most here, and of substitution.
+            problem.n = method.block_size ? 200 : 40;
+            problems.push_back(completed(problem, method, device, Texel::r, 0));
+          }
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+// Drivers compile a kernel when it is first launched.
+TEST(Measurement, LaunchesEveryKernelBeforeTheClockStarts) {
+  for (const Method& method : methods()) {
+    for (const Problem& problem : problems_of(method, shared_context().device())) {
+      SCOPED_TRACE(path_name(method, problem) + ", " + std::to_string(problem.nrhs));
+      DeviceContext context(shared_context().device());
+      Case what;
+      what.routine = method.name;
+      what.problem = problem;
+      Matrix a = random_matrix(problem.n, problem.n, 1);
+      for (std::size_t i = 0; i < problem.n; ++i) a(i, i) += static_cast<double>(problem.n);
+      const Matrix b = random_matrix(problem.n, problem.nrhs, 2);
+      Measurement measurement(context, method, what, a, b, kOnce);
+      const std::size_t before = context.kernel_count();
+      EXPECT_EQ(measurement.finish().status, Status::ok);
+      EXPECT_EQ(context.kernel_count(), before);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lugpu
