@@ -669,6 +669,39 @@ print(ratio(50, 'd') < 30, ratio(7, 'd') < 30, abs(eigenvalues - [1, 2, 3]).max(
             self.assertEqual(out, "True True True\n")
             self.assertEqual(places(lines), {("dgesv", "device"): 1, ("dgesv", "host"): 1})
 
+    def install(self, prefix, **environment):
+        """The folder of liblapack.so.3 after an installation."""
+        self.run_with(["cmake", "--install", os.path.dirname(LIBRARY), "--prefix", prefix], **environment)
+        root = environment.get("DESTDIR", "") + prefix
+        return os.path.dirname(glob.glob(root + "/**/lugpu/liblapack.so.3", recursive=True)[0])
+
+    def test_installed_under_another_prefix(self):
+        """liblapack.so.3 finds the drop-in beside it, reached by its own path or by links as the alternatives
+        system makes them; and when it is installed once more."""
+        with tempfile.TemporaryDirectory() as folder:
+            links = os.path.join(folder, "links")
+            os.mkdir(links)
+            prefix = os.path.join(folder, "a rather long prefix, " + 200 * "x")
+            for _ in range(2):
+                installed = self.install(prefix)
+                if not os.listdir(links):
+                    alternative = os.path.join(folder, "alternative")
+                    os.symlink(os.path.join(installed, "liblapack.so.3"), alternative)
+                    os.symlink(alternative, os.path.join(links, "liblapack.so.3"))
+                for path in [installed, links]:
+                    out, lines = self.python("print(ratio(50, 'd') < 30)", LUGPU_LAPACK_MIN_N="8",
+                                             LD_LIBRARY_PATH=path, LD_PRELOAD="")
+                    self.assertEqual(out, "True\n")
+                    self.assertEqual(places(lines), {("dgesv", "device"): 1})
+
+    def test_installed_for_a_package(self):
+        """In DESTDIR, the RUNPATH is the folder where the package will be."""
+        with tempfile.TemporaryDirectory() as stage:
+            installed = self.install("/opt/elsewhere", DESTDIR=stage)
+            library = os.path.join(installed, "liblapack.so.3")
+            dynamic = self.run_with(["readelf", "-d", library], LC_ALL="C").stdout
+            self.assertIn(f"Library runpath: [{os.path.dirname(installed.removeprefix(stage))}]\n", dynamic)
+
     def test_no_device(self):
         out, lines = self.python("print(max(ratio(n, 'd') for n in (20, 30, 40)) < 30)",
                                  LUGPU_LAPACK_MIN_N="8", LUGPU_DEVICE="no such device")
