@@ -410,15 +410,19 @@ def together(*factors):
 
 @dataclass(frozen=True)
 class Claim:
-    """That a value, known within a factor, is at least (or at most) so large."""
+    """That a value, known within a factor, is at least (or at most) so large. A value under `least`
+    is impossible: its samples had something in common that their spread does not show."""
     value: float
     factor: float
     limit: float
     at_most: bool = False
+    least: float = 0
 
     def verdict(self):
-        """Unclear if the value may lie on either side of the limit."""
+        """Unclear if the value may lie on either side of the limit, or is impossible."""
         low, high = self.value / self.factor, self.value * self.factor
+        if high < self.least:
+            return UNCLEAR
         if self.at_most:
             return HOLDS if high <= self.limit else NO_LONGER if low > self.limit else UNCLEAR
         return HOLDS if low >= self.limit else NO_LONGER if high < self.limit else UNCLEAR
@@ -427,6 +431,9 @@ class Claim:
         """A sentence, if unclear."""
         if self.verdict() != UNCLEAR:
             return ""
+        if self.value * self.factor < self.least:
+            return (f" {number(self.value)} is less than is possible, so that something else must "
+                    "have slowed one of the two.")
         if self.factor >= 1e3:
             return f" For {number(self.value)} the samples are too few or too far apart to judge."
         return (f" By the number and spread of the samples, the {number(self.value)} may be "
@@ -829,8 +836,8 @@ def pivoting_cost(records, device):
         raise NotMade("no order has results with no, partial and full pivoting.")
     n = max(common)
     partial, full = costs["partial"][form, n][0], costs["full"][form, n][0]
-    verdict, doubt = judge(Claim(*costs["partial"][form, n], 2, at_most=True),
-                           Claim(*costs["full"][form, n], 3, at_most=True))
+    verdict, doubt = judge(Claim(*costs["partial"][form, n], 2, at_most=True, least=1),
+                           Claim(*costs["full"][form, n], 3, at_most=True, least=1))
     measured = (f"At n = {n} with the {form}, partial pivoting takes {number(partial)} times and "
                 f"full pivoting {number(full)} times the time without pivoting." + doubt
                 + cheapest_pivoting(costs, form))

@@ -132,6 +132,14 @@ class RuleTest(unittest.TestCase):
         rows = [lu(512, 1.0), lu(512, 1.9, "partial", times_s=[1.5, 1.9, 2.3]), lu(512, 9.0, "full")]
         self.assertNotIn("may be", self.refuted(reproduce.pivoting_cost, record(rows)))
 
+    def test_pivoting_that_costs_less_than_nothing_proves_nothing(self):
+        """However close together the samples are: the machine did something else meanwhile."""
+        for partial, full in ((0.23, 0.35), (1.2, 0.5), (0.5, 2.0)):
+            rows = [lu(512, 1.0), lu(512, partial, "partial"), lu(512, full, "full")]
+            self.assertIn("less than is possible", self.unclear(reproduce.pivoting_cost, record(rows)))
+        rows = [lu(512, 1.0), lu(512, 0.9999, "partial"), lu(512, 1.0, "full")]
+        self.holds(reproduce.pivoting_cost, record(rows))
+
     def test_uncertainty_by_students_distribution(self):
         self.assertEqual(reproduce.uncertainty([]), math.inf)
         self.assertEqual(reproduce.uncertainty([1.0]), math.inf)
