@@ -188,14 +188,14 @@ TEST_P(Solvers, PassTheChecksOnLapacksTypes) {
   for (const char* kind : {"diagonal", "upper", "lower"}) {
     for (const std::size_t n : {1, 2, 3, 10, 50}) check(kind, n, 2);
   }
-  if (pivot == Pivot::none) return;
+  if (pivot == Pivot::none) return;  // what it copes with has passed
   for (const char* kind : {"well-conditioned", "near-underflow", "near-overflow"}) {
     for (const std::size_t n : {1, 2, 3, 10, 50, 65}) check(kind, n, 2);
   }
 }
 
 TEST_P(Solvers, PassTheChecksOnIllConditionedMatrices) {
-  if (pivot == Pivot::none) return;
+  if (pivot == Pivot::none) GTEST_SKIP() << "they need pivoting";
   for (const std::size_t n : {2, 3, 10, 50}) check("ill-conditioned", n, 2);
 }
 
@@ -290,7 +290,7 @@ TEST_P(Solvers, IdentityIsItsOwnInverse) {
 
 // Each step of partial pivoting doubles the last column, and no rounding happens.
 TEST_P(Solvers, WilkinsonGrowthIsExact) {
-  if (exchanges_columns(pivot)) return;
+  if (exchanges_columns(pivot)) GTEST_SKIP() << "no such growth";
   const std::size_t n = 20;
   const Matrix a = generate("wilkinson", n, 1), x = filled(n, 1, 1);
   const Solved solved = solve(a, product(a, x));
@@ -371,7 +371,7 @@ TEST_P(Solvers, RefuseWhatTheDeviceCannotHold) {
 }
 
 TEST_P(Solvers, RefuseWhatOverflowsSingle) {
-  if (precision != Precision::single_precision) return;
+  if (precision != Precision::single_precision) GTEST_SKIP() << "double precision";
   const auto solver = make(2, 1);
   EXPECT_THROW(solver->upload(filled(2, 2, 1e300), Matrix(2, 1)), InputError);
   EXPECT_THROW(solver->upload(identity(2), filled(2, 1, -1e300)), InputError);
@@ -416,7 +416,7 @@ constexpr const char* kSingularKinds[] = {"singular", "zero-first-column", "zero
                                           "zero-half-columns"};
 
 TEST_P(Solvers, SingularMatricesAsLapack) {
-  if (pivot != Pivot::partial) return;
+  if (pivot != Pivot::partial) GTEST_SKIP() << "getrf's pivoting is partial";
   for (const char* kind : kSingularKinds) {
     for (const std::size_t n : {1, 2, 3, 10, 33, 65}) {
       SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
@@ -434,7 +434,7 @@ TEST_P(Solvers, SingularMatricesAsLapack) {
 
 // Rook and full pivoting take the zero columns last.
 TEST_P(Solvers, InterchangesOfColumnsRevealTheRank) {
-  if (!exchanges_columns(pivot)) return;
+  if (!exchanges_columns(pivot)) GTEST_SKIP() << "no interchanges of columns";
   for (const char* kind : kSingularKinds) {
     for (const std::size_t n : {1, 2, 3, 10, 33, 65}) {
       SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
@@ -475,7 +475,7 @@ TEST_P(Solvers, ZeroFirstPivotNeedsPivoting) {
 // times the pivot.
 
 TEST_P(Solvers, RookPivotsAreTheLargestOfTheirRowAndColumn) {
-  if (pivot != Pivot::rook) return;
+  if (pivot != Pivot::rook) GTEST_SKIP() << "no rook pivoting";
   for (const char* kind : {"random", "graded", "permuted", "wilkinson", "singular", "dominant"}) {
     for (const std::size_t n : {1, 2, 3, 10, 33, 65, 132}) {
       SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
@@ -500,7 +500,7 @@ TEST_P(Solvers, RookPivotsAreTheLargestOfTheirRowAndColumn) {
 
 // Where partial pivoting has 2^99.
 TEST_P(Solvers, RookPivotingHasNoWilkinsonGrowth) {
-  if (pivot != Pivot::rook) return;
+  if (pivot != Pivot::rook) GTEST_SKIP() << "no rook pivoting";
   const std::size_t n = 100;
   const Matrix a = generate("wilkinson", n, 1), b = random_matrix(n, 2, 1);
   const Solved solved = solve(a, b);
@@ -515,6 +515,71 @@ TEST_P(Solvers, NaNAndInfinityDoNotStopTheSearch) {
   for (std::size_t k = 0; k < outcome.ipiv.size(); ++k) {
     EXPECT_GT(outcome.ipiv[k], static_cast<int>(k));
     EXPECT_LE(outcome.ipiv[k], 40);
+  }
+}
+
+// The step in which an element far larger than all others of a diagonal matrix is the pivot: at
+// once, or when its column's turn comes.
+std::size_t turn_of(std::size_t column, Pivot pivot) {
+  return pivot == Pivot::full ? 0 : column;
+}
+
+/// 4 on the diagonal.
+Matrix fours(std::size_t n) {
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) a(i, i) = 4;
+  return a;
+}
+
+TEST_P(Solvers, NaNIsNeverAPivot) {
+  if (pivot == Pivot::none) GTEST_SKIP() << "without a search";
+  const std::size_t n = 70;
+  // A NaN before the largest of its column, and one after it.
+  for (const std::size_t column : {0, 1, 5, 31, 50}) {
+    for (const auto& [nan, largest] : {std::pair(60, 65), std::pair(69, 60)}) {
+      SCOPED_TRACE("column " + std::to_string(column) + ", NaN in row " + std::to_string(nan));
+      Matrix a = fours(n);
+      a(nan, column) = kNaN;
+      a(largest, column) = 9;
+      const Outcome outcome = factor(a).outcome;
+      const std::size_t k = turn_of(column, pivot);
+      EXPECT_EQ(outcome.ipiv[k], largest + 1);
+      if (!outcome.jpiv.empty()) {
+        EXPECT_EQ(outcome.jpiv[k], static_cast<int>(column) + 1);
+      }
+      // After that all of the NaN's row is NaN; the others still have their pivots.
+      const std::size_t last = exchanges_columns(pivot) ? n - 1 : nan;
+      for (std::size_t i = 0; i < last; ++i) EXPECT_FALSE(std::isnan(outcome.pivots[i])) << i;
+    }
+  }
+}
+
+// An infinity of A, and one that an update makes of finite elements.
+TEST_P(Solvers, InfinityIsAPivot) {
+  if (pivot == Pivot::none) GTEST_SKIP() << "without a search";
+  const std::size_t n = 70;
+  const double infinity = 1 / 0.0;
+  const double large = precision == Precision::single_precision ? 0x1p127 : 0x1p1023;
+  for (const std::size_t row : {40, 69}) {
+    for (const std::size_t column : {1, 5, 31, 39}) {
+      SCOPED_TRACE("(" + std::to_string(row) + ", " + std::to_string(column) + ")");
+      Matrix a = fours(n);
+      a(row, column) = infinity;
+      const Outcome outcome = factor(a).outcome;
+      std::size_t k = turn_of(column, pivot);
+      EXPECT_EQ(outcome.ipiv[k], static_cast<int>(row) + 1);
+      EXPECT_EQ(outcome.pivots[k], infinity);
+
+      Matrix b = fours(n);  // b(row, column) + 1.5 large after the first step
+      b(0, 0) = 1.75 * large;
+      b(0, column) = b(row, 0) = 1.5 * large;
+      b(row, 0) = -b(row, 0);
+      b(row, column) = large;
+      const Outcome of_update = factor(b).outcome;
+      k = pivot == Pivot::full ? 1 : column;
+      EXPECT_EQ(of_update.ipiv[k], static_cast<int>(row) + 1);
+      EXPECT_EQ(of_update.pivots[k], infinity);
+    }
   }
 }
 
@@ -584,7 +649,7 @@ void expect_as_lapack(const Solved& solved, const Factors& lapack, double eps) {
 }
 
 TEST_P(Solvers, SamePivotsAndFactorsAsGetrf) {
-  if (pivot != Pivot::partial) return;
+  if (pivot != Pivot::partial) GTEST_SKIP() << "getrf's pivoting is partial";
   for (const std::size_t n : {2, 3, 10, 50, 65, 200}) {
     SCOPED_TRACE(n);
     for (const Matrix& a : without_near_ties(n, pivot, precision)) {
@@ -594,7 +659,7 @@ TEST_P(Solvers, SamePivotsAndFactorsAsGetrf) {
 }
 
 TEST_P(Solvers, SamePivotsAndFactorsAsGetc2) {
-  if (pivot != Pivot::full) return;
+  if (pivot != Pivot::full) GTEST_SKIP() << "getc2's pivoting is full";
   for (const std::size_t n : {2, 3, 10, 20}) {
     SCOPED_TRACE(n);
     for (const Matrix& a : without_near_ties(n, pivot, precision)) {
@@ -697,35 +762,36 @@ TEST_P(GaussJordanSurfaces, SamePivotsAsLu) {
   }
 }
 
-/// inv(A) on a device that cannot hold [A | B] with more than `columns` columns.
-Matrix inverse_within(const Device& device, const Problem& problem, const Matrix& a,
-                      std::size_t columns) {
-  Device limited = device;
+/// A device that cannot hold [A | B] with more than `columns` columns.
+Device with_room_for(Device device, const Problem& problem, std::size_t columns) {
   const std::uint64_t bytes = columns * element_size(problem.precision);
-  limited.image_max_width = bytes / (problem.texel == Texel::rgba ? 16 : sizeof(cl_uint));
+  device.image_max_width = bytes / (problem.texel == Texel::rgba ? 16 : sizeof(cl_uint));
   // Rows of buffers are padded to odd multiples of 128 bytes.
   if (problem.storage == Storage::buffer) {
-    limited.max_allocation = problem.n * (((bytes + 127) / 128 | 1) * 128);
+    device.max_allocation = problem.n * (((bytes + 127) / 128 | 1) * 128);
   }
-  DeviceContext context(limited);
-  GaussJordan solver(context, problem);
-  solver.upload(a, Matrix(problem.n, problem.nrhs));
-  solver.factor();
-  return solver.inverse().value();
+  return device;
 }
 
 // A column of the inverse does not depend on those beside it.
 TEST_P(GaussJordanSurfaces, InverseInPartsIsTheSame) {
-  const std::size_t n = 48;
+  const std::size_t n = 97;  // which no width of a part divides
   const Matrix a = generate("random", n, 3);
   for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
     const Problem problem = {n, 1, pivot, precision, storage, texel};
     GaussJordan solver(context, problem);
     const Matrix whole = run(solver, a, Matrix(n, 1)).inverse.value();
     EXPECT_LT(inverse_ratio(a, whole, epsilon(precision)), kFactorRatioLimit);
-    // [A | 24 columns], and at most [A | 7 columns], which do not divide n.
-    for (const std::size_t columns : {2 * n - 1, n + 7}) {
-      EXPECT_TRUE(equal(inverse_within(context.device(), problem, a, columns), whole)) << columns;
+    // Halves, [A | 49 columns], and sevenths or less.
+    for (const std::size_t columns : {n + 60, n + 15}) {
+      SCOPED_TRACE(columns);
+      const Device limited = with_room_for(context.device(), problem, columns);
+      Problem all_at_once = problem;
+      all_at_once.nrhs = n;
+      ASSERT_THROW(GaussJordan::require_room(limited, all_at_once), Unsupported);
+      DeviceContext small(limited);
+      GaussJordan in_parts(small, problem);
+      EXPECT_TRUE(equal(run(in_parts, a, Matrix(n, 1)).inverse.value(), whole));
     }
   }
 }
