@@ -167,24 +167,61 @@ TEST_P(LuBlockedTest, InfoIsTheFirstZeroPivot) {
   EXPECT_EQ(factor(Matrix(70, 70)).info, 1);
 }
 
+// Of a block, of its strips and of the panel after it: their searches are not the same code.
+constexpr std::size_t kColumns[] = {0, 1, 6, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100};
+
+/// `value` on the diagonal.
+Matrix diagonal(std::size_t n, double value) {
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) a(i, i) = value;
+  return a;
+}
+
 TEST_P(LuBlockedTest, TheFirstOfEqualPivotsIsTaken) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
-  Matrix a(140, 140);
-  for (std::size_t i = 0; i < 140; ++i) a(i, i) = 1;
-  for (std::size_t i = 0; i < 140; ++i) a(i, 0) = i % 2 == 0 ? 1 : -1;
-  EXPECT_EQ(factor(a).ipiv[0], 1);
-  a(0, 0) = 0.5;
-  EXPECT_EQ(factor(a).ipiv[0], 2);
+  for (const std::size_t column : kColumns) {
+    SCOPED_TRACE(column);
+    // What comes before the column changes nothing in it.
+    Matrix a = diagonal(140, 1);
+    for (std::size_t i = column; i < 140; ++i) a(i, column) = i % 2 == column % 2 ? 1 : -1;
+    EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(column) + 1);
+    a(column, column) = 0.5;
+    EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(column) + 2);
+    a(column + 1, column) = a(column + 2, column) = 0.25;
+    EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(column) + 4);
+  }
   const Matrix ones = filled(200, 1, -3);
   EXPECT_EQ(factor(ones).ipiv[0], 1);
 }
 
+// A NaN on the diagonal, before and after the largest.
 TEST_P(LuBlockedTest, NaNIsNeverAPivotWhereThereIsANumber) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
+  for (const std::size_t column : kColumns) {
+    for (const std::size_t nan : {column, std::size_t{110}, std::size_t{139}}) {
+      SCOPED_TRACE("column " + std::to_string(column) + ", NaN in row " + std::to_string(nan));
+      Matrix a = diagonal(140, 4);
+      a(120, column) = 9;
+      a(nan, column) = NAN;
+      EXPECT_EQ(factor(a).ipiv[column], 121);
+    }
+  }
   Matrix a = harmless(100, 1);
-  a(0, 0) = a(50, 0) = NAN;
+  a(0, 0) = a(50, 0) = a(99, 0) = NAN;
   a(77, 0) = 9;
   EXPECT_EQ(factor(a).ipiv[0], 78);
+}
+
+TEST_P(LuBlockedTest, InfinityIsAPivot) {
+  if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
+  for (const std::size_t column : kColumns) {
+    for (const std::size_t row : {column + 1, std::size_t{139}}) {
+      SCOPED_TRACE("column " + std::to_string(column) + ", row " + std::to_string(row));
+      Matrix a = diagonal(140, 4);
+      a(row, column) = INFINITY;
+      EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(row) + 1);
+    }
+  }
 }
 
 TEST_P(LuBlockedTest, OtherBlockSizes) {
@@ -518,7 +555,7 @@ TEST_P(LuBlockedPingPong, OtherBlockSizes) {
   const Matrix a = harmless(260);
   if (context.device().type != "cpu") {
     EXPECT_THROW(factor(a, 128), Unsupported);
-    return;
+    return;  // there are no others
   }
   for (const std::size_t nb : {0, 32, 160}) {
     SCOPED_TRACE(nb);
