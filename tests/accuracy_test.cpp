@@ -156,7 +156,9 @@ struct Measured {
   Answers answers;
 };
 
-Measured solve(const std::string& method, const Problem& asked, const Matrix& a, const Matrix& b) {
+/// With the check of the factors if it is `thorough`.
+Measured solve(const std::string& method, const Problem& asked, const Matrix& a, const Matrix& b,
+               bool thorough = false) {
   Measured measured;
   measured.answers.wants_determinant = measured.answers.wants_inverse = true;
   const Method& found = find_method(method);
@@ -167,7 +169,7 @@ Measured solve(const std::string& method, const Problem& asked, const Matrix& a,
   what.problem = completed(asked, found, context.device(), std::nullopt, 0);
   what.device = context.device().name;
   const Effort once{
-      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 300, .check_factors = false};
+      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 300, .check_factors = thorough};
   measured.result = measure(context, found, what, a, b, once, &measured.answers);
   return measured;
 }
@@ -247,6 +249,26 @@ TEST(Rcond, IsCloseToTheTrueValueOnTheDevice) {
         const double exact = true_rcond(a);
         EXPECT_LT(*result.checks.rcond, 10 * exact) << method << " " << kind << " " << n;
         EXPECT_GT(*result.checks.rcond, exact / 10) << method << " " << kind << " " << n;
+      }
+    }
+  }
+}
+
+// A matrix whose condition is n times as large in the infinity-norm as in the 1-norm, and its
+// transpose.
+TEST(Rcond, OfResultsIsOfTheOneNorm) {
+  const std::size_t n = 64;
+  Matrix a = identity(n);
+  for (std::size_t j = 1; j < n; ++j) a(0, j) = 1;  // and inv(A) has -1 there
+  const double wide = 1.0 / 4, tall = 1.0 / (static_cast<double>(n) * static_cast<double>(n));
+  for (const auto& [matrix, expected] : {std::pair(a, wide), std::pair(transposed(a), tall)}) {
+    const Matrix b = times_ones(matrix);
+    for (const char* method : {"lu", "lu-blocked", "gauss-jordan"}) {
+      const Problem problem = problem_of(matrix, b, Pivot::partial, Precision::double_precision);
+      for (const bool thorough : {false, true}) {
+        if (method == std::string("gauss-jordan") && !thorough) continue;  // by its inverse alone
+        const Checks checks = solve(method, problem, matrix, b, thorough).result.checks;
+        EXPECT_DOUBLE_EQ(checks.rcond.value(), expected) << method << " " << thorough;
       }
     }
   }
@@ -360,6 +382,23 @@ TEST(BackwardError, IsTheDefinition) {
             std::vector<double>{0});
   const Matrix bad = matrix({{kNaN}, {1}});
   EXPECT_TRUE(std::isnan(backward_errors(residual(a, bad, b), residual_sizes(a, bad, b))[0]));
+}
+
+// gerfs's safe1 = (n + 1) times the smallest normal number is added where |A| |x| + |b| is no more
+// than safe2 = safe1 / eps, so that residuals of the size of rounding at underflow are not divided
+// by nothing.
+TEST(BackwardError, IsGuardedNearUnderflow) {
+  const double safe1 = 3 * std::numeric_limits<double>::min(), safe2 = safe1 / kEps;
+  const auto error = [](double r, double size) {
+    return backward_errors(matrix({{r}, {0}}), matrix({{size}, {1}}))[0];
+  };
+  EXPECT_EQ(error(safe1 / 2, safe1), 0.75);
+  EXPECT_EQ(error(-safe1 / 2, safe1), 0.75);
+  EXPECT_EQ(error(safe1, 0), 2);
+  EXPECT_EQ(error(safe2 / 2, safe2), (safe2 / 2 + safe1) / (safe2 + safe1));
+  EXPECT_NE(error(safe2 / 2, safe2), 0.5);
+  EXPECT_EQ(error(safe2, 2 * safe2), 0.5);
+  EXPECT_EQ(error(safe2 / 2, std::nextafter(safe2, 1.0)), (safe2 / 2) / std::nextafter(safe2, 1.0));
 }
 
 TEST(ForwardErrorBound, HoldsForPerturbedSolutions) {
@@ -536,6 +575,69 @@ TEST(Refine, NeedsFactors) {
   }
 }
 
+// X = 1 by corrections of `share` times the error, a share for each row: A and B are known to be
+// the identity and ones.
+
+ApplyInverse inverse_by_shares(const std::vector<double>& shares) {
+  return [shares](Matrix& x, Op) {
+    for (std::size_t j = 0; j < x.cols(); ++j) {
+      for (std::size_t i = 0; i < x.rows(); ++i) x(i, j) *= shares[i];
+    }
+  };
+}
+
+/// X after refine(), column j of which is 1 but for an error of 2^-10 in row j.
+Matrix refined_by(const std::vector<double>& shares, int steps,
+                  Precision precision = Precision::double_precision) {
+  const std::size_t n = shares.size();
+  Matrix x = filled(n, n, 1);
+  for (std::size_t j = 0; j < n; ++j) x(j, j) -= 0x1p-10;
+  const Refinement report =
+      refine(identity(n), filled(n, n, 1), x, precision, inverse_by_shares(shares));
+  EXPECT_EQ(report.steps, steps);
+  EXPECT_TRUE(report.converged);
+  return x;
+}
+
+TEST(Refine, TakesFiveStepsAtMost) {
+  EXPECT_EQ(refined_by({0.75}, 5)(0, 0), 1 - 0x1p-20);
+}
+
+TEST(Refine, StopsAtEpsilon) {
+  EXPECT_EQ(refined_by({1}, 1)(0, 0), 1);
+  // An error of 2^-10, 2^-26, 2^-42, 2^-58.
+  EXPECT_EQ(refined_by({1 - 0x1p-16}, 3)(0, 0), 1);
+  Matrix x = matrix({{1 - 4 * kEps}});
+  const ApplyInverse exact = inverse_by_shares({1});
+  EXPECT_EQ(refine(identity(1), filled(1, 1, 1), x, Precision::double_precision, exact).steps, 1);
+  // At eps there is no step, however good it would be.
+  x(0, 0) = 1 - kEps;
+  const auto never = [](Matrix&, Op) { FAIL(); };
+  EXPECT_EQ(refine(identity(1), filled(1, 1, 1), x, Precision::double_precision, never).steps, 0);
+  x(0, 0) = 1 - kEpsilonSingle;
+  EXPECT_EQ(refine(identity(1), filled(1, 1, 1), x, Precision::single_precision, never).steps, 0);
+}
+
+TEST(Refine, GoesOnWhileAStepHalvesTheError) {
+  EXPECT_EQ(refined_by({0.375}, 1)(0, 0), 1 - 0x1p-10 * 0.625);  // better all the same
+  EXPECT_EQ(refined_by({2.5}, 1)(0, 0), 1 - 0x1p-10);            // worse
+  EXPECT_EQ(refined_by({0.5625}, 5)(0, 0), 1 - 0x1p-10 * std::pow(0.4375, 5));
+}
+
+TEST(Refine, GoesOnWithThoseColumnsAlone) {
+  const Matrix x = refined_by({0.375, 0.75, 1, 2.5}, 5);
+  EXPECT_EQ(x(0, 0), 1 - 0x1p-10 * 0.625);
+  EXPECT_EQ(x(1, 1), 1 - 0x1p-20);
+  EXPECT_EQ(x(2, 2), 1);
+  EXPECT_EQ(x(3, 3), 1 - 0x1p-10);
+}
+
+TEST(Refine, RoundsToItsPrecision) {
+  // 1 - 2^-20 2^-10 is 1 in single.
+  EXPECT_EQ(refined_by({1 - 0x1p-20}, 1, Precision::single_precision)(0, 0), 1);
+  EXPECT_EQ(refined_by({1 - 0x1p-14}, 1, Precision::single_precision)(0, 0), 1 - 0x1p-24);
+}
+
 // --- mixed precision
 
 TEST(Mixed, ReachesDoublesAccuracy) {
@@ -552,6 +654,7 @@ TEST(Mixed, ReachesDoublesAccuracy) {
       EXPECT_LT(result.checks.solve_ratio.value(), kSolveRatioLimit);  // with double's eps
       Matrix exact = b;
       HostFactors(a).solve(exact, Op::none);
+      ASSERT_EQ(result.checks.ferr.size(), 3u);
       for (const double bound : result.checks.ferr) EXPECT_LT(bound, 1e-8);
       EXPECT_LT(largest_difference(answers.x, exact), 1e-10 * norm_max(exact));
     }
@@ -678,6 +781,65 @@ TEST(Mixed, OfASingularMatrixIsSingular) {
   EXPECT_TRUE(mentions(result.reason, "A is singular: pivot 20")) << result.reason;
 }
 
+struct MixedByShares {
+  Refinement report;
+  Matrix x;
+};
+
+/// The inverse of the identity by solve_mixed(): the error of column j is in row j alone.
+MixedByShares mixed_by(const std::vector<double>& shares, double a_norm_inf = 1) {
+  const Matrix a = identity(shares.size());
+  MixedByShares solved;
+  solved.report = solve_mixed(host_residual(a), a_norm_inf, a, solved.x, inverse_by_shares(shares));
+  return solved;
+}
+
+// The error of 4^-m after m corrections is at most max |x| ||A||_inf eps sqrt(16) = 2^-51 or, for a
+// norm of 2^10, 2^-41.
+TEST(Mixed, StopsAtDsgesvsTolerance) {
+  MixedByShares solved = mixed_by({0.75});
+  EXPECT_TRUE(solved.report.converged);
+  EXPECT_EQ(solved.report.steps, 25);
+  EXPECT_EQ(solved.x(0, 0), 1 - 0x1p-52);
+  solved = mixed_by({0.75}, 0x1p10);
+  EXPECT_EQ(solved.report.steps, 20);
+  EXPECT_EQ(solved.x(0, 0), 1 - 0x1p-42);
+  // 4^-25 = 8 eps is at most 1.5 sqrt(64) eps, but not 1.5 sqrt(16) eps; and not 0.75 sqrt(100)
+  // eps, with which orders above 100 must do too.
+  EXPECT_EQ(mixed_by(std::vector<double>(64, 0.75), 1.5).report.steps, 24);
+  EXPECT_EQ(mixed_by(std::vector<double>(16, 0.75), 1.5).report.steps, 25);
+  EXPECT_EQ(mixed_by(std::vector<double>(256, 0.75), 0.75).report.steps, 25);
+}
+
+TEST(Mixed, TakesThirtyStepsAtMost) {
+  const MixedByShares solved = mixed_by({0.625});  // 0.375^31 = 6e-14
+  EXPECT_FALSE(solved.report.converged);
+  EXPECT_EQ(solved.report.steps, 30);
+  EXPECT_EQ(solved.report.gmres_steps, 0);
+  EXPECT_NEAR(1 - solved.x(0, 0), std::pow(0.375, 31), 1e-15);
+}
+
+TEST(Mixed, HasGmresForAColumnWhoseErrorIsNotHalved) {
+  MixedByShares solved = mixed_by({1, 0.375, 2.5, 1});
+  EXPECT_TRUE(solved.report.converged);
+  EXPECT_EQ(solved.report.gmres_steps, 1);  // the space of one vector holds x
+  EXPECT_EQ(solved.report.steps, 1 + 1);
+  EXPECT_TRUE(equal(solved.x, identity(4), 4 * kEps));
+  // 4 such columns, and no more.
+  solved = mixed_by(std::vector<double>(4, 0.375));
+  EXPECT_TRUE(solved.report.converged);
+  EXPECT_EQ(solved.report.gmres_steps, 1);
+  solved = mixed_by(std::vector<double>(5, 0.375));
+  EXPECT_FALSE(solved.report.converged);
+  EXPECT_EQ(solved.report.gmres_steps, 0);
+  EXPECT_EQ(solved.report.steps, 1);
+  EXPECT_EQ(solved.x(4, 4), 1 - 0.625 * 0.625);
+  // A correction that makes it worse is not taken.
+  solved = mixed_by(std::vector<double>(5, 2.5));
+  EXPECT_FALSE(solved.report.converged);
+  EXPECT_EQ(solved.x(4, 4), 2.5);
+}
+
 TEST(Mixed, GmresGoesOnWhereRefinementStalls) {
   int with_gmres = 0;
   for (const double condition : {1e7, 1e9, 2e9, 4e9, 8e9}) {
@@ -710,6 +872,76 @@ TEST(Gmres, SolvesWithAPoorInverse) {
       });
   EXPECT_TRUE(report.converged);
   EXPECT_LT(largest_difference(x, exact), 1e-13);
+  EXPECT_GT(report.steps, 10);  // more than a cycle
+}
+
+const ApplyInverse kNoPreconditioner = [](Matrix&, Op) {};
+
+/// Moves each of the first `turning` elements on to the next one, the last of them to the first,
+/// and leaves the others: GMRES needs `turning` steps, and nothing is gained before the last.
+Matrix turning_matrix(std::size_t n, std::size_t turning) {
+  Matrix a = identity(n);
+  for (std::size_t j = 0; j < turning; ++j) {
+    a(j, j) = 0;
+    a((j + 1) % turning, j) = 1;
+  }
+  return a;
+}
+
+Matrix unit_vector(std::size_t n, std::size_t i) {
+  Matrix e(n, 1);
+  e(i, 0) = 1;
+  return e;
+}
+
+TEST(Gmres, TakesAsManyStepsAsTheSpaceNeeds) {
+  for (const std::size_t turning : {1, 2, 5, 9, 10}) {
+    const Matrix a = turning_matrix(12, turning), b = unit_vector(12, 0);
+    Matrix x(12, 1);
+    const Gmres report = gmres(host_residual(a), b, x, 1e-12, 100, kNoPreconditioner);
+    EXPECT_TRUE(report.converged) << turning;
+    EXPECT_EQ(report.steps, static_cast<int>(turning));
+    EXPECT_LT(norm_max(residual(a, x, b)), 1e-12);
+  }
+}
+
+TEST(Gmres, LeavesXWhereItIsGoodEnough) {
+  Matrix x = unit_vector(12, 0);
+  x(0, 0) = 1 - 1e-3;
+  const Matrix before = x;
+  const Gmres report = gmres(host_residual(identity(12)), unit_vector(12, 0), x, 2e-3, 100,
+                             [](Matrix&, Op) { FAIL(); });
+  EXPECT_TRUE(report.converged);
+  EXPECT_EQ(report.steps, 0);
+  EXPECT_TRUE(equal(x, before));
+}
+
+TEST(Gmres, TakesNoMoreStepsThanItMay) {
+  const Matrix a = turning_matrix(12, 9), b = unit_vector(12, 0);
+  Matrix x(12, 1);
+  const Gmres report = gmres(host_residual(a), b, x, 1e-12, 4, kNoPreconditioner);
+  EXPECT_FALSE(report.converged);
+  EXPECT_EQ(report.steps, 4);
+}
+
+// A cycle that brings nothing leaves x; one that does not halve the residual is the last.
+TEST(Gmres, GivesUpWhereACycleOfTenDoesNotHalveTheResidual) {
+  const std::size_t n = 31;
+  const Matrix a = turning_matrix(n, 30);
+  Matrix x(n, 1);
+  Gmres report = gmres(host_residual(a), unit_vector(n, 0), x, 1e-12, 100, kNoPreconditioner);
+  EXPECT_FALSE(report.converged);
+  EXPECT_EQ(report.steps, 10);
+  EXPECT_LT(norm_max(x), 1e-12);
+
+  // 0.7 of 1 remains.
+  Matrix b = unit_vector(n, 30);
+  b(0, 0) = 0.7;
+  report = gmres(host_residual(a), b, x, 1e-12, 100, kNoPreconditioner);
+  EXPECT_FALSE(report.converged);
+  EXPECT_EQ(report.steps, 10);
+  EXPECT_NEAR(norm_max(residual(a, x, b)), 0.7, 1e-12);
+  EXPECT_GT(x(30, 0), 0.9);
 }
 
 TEST(Gmres, GivesUp) {
@@ -821,6 +1053,24 @@ TEST(Determinant, OfSmallMatricesIsExact) {
   }
   EXPECT_EQ(value(matrix({{1, 0, 0}, {0, 0, 8}, {0, 4, 0}}), Pivot::full, "lu"), -32);
   EXPECT_EQ(value(matrix({{1, 2}, {2, 4}}), Pivot::partial, "lu"), 0);
+}
+
+// det(A) = det(R A C) / (det(R) det(C)), exactly, since scale factors are powers of two.
+TEST(Determinant, IsThatOfTheMatrixBeforeScaling) {
+  const auto of_scaled = [](const Matrix& a, bool rows, bool columns) {
+    const Matrix b = times_ones(a);
+    Problem problem = problem_of(a, b, Pivot::partial, Precision::double_precision);
+    problem.equilibrate = true;
+    const Result result = solve("lu-blocked", problem, a, b).result;
+    EXPECT_EQ(!result.equilibration.value().r.empty(), rows);
+    EXPECT_EQ(!result.equilibration.value().c.empty(), columns);
+    const Determinant det = result.determinant.value();
+    return std::ldexp(det.mantissa, static_cast<int>(det.exponent));
+  };
+  EXPECT_EQ(of_scaled(matrix({{1, 0x1p-30}, {1, 3 * 0x1p-30}}), false, true), 0x1p-29);
+  EXPECT_EQ(of_scaled(matrix({{1, 1}, {0x1p-30, 3 * 0x1p-30}}), true, false), 0x1p-29);
+  EXPECT_EQ(of_scaled(matrix({{1, 0x1p-30}, {0x1p-40, 3 * 0x1p-70}}), true, true), 0x1p-69);
+  EXPECT_EQ(of_scaled(matrix({{1, 0x1p30}, {1, 3 * 0x1p30}}), false, true), 0x1p31);
 }
 
 TEST(Determinant, DoesNotOverflow) {
