@@ -515,6 +515,14 @@ class DsgesvTest(LapackTest):
         a, b = random_matrix("d", 20, 20), random_matrix("d", 20, 2)
         self.assert_given_up(a * 1e100, b, -2)
         self.assert_given_up(a, b * 1e100, -2)
+        for value in [1e100, -1e100, -1e300]:  # alone
+            with self.subTest(value=value):
+                large = a.copy()
+                large[3, 4] = value
+                self.assert_given_up(large, b, -2)
+                large = b.copy()
+                large[3, 1] = value
+                self.assert_given_up(a, large, -2)
 
     def test_singular_in_single(self):
         a = np.eye(20)

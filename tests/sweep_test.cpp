@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "bench/report.hpp"
 #include "error.hpp"
 #include "matrix/generate.hpp"
 #include "opencl_fixture.hpp"
@@ -605,6 +606,32 @@ TEST(ToJson, ABaselineHasNoSurfaces) {
   EXPECT_TRUE(row["texel"].is_null());
   EXPECT_TRUE(row["schedule"].is_null());
   EXPECT_TRUE(to_json(example_result())["variant"].is_null());
+}
+
+// What a median of 2 s achieves of 10 bytes a second, and of 4 multiply-adds in single and 1 in
+// double, which mixed precision does not have.
+TEST(Achieved, IsMeasuredAgainstThePeakOfItsPrecision) {
+  const Ceilings ceilings = {
+      .copy_bytes_per_s = 10, .single_multiply_adds_per_s = 4, .double_multiply_adds_per_s = 1};
+  Result result = example_result();
+  result.counters = {{"bytes_model", 10}, {"bytes_counted", 15}, {"elements_updated", 1}};
+  json rates = achieved(result, ceilings);
+  EXPECT_EQ(rates["bytes_model_per_s"], 5.0);
+  EXPECT_EQ(rates["bytes_model_over_copy"], 0.5);
+  EXPECT_EQ(rates["bytes_counted_per_s"], 7.5);
+  EXPECT_EQ(rates["bytes_counted_over_copy"], 0.75);
+  EXPECT_EQ(rates["multiply_adds_per_s"], 0.5);
+  EXPECT_EQ(rates["multiply_adds_over_peak"], 0.5);
+  EXPECT_FALSE(rates.contains("product_multiply_adds_per_s"));
+  result.what.problem.precision = Precision::single_precision;
+  for (const Refine refine : {Refine::none, Refine::mixed}) {
+    result.what.problem.refine = refine;
+    EXPECT_EQ(achieved(result, ceilings)["multiply_adds_over_peak"], 0.125);
+  }
+  result.product_multiply_adds_per_s = 2;
+  rates = achieved(result, ceilings);
+  EXPECT_EQ(rates["product_multiply_adds_per_s"], 2.0);
+  EXPECT_EQ(rates["multiply_adds_over_product"], 0.25);
 }
 
 TEST(SameCase, LooksAtWhatIsRunNotAtHowItWent) {

@@ -180,6 +180,13 @@ TEST(Verify, NamesThePathsThatMissAZeroPivot) {
             lu_paths("paper"));
 }
 
+// L(1:n, 0) of a matrix whose first column is zero; info is right, and there is no X.
+TEST(Verify, NamesThePathsWithWrongFactorsOfSingularMatrices) {
+  EXPECT_EQ(failing("finish.clh", "element / pivots[j] : element;",
+                    "element / pivots[j] : j < i ? element + 1 : element;"),
+            std::vector<std::string>{"lu partial single buffer r fused"});
+}
+
 TEST(Verify, KernelsThatDoNotBuildAreErrors) {
   Folder folder;
   copy_kernels(folder.path() / "kernels", "fused.cl", "__kernel", "kernel of nothing");
