@@ -578,6 +578,16 @@ class SolveReportTest(CommandLine):
         self.assertIn("a.csv, 30 x 30", text)
         self.assertIn("30 x 1, written to x.csv", text)
 
+    def test_error_is_known_for_the_default_right_hand_side_alone(self):
+        """X is ones then; of another B nobody knows it."""
+        a = np.loadtxt(self.folder / "a.csv", delimiter=",")
+        self.write("b.csv", a @ np.arange(1.0, 31.0)[:, np.newaxis])
+        self.lugpu("solve", "a.csv", "-o", "x.csv")
+        x = read_matrix(self.folder / "x.csv")
+        text = " ".join(self.lugpu("solve", "a.csv").stdout.split())
+        self.assertIn(f"error largest |x - 1| is {abs(x - 1).max():.3g}", text)
+        self.assertNotIn("|x - 1|", self.lugpu("solve", "a.csv", "b.csv").stdout)
+
     def test_method_in_the_report(self):
         """A blocked method names its panels, another its surfaces."""
         for flags, text in ((["--nb", "128"], f"{BLOCKED}, pivoting partial, double precision, "
@@ -1217,6 +1227,16 @@ class KernelDirTest(CommandLine):
         self.assertEqual((row["status"], row["gflops"]), ("error", None))
         self.assertIn(place, row["reason"])
 
+    def test_errors_and_failed_checks_in_a_sweep(self):
+        """Status 1, whichever comes first."""
+        self.break_kernel("fused.cl")
+        for schedules, statuses in (("fused,paper", ["error", "failed"]),
+                                    ("paper,fused", ["failed", "error"])):
+            with self.subTest(schedules=schedules):
+                rows = self.results(*small(matrix="singular", schedule=schedules), "--kernel-dir",
+                                    "kernels", status=1)
+                self.assertEqual([row["status"] for row in rows], statuses)
+
 
 class VerifyTest(CommandLine):
     """Every kernel path of the device; what is found wrong is kept for the runs to come."""
@@ -1849,6 +1869,43 @@ class ResumeTest(CommandLine):
         done = self.lugpu(*start, "--pivot", "none,partial", "--resume")
         row, = [shown for case, shown in table_rows(done.stdout).items() if case[1] == "partial"]
         self.assertNotEqual(row["speedup"], "-")
+
+    def test_resumed_sweep_with_failed_rows_ends_as_before(self):
+        """Status 4, though no row is measured again, or only others are."""
+        failing = small(matrix="singular", json="sweep.json")
+        self.lugpu(*failing, status=4)
+        before = self.rows()
+        self.assertEqual([row["status"] for row in before], ["failed"])
+        self.lugpu(*failing, "--resume", status=4)
+        self.assertEqual(self.rows(), before)
+        self.lugpu(*small(json="sweep.json"), "--resume", status=4)
+        self.assertEqual(self.rows()[:1], before)
+        self.assertEqual([row["status"] for row in self.rows()], ["failed", "ok"])
+
+    def test_resumed_sweep_runs_error_rows_again(self):
+        """Status 1 for as long as they end in errors."""
+        shutil.copytree(ROOT / "kernels", self.folder / "kernels")
+        (self.folder / "kernels/transfer.cl").write_text("no kernel", encoding="utf-8")
+        broken = small(json="sweep.json", kernel_dir="kernels")
+        self.lugpu(*broken, status=1)
+        self.change_row(reason="clFinish: out of resources.")
+        self.lugpu(*broken, "--resume", status=1)
+        row, = self.rows()
+        self.assertEqual(row["status"], "error")
+        self.assertNotIn("out of resources", row["reason"])
+
+        self.lugpu(*small(json="sweep.json"))
+        self.change_row(status="error", reason="clFinish: out of resources.")
+        self.lugpu(*small(json="sweep.json"), "--resume")
+        row, = self.rows()
+        self.assertEqual((row["status"], row["reason"]), ("ok", ""))
+
+    def change_row(self, **fields):
+        """Writes these into the only row of the file."""
+        report = json.loads((self.folder / "sweep.json").read_text(encoding="utf-8"))
+        row, = report["results"]
+        row.update(fields)
+        self.write("sweep.json", json.dumps(report).encode())
 
     def test_resume_needs_a_file(self):
         for flags in ([], ["--json", "-"]):
