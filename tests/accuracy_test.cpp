@@ -209,6 +209,16 @@ TEST(EstimateNorms, IsALowerBoundThatIsSeldomFarOff) {
   }
 }
 
+// M = v v' with v = (0, 1, -1, 0): M times ones is zero, and so is the column that the signs of
+// that lead to. Only the last, alternating vector sees anything: 2 ||M x||_1 / (3 n) = 2 6 / 12.
+TEST(EstimateNorms, IsNotDeceivedByZeros) {
+  const ApplyOperators apply = [](Matrix& x, const std::vector<std::size_t>&, Op) {
+    const double product = x(1, 0) - x(2, 0);
+    x = matrix({{0}, {product}, {-product}, {0}});
+  };
+  EXPECT_DOUBLE_EQ(estimate_norms_1(4, 1, apply)[0], 1);
+}
+
 TEST(EstimateNorms, EndsWhateverTheProducts) {
   for (const double value : {kNaN, kInfinity, 0.0}) {
     int products = 0;
@@ -284,6 +294,16 @@ TEST(Rcond, InSinglePrecisionTakesAnyScale) {
       EXPECT_GT(checks.rcond.value(), true_rcond(a) * 0.99);
       EXPECT_LT(checks.ferr.at(0), 1e-3) << method << " " << kind;
     }
+  }
+}
+
+// inv(A) e overflows single precision unless e is scaled to the size of A.
+TEST(Rcond, OfAnInverseThatOverflowsSingle) {
+  const double s = 0x1p-120, c = 511;
+  const Matrix a = matrix({{s, -c * s}, {0, s}}), b = times_ones(a);
+  for (const char* method : {"lu", "lu-blocked"}) {
+    const Problem problem = problem_of(a, b, Pivot::partial, Precision::single_precision);
+    EXPECT_DOUBLE_EQ(solve(method, problem, a, b).result.checks.rcond.value(), 0x1p-18) << method;
   }
 }
 
@@ -944,6 +964,16 @@ TEST(Gmres, GivesUpWhereACycleOfTenDoesNotHalveTheResidual) {
   EXPECT_GT(x(30, 0), 0.9);
 }
 
+// The step that makes the 2-norm of the residual (1, 1, 1, 1) least leaves (9, 1, 1, 1) / 7.
+TEST(Gmres, LeavesXWhereTheLargestResidualWouldGrow) {
+  const Matrix a = diagonal({-1, 3, 3, 3});
+  Matrix x(4, 1);
+  const Gmres report = gmres(host_residual(a), filled(4, 1, 1), x, 1e-12, 1, kNoPreconditioner);
+  EXPECT_FALSE(report.converged);
+  EXPECT_EQ(report.steps, 1);
+  EXPECT_TRUE(equal(x, Matrix(4, 1)));
+}
+
 TEST(Gmres, GivesUp) {
   const Matrix a = random_matrix(30, 30, 1), b = random_matrix(30, 1, 2);
   for (const double value : {0.0, kNaN, kInfinity}) {
@@ -985,6 +1015,30 @@ TEST(Equilibrate, AgreesWithGeequ) {
       }
     }
   }
+}
+
+// inv(A) = C inv(R A C) R and inv(A') = R inv((R A C)') C.
+TEST(Equilibrate, UndoesItselfInProductsWithTheInverse) {
+  const Matrix a = badly_scaled(20, 20, 4);
+  const Equilibration scaling = equilibration(a, Precision::double_precision);
+  ASSERT_FALSE(scaling.r.empty() || scaling.c.empty());
+  const HostFactors factors(scaling.matrix(a));
+  const ApplyInverse inverse = scaling.inverse(factors.inverse());
+  const Matrix exact = random_matrix(20, 2, 5);
+  for (const Op op : {Op::none, Op::transpose}) {
+    const Matrix system = op == Op::none ? a : transposed(a);
+    Matrix x = residual(system, exact, Matrix(20, 2));  // - A X
+    inverse(x, op);
+    for (double& value : x.values()) value = -value;
+    EXPECT_TRUE(equal(x, exact, 1e-6));
+  }
+}
+
+TEST(Equilibrate, KeepsItsFactorsFinite) {
+  const Equilibration scaling =
+      equilibration(diagonal({1, 0x1p-1060}), Precision::double_precision);
+  ASSERT_FALSE(scaling.r.empty());
+  EXPECT_EQ(scaling.r[1], 0x1p1022);
 }
 
 TEST(Equilibrate, LeavesAloneWhatItCannotScale) {
@@ -1052,6 +1106,7 @@ TEST(Determinant, OfSmallMatricesIsExact) {
     EXPECT_EQ(value(matrix({{2, 0, 0}, {4, 2, 0}, {0, 8, 4}}), Pivot::partial, method), 16);
   }
   EXPECT_EQ(value(matrix({{1, 0, 0}, {0, 0, 8}, {0, 4, 0}}), Pivot::full, "lu"), -32);
+  EXPECT_EQ(value(matrix({{1, 2}, {3, 4}}), Pivot::full, "lu"), -2);  // rows and columns change
   EXPECT_EQ(value(matrix({{1, 2}, {2, 4}}), Pivot::partial, "lu"), 0);
 }
 
@@ -1119,6 +1174,22 @@ TEST(Inverse, ThatIsNoneGetsAWarning) {
   EXPECT_EQ(result.status, Status::ok) << result.reason;
   EXPECT_TRUE(mentions(warnings_of(result), "the inverse is inaccurate")) << warnings_of(result);
   EXPECT_TRUE(mentions(warnings_of(result), "--pivot partial"));
+}
+
+// Pivot growth of 2^(n - 1) is large above 100, and a pivot small at n eps.
+TEST(Warnings, HaveTheirLimits) {
+  const auto warnings = [](const Matrix& a) {
+    const Matrix b = times_ones(a);
+    const Problem problem = problem_of(a, b, Pivot::partial, Precision::double_precision);
+    return warnings_of(solve("lu-blocked", problem, a, b).result);
+  };
+  EXPECT_FALSE(mentions(warnings(generate("wilkinson", 7, 1)), "pivot growth is 64"));
+  EXPECT_TRUE(mentions(warnings(generate("wilkinson", 8, 1)), "pivot growth is 128"));
+  std::vector<double> pivots(64, 1);
+  pivots[40] = 63 * kEps;
+  EXPECT_TRUE(mentions(warnings(diagonal(pivots)), "pivot 41 is"));
+  pivots[40] = 65 * kEps;
+  EXPECT_FALSE(mentions(warnings(diagonal(pivots)), "pivot 41 is"));
 }
 
 TEST(Warnings, NameWhatToTry) {

@@ -118,6 +118,16 @@ TEST(Norms, AgreeWithPlainLoops) {
   EXPECT_EQ(norm_max(a), max);
 }
 
+// Sums of rows are taken 256 rows at a time.
+TEST(Norms, SeeEveryRowOfATallMatrix) {
+  for (const std::size_t row : {0, 254, 255, 256, 511, 512, 599}) {
+    Matrix a(600, 3);
+    for (double& value : a.values()) value = 1;
+    a(row, 1) = -7;
+    EXPECT_EQ(norm_inf(a), 9) << row;
+  }
+}
+
 TEST(Norms, NaNAnywhereIsNaN) {
   for (std::size_t k = 0; k < 6; ++k) {
     Matrix a = matrix({{1, 2, 3}, {4, 5, 6}});

@@ -794,6 +794,14 @@ class AccuracyTest(CommandLine):
                                  "--pivot", pivot, "--precision", "mixed")
                 self.assertTrue(row["refinement"]["converged"])
 
+    def test_mixed_is_compared_with_double(self):
+        """In the table, too: there is a speed-up where getrf ran in double alone."""
+        done = self.lugpu(*small(sizes=64, method=BLOCKED, precision="mixed", pivot="partial",
+                                 baseline="getrf"))
+        rows = {case[2]: row for case, row in table_rows(done.stdout).items()}
+        self.assertEqual(set(rows), {"double", "mixed"})
+        self.assertNotEqual(rows["mixed"]["speedup"], "-")
+
     def test_mixed_in_bench(self):
         """Beside double and its rivals; without double, the rivals run in double all the same."""
         for given, rivals in (("double,mixed", 1), ("mixed", 1), ("single,mixed", 2)):

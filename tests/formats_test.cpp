@@ -336,6 +336,10 @@ TEST_F(MatrixMarket, EntriesGivenTwiceAreAdded) {
   expect_equal(
       read("b.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 2 3\n1 2\n1 2\n1 2\n"),
       {{0, 3}});
+  expect_equal(
+      read("c.mtx",
+           "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n2 1 1.5\n2 1 2\n"),
+      {{0, -3.5}, {3.5, 0}});
 }
 
 TEST_F(MatrixMarket, BannerIsOfAnyCase) {

@@ -524,6 +524,12 @@ class DsgesvTest(LapackTest):
                 large[3, 1] = value
                 self.assert_given_up(a, large, -2)
 
+    def test_zero_right_hand_side(self):
+        """Done at once: no residual is smaller than zero."""
+        *_, x, iteration = self.solved_by(own, random_matrix("d", 20, 20), np.zeros((20, 2)))
+        self.assertEqual(iteration, 0)
+        np.testing.assert_array_equal(x, np.zeros((20, 2)))
+
     def test_singular_in_single(self):
         a = np.eye(20)
         a[3, 3] = 1e-60

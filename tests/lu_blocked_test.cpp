@@ -194,6 +194,25 @@ TEST_P(LuBlockedTest, TheFirstOfEqualPivotsIsTaken) {
   EXPECT_EQ(factor(ones).ipiv[0], 1);
 }
 
+// Whose reciprocal overflows.
+TEST_P(LuBlockedTest, TheSmallestPivotsDivideToo) {
+  const bool single = precision == Precision::single_precision;
+  const double small = single ? 0x1p-140 : 0x1p-1060;
+  const cl_device_fp_config config =
+      single ? context.device().handle.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>()
+             : context.device().handle.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>();
+  if ((config & CL_FP_DENORM) == 0) GTEST_SKIP() << "numbers so small are zero here";
+  for (const std::size_t column : kColumns) {
+    Matrix a = diagonal(140, 1);
+    a(column, column) = small;
+    a(column + 2, column) = -small / 4;
+    const Factors factors = factor(a);
+    EXPECT_EQ(factors.info, 0);
+    EXPECT_EQ(factors.lu(column, column), small) << column;
+    EXPECT_EQ(factors.lu(column + 2, column), -0.25) << column;
+  }
+}
+
 // A NaN on the diagonal, before and after the largest.
 TEST_P(LuBlockedTest, NaNIsNeverAPivotWhereThereIsANumber) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";

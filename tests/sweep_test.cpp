@@ -150,6 +150,25 @@ TEST(CasesOf, SizeBySizeBaselinesFirst) {
   EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
 }
 
+// As accurate as double is mixed precision, and so are its rivals; they run once.
+TEST(CasesOf, RivalsOfMixedPrecisionRunInDouble) {
+  SweepPlan plan = small_plan();
+  plan.baselines = {"getrf"};
+  const Arithmetic mixed = {Precision::single_precision, Refine::mixed};
+  const auto rivals = [&](const std::vector<Arithmetic>& precisions) {
+    plan.precisions = precisions;
+    std::vector<Precision> found;
+    for (const Case& what : cases_of(plan, {two_devices().front()})) {
+      if (what.is_baseline()) found.push_back(what.problem.precision);
+    }
+    return found;
+  };
+  const Precision single = Precision::single_precision, in_double = Precision::double_precision;
+  EXPECT_EQ(rivals({mixed}), std::vector<Precision>{in_double});
+  EXPECT_EQ(rivals({in_double, mixed}), std::vector<Precision>{in_double});
+  EXPECT_EQ(rivals({single, mixed}), (std::vector<Precision>{single, in_double}));
+}
+
 TEST(CasesOf, RivalsRunOnEveryDevice) {
   SweepPlan plan = small_plan();
   plan.baselines = {"viennacl", "getrf", "cusolver"};
