@@ -144,6 +144,38 @@ TEST(Advise, KnowsASingularMatrix) {
   EXPECT_FALSE(advise({singular(Pivot::none, kDouble)}).singular);
 }
 
+TEST(Advise, IsOfAnyPivotingThatIsStable) {
+  std::vector<Result> results;
+  for (const Pivot pivot : {Pivot::partial, Pivot::none, Pivot::rook, Pivot::full}) {
+    results.push_back(stable(pivot, kDouble, 1, 0.1));
+  }
+  for (std::size_t only = 0; only < results.size(); ++only) {
+    std::vector<Result> others_grow = results;
+    for (Result& result : others_grow) result.checks.growth = 1e6;
+    others_grow[only].checks.growth = 5;
+    others_grow[only].phases_s["total"] = 100;
+    const Advice advice = advise(others_grow);
+    EXPECT_EQ(advice.best, only);
+    EXPECT_NE(advice.sentence.find(std::string("--pivot ") +
+                                   name(others_grow[only].what.problem.pivot) + " "),
+              std::string::npos)
+        << advice.sentence;
+  }
+}
+
+// Not one that some pivoting can factor in the highest precision; what did not run says nothing.
+TEST(Advise, SingularIsWhatNoPivotingCanFactor) {
+  std::vector<Result> results = {singular(Pivot::partial, kDouble), singular(Pivot::rook, kDouble),
+                                 stable(Pivot::full, kDouble, 1, 0.1)};
+  EXPECT_FALSE(advise(results).singular);
+  EXPECT_EQ(advise(results).best, 2u);
+  results[2].status = Status::unsupported;
+  EXPECT_TRUE(advise(results).singular);
+  results[0].status = results[1].status = Status::unsupported;
+  EXPECT_FALSE(advise(results).singular);
+  EXPECT_FALSE(advise(results).best);
+}
+
 TEST(Advise, BackwardErrorIsWithoutHplsScale) {
   EXPECT_DOUBLE_EQ(*backward_error(stable(Pivot::none, kDouble, 1, 1)), 0.01 * 100 * 0x1p-53);
   EXPECT_DOUBLE_EQ(*backward_error(stable(Pivot::none, kSingle, 1, 1)), 0.01 * 100 * 0x1p-24);
