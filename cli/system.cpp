@@ -1,6 +1,5 @@
 #include "system.hpp"
 
-#include "error.hpp"
 #include "matrix/formats.hpp"
 #include "options.hpp"
 
@@ -28,21 +27,12 @@ void add_system_arguments(CLI::App& command, std::string& matrix, std::string& r
 }
 
 Matrix read_square(const std::string& path) {
-  Matrix a = read_matrix(path);
-  if (a.rows() != a.cols()) {
-    throw InputError(path + ": the matrix is " + shape(a) + "; a system needs a square one.");
-  }
-  return a;
+  return read_matrix(path, {.square = true});
 }
 
 Matrix read_rhs(const std::string& path, const Matrix& a) {
   if (path.empty()) return row_sums(a);
-  Matrix b = read_matrix(path);
-  if (b.rows() != a.rows()) {
-    throw InputError(path + ": the right-hand side is " + shape(b) + "; this matrix needs " +
-                     std::to_string(a.rows()) + " rows.");
-  }
-  return b;
+  return read_matrix(path, {.rows = a.rows()});
 }
 
 std::string shape(const Matrix& matrix) {

@@ -11,11 +11,11 @@ namespace lugpu::cli {
 /// The positional arguments MATRIX and RHS; `matrix` and `rhs` must outlive the parsing.
 void add_system_arguments(CLI::App& command, std::string& matrix, std::string& rhs);
 
-/// A from a file. Throws InputError if it is not square, and what read_matrix throws.
+/// A, which must be square, from a file. Throws what read_matrix throws.
 Matrix read_square(const std::string& path);
 
-/// B of n rows from a file, or A ones, whose solution is known, if `path` is empty. Throws
-/// InputError if it has another number of rows, and what read_matrix throws.
+/// B of as many rows as A from a file, or A ones, whose solution is known, if `path` is empty.
+/// Throws what read_matrix throws.
 Matrix read_rhs(const std::string& path, const Matrix& a);
 
 /// E.g. "3 x 2".

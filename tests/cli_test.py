@@ -996,6 +996,34 @@ class BadMatrixTest(CommandLine):
                 self.assertLess(seconds, 5)
                 self.assertLess(memory, 2**29)
 
+    def test_what_no_system_can_be_costs_nothing(self):
+        """A is refused from its header if it is not square or a large one with empty rows, B if it
+        has other rows than A; the text of a CSV is not kept."""
+        coordinate = self.BANNER.replace(b"array", b"coordinate")
+        self.write("a.csv", np.eye(3))
+        self.write("rows.mtx", coordinate + b"15000 15000 1\n1 1 1\n")
+        self.write("flat.mtx", coordinate + b"15000 14999 1\n1 1 1\n")
+        header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (4, 30000000), }"
+        self.write("flat.npy", self.NPY + len(header).to_bytes(2, "little") + header)
+        os.truncate(self.folder / "flat.npy", 10 + len(header) + 8 * 4 * 30000000)
+        self.write("line.csv", b"1" + b",1" * 20000000)
+        for arguments, words in [
+                (["rows.mtx"], ["rows.mtx:2: ", "1 entry", "singular"]),
+                (["flat.mtx"], ["flat.mtx:2: ", "15000 x 14999", "square"]),
+                (["flat.npy"], ["flat.npy: ", "4 x 30000000", "square"]),
+                (["line.csv"], ["line.csv:1: ", "no room", "square"]),
+                (["a.csv", "flat.mtx"], ["flat.mtx:2: ", "15000 x 14999", "3 rows"]),
+                (["a.csv", "flat.npy"], ["flat.npy: ", "4 x 30000000", "3 rows"]),
+                (["a.csv", "line.csv"], ["line.csv:1: ", "no room"])]:
+            for command in ("solve", "advise"):
+                with self.subTest(command=command, arguments=arguments):
+                    self.refused(command, *arguments, words=words)
+                    _, seconds, memory = self.cost_of(command, *arguments)
+                    self.assertLess(seconds, 5)
+                    self.assertLess(memory, 2**29)
+        self.write("small.mtx", coordinate + b"50 50 1\n1 1 1\n")
+        self.lugpu("solve", "small.mtx", status=3)
+
 
 class BadUsageTest(CommandLine):
     def setUp(self):

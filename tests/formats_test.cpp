@@ -3,6 +3,7 @@
 #include "matrix/formats.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +21,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "error.hpp"
@@ -712,8 +715,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Header, BadNpy,
     ::testing::Values(
-        BadText{"Text", "%%MatrixMarket matrix array real general\n1 1\n1\n", 0,
-                "no .npy file (begins with '%%Matr')"},
+        BadText{"Text", "[[1, 2], [3, 4]]\n", 0, "no .npy file (begins with '[[1, 2')"},
         BadText{"Short", "\x93NUM", 0, "no .npy file"},
         BadText{"OnlyMagic", "\x93NUMPY", 0, "the file ends in its header"},
         BadText{"NoLength", std::string("\x93NUMPY\x01\x00\x05", 9), 0,
@@ -846,6 +848,274 @@ TEST_F(Csv, WritesCommasAndSeventeenDigits) {
   write_matrix(a, directory.path("a.csv"));
   EXPECT_EQ(slurp(directory.path("a.csv")),
             "1,0.10000000000000001\n-2.5,1.0000000000000001e+300\n");
+}
+
+// --- Memory ----------------------------------------------------------------------------------
+
+// Reads `path` with this many bytes of address space left, says on stderr what came of it and ends
+// the process with the status that the program would have.
+[[noreturn]] void read_within(std::size_t bytes, const std::string& path, WantedShape wanted) {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t most = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + bytes;
+  const rlimit limit{most, most};
+  setrlimit(RLIMIT_AS, &limit);
+  try {
+    const Matrix a = read_matrix(path, wanted);
+    double sum = 0.0;
+    for (const double value : a.values()) sum += value;
+    std::fprintf(stderr, "%zu x %zu, sum %.17g\n", a.rows(), a.cols(), sum);
+    std::_Exit(0);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::_Exit(static_cast<int>(error.status()));
+  }
+}
+
+constexpr std::size_t kMegabyte = 1 << 20;
+constexpr WantedShape kSquare = {.square = true};
+
+class Memory : public Formats {
+ protected:
+  void SetUp() override {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    if (pages > std::size_t{1} << 30) GTEST_SKIP() << "a sanitizer has taken the address space";
+    mallopt(M_MMAP_THRESHOLD, 1 << 17);  // what is freed is no address space to be used again
+  }
+  // Expects that the file is refused for this reason (a regular expression) without much memory.
+  void expect_refused_within(std::size_t bytes, const std::string& path, WantedShape wanted,
+                             const std::string& reason) {
+    EXPECT_EXIT(read_within(bytes, path, wanted), ::testing::ExitedWithCode(2), reason);
+  }
+  // A .npy file with this header and so many bytes of zeros, which take no room on the disk.
+  std::string zeros(const std::string& shape, std::size_t bytes) {
+    std::string path = directory.file("zeros.npy", npy(1, dict("<f8", "False", shape), ""));
+    fs::resize_file(path, fs::file_size(path) + bytes);
+    return path;
+  }
+};
+
+using MemoryDeathTest = Memory;
+
+TEST_F(MemoryDeathTest, MatrixMarketIsRefusedFromItsHeader) {
+  const auto refused = [&](const std::string& text, WantedShape wanted, const char* reason) {
+    expect_refused_within(8 * kMegabyte, directory.file("a.mtx", text), wanted, reason);
+  };
+  refused(kCoordinate + "10000 10000 1\n1 1 1\n", kSquare,
+          "a.mtx:2: a 10000 x 10000 matrix with 1 entry has empty rows and is singular");
+  refused(kSymmetric + "10000 10000 2\n1 1 1\n2 1 1\n", kSquare, "with 2 entries has empty rows");
+  refused(kCoordinate + "30000 20000 1\n1 1 1\n", kSquare,
+          "a.mtx:2: the matrix is 30000 x 20000; a system needs a square one");
+  refused(kArray + "10000 10000\n1\n1\n", {}, "100000000 values do not fit");
+  refused(kCoordinate + "30000 20000 1\n1 1 1\n", {.rows = 7},
+          "the right-hand side is 30000 x 20000; expected 7 rows");
+}
+
+TEST_F(MemoryDeathTest, NpyIsRefusedFromItsHeader) {
+  const auto refused = [&](const char* shape, std::size_t bytes, WantedShape wanted,
+                           const char* reason) {
+    expect_refused_within(8 * kMegabyte, zeros(shape, bytes), wanted, reason);
+  };
+  constexpr std::size_t kBytes = 3'000'000'000;
+  refused("(3, 125000000)", kBytes, kSquare,
+          "the matrix is 3 x 125000000; a system needs a square");
+  refused("(125000000, 3)", kBytes, {.rows = 3}, "right-hand side is 125000000 x 3; expected 3");
+  refused("(10000, 10000)", kBytes, kSquare, "3000000000 bytes of data; expected 800000000");
+  refused("(1000, 1000)", kBytes, {}, "3000000000 bytes of data; expected 8000000");
+  // Less of a header than it claims, and more of one than any array has.
+  const std::string path = directory.file("a.npy", std::string("\x93NUMPY\x02\0\0\0\0\x20{", 13));
+  expect_refused_within(8 * kMegabyte, path, {}, "the file ends in its header");
+  fs::resize_file(path, kBytes);
+  expect_refused_within(8 * kMegabyte, path, {}, "the header has 536870912 bytes");
+}
+
+TEST_F(MemoryDeathTest, CsvIsRefusedWhileItIsRead) {
+  const auto refused = [&](const std::string& text, WantedShape wanted, const char* reason) {
+    expect_refused_within(8 * kMegabyte, directory.file("a.csv", text), wanted, reason);
+  };
+  std::string row = "0";
+  while (row.size() < 20 * kMegabyte) row += ",0";
+  refused(row, kSquare, "a.csv:1: the row has 4096 fields or more, and the file has no room for");
+  refused(row + "\n0\n", {.rows = 3}, "a.csv:1: the row has 4194304 fields or more");
+  refused("1,2\n" + row, {}, "a.csv:2: the row is 10485761 long; expected 2");
+  std::string rows;
+  while (rows.size() < 20 * kMegabyte) rows += "1,2\n";
+  refused(rows, kSquare, "a.csv:3: the matrix is at least 3 x 2; a system needs a square one");
+  refused(rows, {.rows = 9}, "a.csv:10: the right-hand side is at least 10 x 2; expected 9 rows");
+  refused("1," + std::string(20 * kMegabyte, '1'), {}, "a.csv:1: a field is longer than 1048576");
+}
+
+// What the machine has in all does not help if it is not to be had.
+TEST_F(MemoryDeathTest, MatricesLargerThanTheMemoryAvailableAreRefused) {
+  std::string diagonal = kCoordinate + "30000 30000 30000\n";
+  for (int i = 1; i <= 30000; ++i) {
+    diagonal += std::to_string(i) + " " + std::to_string(i) + " 1\n";
+  }
+  constexpr const char* kReason = "needs 7.2 GB; expected at most (the memory available|half of)";
+  expect_refused_within(64 * kMegabyte, directory.file("a.mtx", diagonal), kSquare, kReason);
+  expect_refused_within(64 * kMegabyte, zeros("(30000, 30000)", 7'200'000'000), kSquare, kReason);
+}
+
+TEST(AvailableMemory, IsWhatTheSystemSays) {
+  const TemporaryDirectory directory;
+  const std::string path =
+      directory.file("a", "MemTotal:  9000 kB\nMemFree: 1 kB\nMemAvailable:   2000 kB\n");
+  EXPECT_EQ(available_memory(path), 2048000.0);
+  EXPECT_EQ(available_memory(directory.file("b", "MemTotal: 9000 kB\n")), HUGE_VAL);
+  EXPECT_EQ(available_memory(directory.path("none")), HUGE_VAL);
+}
+
+// Element (i, j) of the matrices below: whole, and all different up to 1000000 columns.
+double element(std::size_t i, std::size_t j) {
+  return static_cast<double>(1000000 * i + j);
+}
+
+// Its number in 100 characters, so that the text takes much more than the matrix.
+std::string long_number(double value) {
+  char text[128];
+  std::snprintf(text, sizeof text, "%0100.9f", value);
+  return text;
+}
+
+// The rows of an m x n matrix, the fields and rows joined by these.
+std::string long_rows(std::size_t m, std::size_t n, const char* between) {
+  std::string text;
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      text += (j > 0 ? between : "") + long_number(element(i, j));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+void expect_elements(const std::string& path, std::size_t m, std::size_t n) {
+  const Matrix a = read_matrix(path);
+  ASSERT_EQ(a.rows(), m);
+  ASSERT_EQ(a.cols(), n);
+  std::size_t wrong = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < m; ++i) wrong += a(i, j) != element(i, j) ? 1 : 0;
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST_F(MemoryDeathTest, TheMatrixAndABlockOfTheFileAreEnough) {
+  constexpr std::size_t kOrder = 500, kBytes = kOrder * kOrder * sizeof(double);
+  const std::string values = long_rows(kOrder, kOrder, "\n");  // 25 MB; symmetry does not matter
+  const std::string sum = "500 x 500, sum 62375062375000";
+  const auto read = [&](const std::string& name, const std::string& text) {
+    EXPECT_EXIT(read_within(kBytes + 8 * kMegabyte, directory.file(name, text), kSquare),
+                ::testing::ExitedWithCode(0), sum)
+        << name;
+  };
+  read("a.mtx", kArray + "500 500\n" + values);
+  read("a.csv", long_rows(kOrder, kOrder, ","));
+  read("b.csv", long_rows(kOrder, kOrder, " \t "));
+}
+
+TEST_F(MemoryDeathTest, ABlockOfANpyIsEnough) {
+  for (const char* order : {"False", "True"}) {
+    const std::string path =
+        directory.file("a.npy", npy(1, dict("<f8", order, "(2000, 2000)"), ""));
+    fs::resize_file(path, fs::file_size(path) + 32'000'000);
+    EXPECT_EXIT(read_within(32'000'000 + 8 * kMegabyte, path, kSquare),
+                ::testing::ExitedWithCode(0), "2000 x 2000, sum 0");
+  }
+}
+
+// Rows shorter and longer than the block that is in memory.
+TEST_F(Formats, BlocksOfTextJoinWithoutASeam) {
+  using Shape = std::pair<std::size_t, std::size_t>;
+  for (const auto& [m, n] : {Shape{120, 240}, Shape{2, 15000}, Shape{15000, 2}, Shape{1, 30000}}) {
+    for (const char* between : {",", ";", "\t", " ", " \t  "}) {
+      expect_elements(directory.file("a.csv", long_rows(m, n, between)), m, n);
+    }
+  }
+}
+
+// Every byte of the small files stands at the end of a block once.
+TEST_F(Formats, ABlockMayEndAnywhere) {
+  const std::string mtx = "2 2 2\r\n1 1 5.5\r\n% one\r\n2 1 -7\r\n";
+  const std::string csv = "\"a\" , b\r\n1 ,\"2 \"\r\n \t\r\n3, 4 # one\r\n";
+  const std::string blanks = "1   2\r\n  3 \t\"4\"\t\r\n";
+  const std::string tabs = "1\t2\r\n 3\t\"4\" # two\r\n";
+  for (std::size_t before = 0; before <= csv.size(); ++before) {
+    const std::size_t length = Text::kBlock - before;
+    const std::string comment = std::string(length - 1, '#') + "\n";
+    expect_equal(read("a.csv", comment + csv), {{1, 2}, {3, 4}});
+    expect_equal(read("b.csv", comment + blanks), {{1, 2}, {3, 4}});
+    expect_equal(read("c.csv", comment + tabs), {{1, 2}, {3, 4}});
+    const std::string percents = std::string(length - kCoordinate.size() - 1, '%') + "\n";
+    expect_equal(read("a.mtx", kCoordinate + percents + mtx), {{5.5, 0}, {-7, 0}});
+  }
+}
+
+TEST_F(Formats, CommentsAndBlanksOfACsvHaveNoLimit) {
+  const std::string blanks(3 * kMegabyte, ' ');
+  expect_equal(read("a.csv", "#" + blanks + "\n1 " + blanks + "2\n3 4 # " + blanks),
+               {{1, 2}, {3, 4}});
+}
+
+TEST_F(Formats, LinesAndNULsBeyondTheFirstBlockAreTold) {
+  expect_refused(directory.file("a.mtx", kArray + "1 1\n" + std::string(2 * kMegabyte, '1')), 3,
+                 "the line is longer than 1048576 characters");
+  std::string text = kArray + "1000000 1\n";
+  while (text.size() < 3 * kMegabyte) text += "1.5e10\n";
+  const std::size_t count = (text.size() - kArray.size() - 10) / 7;
+  expect_refused(directory.file("b.mtx", text), count + 2,
+                 "the file ends after 449383 of 1000000 values");
+  EXPECT_EQ(count, 449383u);
+  expect_refused(directory.file("c.mtx", text + '\0'), count + 3, "a NUL byte");
+}
+
+TEST_F(Npy, BlocksJoinWithoutASeam) {
+  using Shape = std::pair<std::size_t, std::size_t>;
+  for (const auto& [m, n] : {Shape{1100, 1001}, Shape{2, 600000}, Shape{600000, 2}}) {
+    std::string rows, columns;
+    for (std::size_t k = 0; k < m * n; ++k) {
+      rows += little(element(k / n, k % n));
+      columns += little(element(k % m, k / m));
+    }
+    const std::string shape = "(" + std::to_string(m) + ", " + std::to_string(n) + ")";
+    expect_elements(directory.file("a.npy", npy(1, dict("<f8", "False", shape), rows)), m, n);
+    expect_elements(directory.file("b.npy", npy(1, dict("<f8", "True", shape), columns)), m, n);
+  }
+}
+
+// --- Wanted shapes -----------------------------------------------------------------------------
+
+TEST_F(Formats, OnlyWantedShapesAreRead) {
+  const auto refusal = [&](const std::string& name, WantedShape wanted) -> std::string {
+    try {
+      read_matrix(directory.path(name), wanted);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const char* name : {"a.mtx", "a.npy", "a.csv"}) {
+    write_matrix(Matrix(3, 3), directory.path(name));
+    EXPECT_EQ(refusal(name, kSquare), "");
+    EXPECT_EQ(refusal(name, {.rows = 3}), "");
+    EXPECT_NE(refusal(name, {.rows = 2}).find("3; expected 2 rows, as many as A has"),
+              std::string::npos);
+    EXPECT_NE(refusal(name, {.rows = 4}).find("the right-hand side is 3 x 3; expected 4 rows"),
+              std::string::npos);
+    write_matrix(Matrix(2, 3), directory.path(name));
+    EXPECT_EQ(refusal(name, {.rows = 2}), "");
+    EXPECT_NE(refusal(name, kSquare).find("the matrix is 2 x 3; a system needs a square one"),
+              std::string::npos);
+    write_matrix(Matrix(3, 2), directory.path(name));
+    EXPECT_NE(refusal(name, kSquare).find("3 x 2; a system needs a square one"), std::string::npos);
+  }
+}
+
+// Whether a small matrix is singular, the factorization tells.
+TEST_F(MatrixMarket, SmallSystemsMayHaveEmptyRows) {
+  const std::string path = directory.file("a.mtx", kCoordinate + "1000 1000 1\n1 1 1\n");
+  EXPECT_EQ(read_matrix(path, kSquare).rows(), 1000u);
 }
 
 // --- All formats -----------------------------------------------------------------------------

@@ -17,6 +17,8 @@ namespace lugpu {
 /// InputError with file and line for a row that is longer or shorter than the first one (row names
 /// without a name above them), an empty field, a field that is not a finite number (numbers with a
 /// decimal comma), or no row at all.
+/// The file is read twice, to know the shape and then for the values; in memory are the matrix and
+/// a block of the file, so a field may have at most Text::kBlock characters.
 Matrix read_csv(const InputFile& file);
 
 /// Writes one row a line with commas and 17 digits.

@@ -53,10 +53,10 @@ void require_finite(const Matrix& a, const std::string& path) {
 
 }  // namespace
 
-Matrix read_matrix(const std::string& path) {
+Matrix read_matrix(const std::string& path, WantedShape wanted) {
   const Format& format = format_of(path);
   try {
-    Matrix matrix = format.read(load_file(path));
+    Matrix matrix = format.read(InputFile(path, wanted));
     require_finite(matrix, path);
     return matrix;
   } catch (const std::bad_alloc&) {

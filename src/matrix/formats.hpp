@@ -3,18 +3,21 @@
 
 #include <string>
 
+#include "matrix/input_file.hpp"
 #include "matrix/matrix.hpp"
 
 namespace lugpu {
 
-/// Reads the matrix in `path`; the extension (any case: .mtx, .npy, .csv) chooses the format.
+/// Reads the matrix in `path`; the extension (any case: .mtx, .npy, .csv) chooses the format. In
+/// memory are the matrix and a block of the file.
 /// Every value is finite and the matrix has at least one element.
 /// Throws InputError with one sentence that names the file and, for text, the line
 /// ("FILE:LINE: ...") when the file cannot be read, is no regular file, is malformed, truncated,
-/// complex, empty or non-finite; Unsupported (an InputError) when the file and the dense matrix
-/// together would take more than half of this machine's memory. Nothing is allocated because a
-/// header says so: only what the bytes in the file bear out, or a dense matrix that fits in memory.
-Matrix read_matrix(const std::string& path);
+/// complex, empty, non-finite or not of the `wanted` shape; Unsupported (an InputError) when the
+/// dense matrix would take more than half of this machine's memory or more than is available.
+/// Nothing is allocated because a header says so: only what the bytes in the file bear out, or a
+/// dense matrix that fits in memory.
+Matrix read_matrix(const std::string& path, WantedShape wanted = {});
 
 /// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the
 /// same doubles. The file appears whole or not at all (written beside it, then renamed).

@@ -15,6 +15,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kBanner = "%%matrixmarket";  // in lower case
 
 enum class Layout { array, coordinate };
 enum class Field { real, integer, pattern };
@@ -41,12 +42,14 @@ std::string lower(std::string_view word) {
 
 class MarketReader {
  public:
-  explicit MarketReader(const InputFile& file) : file_(file), lines_(file.bytes) {}
+  explicit MarketReader(const InputFile& file) : file_(file), lines_(file) {}
 
   Matrix read() {
     read_banner();
     read_size();
     require_room();
+    require_entries();
+    check_available(file_, lines_.number(), rows_, cols_);
     Matrix a(rows_, cols_);
     if (layout_ == Layout::array) {
       read_array(a);
@@ -69,6 +72,7 @@ class MarketReader {
   std::size_t size_of(std::string_view token, const char* what) const;
   std::size_t stored_values() const;
   void require_room() const;
+  void require_entries() const;
   void read_array(Matrix& a);
   void read_coordinate(Matrix& a);
   void add_entry(Matrix& a, std::size_t i, std::size_t j, double value) const;
@@ -101,7 +105,7 @@ void MarketReader::read_banner() {
   lines_.next();
   std::array<std::string_view, 5> words;
   const std::size_t count = split(lines_.line(), words);
-  if (lower(words[0]) != "%%matrixmarket") {
+  if (lower(words[0]) != kBanner) {
     fail("no Matrix Market banner (" + shown(lines_.line()) +
          "); expected '%%MatrixMarket matrix ...' on the first line");
   }
@@ -198,6 +202,18 @@ void MarketReader::require_room() const {
        " bytes that follow; expected the whole file (truncated?) or a smaller size");
 }
 
+// Refuses the matrix of a large system that has fewer entries than rows, and so an empty row: it is
+// singular, and factoring it would take gigabytes to say so.
+void MarketReader::require_entries() const {
+  constexpr std::size_t kSmall = std::size_t{1} << 25;  // elements that are factored all the same
+  const std::size_t each = symmetry_ == Symmetry::general ? 1 : 2;  // rows that an entry is in
+  if (!file_.wanted().square || layout_ == Layout::array || rows_ * cols_ <= kSmall) return;
+  if (count_ >= rows_ || count_ * each >= rows_) return;
+  fail("a " + std::to_string(rows_) + " x " + std::to_string(cols_) + " matrix with " +
+       std::to_string(count_) + (count_ == 1 ? " entry" : " entries") +
+       " has empty rows and is singular; expected at least one entry in each row");
+}
+
 void MarketReader::read_array(Matrix& a) {
   std::array<std::string_view, 1> fields;
   std::size_t k = 0;
@@ -284,7 +300,6 @@ void MarketReader::next_item(std::size_t k) {
 }  // namespace
 
 Matrix read_matrix_market(const InputFile& file) {
-  require_text(file);
   return MarketReader(file).read();
 }
 

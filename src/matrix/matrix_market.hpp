@@ -20,6 +20,10 @@ namespace lugpu {
 /// of range (files that count from 0), an entry above the diagonal of a file that stores only the
 /// lower triangle (a file with both halves would count them twice), a non-zero diagonal of a
 /// skew-symmetric matrix, a fraction in an integer file, a value that is not finite.
+/// The same goes for what the size line alone tells to be useless, before anything is allocated:
+/// more values or entries than the file has room for, another shape than wanted, and a large system
+/// (more than 2^25 elements) with fewer entries than rows. In memory are the matrix and a block of
+/// the file, so a line may have at most Text::kBlock characters.
 Matrix read_matrix_market(const InputFile& file);
 
 /// Writes an array real general file: one value a line, column after column, 17 digits.

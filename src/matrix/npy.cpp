@@ -15,6 +15,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kLongestHeader = std::size_t{1} << 16;  // bytes; NumPy writes about a hundred
 constexpr bool kLittleEndian = std::endian::native == std::endian::little;
 
 // What the header says, a Python dict with exactly these keys, in any order.
@@ -199,14 +200,15 @@ std::uint64_t little_endian(std::string_view bytes) {
   return value;
 }
 
-// The text of the header and the bytes after it.
-struct Parts {
-  std::string_view header;
-  std::string_view data;
+// Where the data begin, and the text of the header before them.
+struct Start {
+  std::string header;
+  std::size_t data = 0;
 };
 
-Parts split_parts(const InputFile& file) {
-  std::string_view rest = file.bytes;
+Start read_start(const InputFile& file) {
+  std::array<char, 12> first;
+  std::string_view rest(first.data(), file.read(0, first));
   if (!rest.starts_with(kMagic)) {
     throw file.error(0, "no .npy file (begins with " + shown(rest.substr(0, kMagic.size())) +
                             "); expected the magic string " + shown(kMagic));
@@ -219,20 +221,55 @@ Parts split_parts(const InputFile& file) {
                             " is not known; expected 1.0, 2.0 or 3.0");
   }
   const std::size_t width = version == 1 ? 2 : 4;
-  const std::size_t start = 2 + width;
-  if (rest.size() < start || little_endian(rest.substr(2, width)) > rest.size() - start) {
+  const std::size_t begin = kMagic.size() + 2 + width;
+  const std::string_view length_bytes = rest.substr(std::min<std::size_t>(2, rest.size()), width);
+  const auto length = static_cast<std::size_t>(little_endian(length_bytes));
+  if (length_bytes.size() < width || length > file.size() - begin) {
     throw file.error(0, "the file ends in its header; expected a whole .npy file (truncated?)");
   }
-  const auto length = static_cast<std::size_t>(little_endian(rest.substr(2, width)));
-  return {rest.substr(start, length), rest.substr(start + length)};
+  if (length > kLongestHeader) {
+    throw file.error(0, "the header has " + std::to_string(length) + " bytes; expected at most " +
+                            std::to_string(kLongestHeader));
+  }
+  Start start{std::string(length, ' '), begin + length};
+  file.read(begin, start.header);
+  return start;
+}
+
+// Fills `a` from the data, which begin at byte `offset`: lines (rows, or columns in Fortran order),
+// one after the other. A block of them is in memory at a time, several lines or a part of one.
+void read_elements(const InputFile& file, std::size_t offset, const Storage& storage,
+                   bool fortran_order, Matrix& a) {
+  constexpr std::size_t kBlock = std::size_t{1} << 22;  // bytes
+  const std::size_t lines = fortran_order ? a.cols() : a.rows();
+  const std::size_t length = fortran_order ? a.rows() : a.cols();
+  const std::size_t line_step = fortran_order ? a.rows() : 1;  // in a.values()
+  const std::size_t step = fortran_order ? 1 : a.rows();
+  const std::size_t size = storage.type->size();
+  const std::size_t width = std::min(length, kBlock / size);
+  const std::size_t height = std::min(lines, kBlock / size / width);
+  std::vector<char> block(width * height * size);
+  for (std::size_t line = 0; line < lines; line += height) {
+    const std::size_t m = std::min(height, lines - line);
+    for (std::size_t k = 0; k < length; k += width) {
+      const std::size_t n = std::min(width, length - k);
+      file.read(offset + (line * length + k) * size, std::span(block).first(m * n * size));
+      for (std::size_t j = 0; j < n; ++j) {
+        double* const to = a.values().data() + line * line_step + (k + j) * step;
+        for (std::size_t i = 0; i < m; ++i) {
+          to[i * line_step] = storage.type->load(&block[(i * n + j) * size], storage.swap);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
 
 Matrix read_npy(const InputFile& file) {
-  const Parts parts = split_parts(file);
-  const Header header = HeaderParser(file, parts.header).parse();
-  const auto [type, swap] = storage_of(file, *header.descr);
+  const Start start = read_start(file);
+  const Header header = HeaderParser(file, start.header).parse();
+  const Storage storage = storage_of(file, *header.descr);
   const std::vector<std::size_t>& shape = *header.shape;
   if (shape.empty() || shape.size() > 2) {
     throw file.error(0, "the array has " + std::to_string(shape.size()) +
@@ -241,21 +278,15 @@ Matrix read_npy(const InputFile& file) {
   const std::size_t rows = shape[0];
   const std::size_t cols = shape.size() == 2 ? shape[1] : 1;
   check_shape(file, 0, rows, cols);
-  if (parts.data.size() != rows * cols * type->size()) {
-    throw file.error(0, std::to_string(parts.data.size()) + " bytes of data; expected " +
-                            std::to_string(rows * cols * type->size()) + " for " +
-                            std::to_string(rows) + " x " + std::to_string(cols) + " of " +
-                            shown(*header.descr));
+  const std::size_t bytes = rows * cols * storage.type->size();
+  if (file.size() - start.data != bytes) {
+    throw file.error(0, std::to_string(file.size() - start.data) + " bytes of data; expected " +
+                            std::to_string(bytes) + " for " + std::to_string(rows) + " x " +
+                            std::to_string(cols) + " of " + shown(*header.descr));
   }
+  check_available(file, 0, rows, cols);
   Matrix a(rows, cols);
-  const std::size_t row_step = *header.fortran_order ? 1 : cols;
-  const std::size_t col_step = *header.fortran_order ? rows : 1;
-  for (std::size_t j = 0; j < cols; ++j) {
-    for (std::size_t i = 0; i < rows; ++i) {
-      const std::size_t k = i * row_step + j * col_step;
-      a(i, j) = type->load(parts.data.data() + k * type->size(), swap);
-    }
-  }
+  read_elements(file, start.data, storage, *header.fortran_order, a);
   return a;
 }
 

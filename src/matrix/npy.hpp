@@ -14,7 +14,8 @@ namespace lugpu {
 /// f4, f8, i1 to i8, u1 to u8 and b1 (as 0 or 1). A 64-bit integer that no double holds is rounded
 /// to the nearest, as NumPy's astype(float64) does. Not checked: that the values are finite. Throws
 /// InputError for other types (complex, structured, objects, text), other numbers of dimensions, a
-/// malformed header, and more or less data than the shape asks for.
+/// malformed header, and more or less data than the shape asks for, all before anything is
+/// allocated. In memory are the matrix and a block of the file.
 Matrix read_npy(const InputFile& file);
 
 /// Writes version 1.0 in Fortran order, 8-byte floats, shape (rows, cols).
