@@ -4,6 +4,7 @@
 Run it as: /usr/bin/python3 tests/cli_test.py PATH_TO_LUGPU [arguments of unittest]
 """
 
+import gzip
 import itertools
 import json
 import os
@@ -1023,6 +1024,19 @@ class BadMatrixTest(CommandLine):
                     self.assertLess(memory, 2**29)
         self.write("small.mtx", coordinate + b"50 50 1\n1 1 1\n")
         self.lugpu("solve", "small.mtx", status=3)
+
+    def test_compressed_and_misnamed_files(self):
+        """The message says what they are and what to do."""
+        array = self.folder / self.write("a.npy", np.eye(2))
+        for name, content, words in [
+                ("a.mtx", gzip.compress(self.BANNER), ["gzip", "gunzip"]),
+                ("a.mtx.gz", gzip.compress(self.BANNER), [".gz", "gzip", "gunzip", *FORMATS]),
+                ("b.mtx", array.read_bytes(), [".npy"]),
+                ("b.csv", self.BANNER, [".mtx"]),
+                ("b.npy", b"1,2\n3,4\n", [".csv"])]:
+            with self.subTest(name=name):
+                self.write(name, content)
+                self.refused("solve", name, "-o", "x.csv", words=[f"lugpu: {name}: ", *words])
 
 
 class BadUsageTest(CommandLine):

@@ -1084,6 +1084,46 @@ TEST_F(Npy, BlocksJoinWithoutASeam) {
   }
 }
 
+// --- Contents of another kind ------------------------------------------------------------------
+
+TEST_F(Formats, CompressedFilesAreTold) {
+  const std::string gzip("\x1F\x8B\x08\x00\x00", 5);
+  for (const char* extension : {".mtx", ".npy", ".csv", ".gz"}) {
+    const auto refused = [&](const std::string& bytes, const char* reason) {
+      expect_refused(directory.file(std::string("a") + extension, bytes), 0, reason);
+    };
+    refused(gzip, "the file is compressed by gzip; decompress it first: gunzip < FILE");
+    refused("BZh91AY&SY", "the file is compressed by bzip2; decompress it first: bunzip2");
+    refused(std::string("\xFD\x37zXZ\0", 6), "the file is compressed by xz");
+    refused("\x28\xB5\x2F\xFD\x04", "the file is compressed by zstd");
+    refused("PK\x03\x04\x14", "the file is a zip archive, such as .npz");
+  }
+  expect_refused(directory.file("a.mtx.gz", gzip), 0, "unknown extension '.gz'; expected one of");
+}
+
+TEST_F(Formats, ContentsOfAnotherFormatAreTold) {
+  const std::string mtx = "\xEF\xBB\xBF%%MATRIXMARKET matrix array real general\n1 1\n1\n";
+  const std::string array = npy(1, dict("<f8", "False", "(1, 1)"), kOne);
+  const std::string csv = "1.5;+2\r\n3;4\r\n";
+  const std::string long_csv = long_rows(1, 300, ",");
+  const auto refused = [&](const char* name, const std::string& bytes, const char* reason) {
+    expect_refused(directory.file(name, bytes), 0, reason);
+  };
+  for (const char* name : {"a.npy", "a.csv", "a.txt"}) {
+    refused(name, mtx, "those of a .mtx file; rename it to end in .mtx");
+  }
+  for (const char* name : {"a.mtx", "a.csv", "a.txt"}) refused(name, array, "end in .npy");
+  for (const char* name : {"a.mtx", "a.npy", "a.txt"}) {
+    refused(name, csv, "end in .csv");
+    refused(name, "1,2", "end in .csv");
+    refused(name, long_csv, "end in .csv");
+  }
+  // Not plain enough to tell.
+  expect_refused(directory.file("a.mtx", "1\n2\n"), 1, "no Matrix Market banner ('1')");
+  expect_refused(directory.file("a.mtx", "1,5x\n"), 1, "no Matrix Market banner ('1,5x')");
+  expect_refused(directory.file("a.mtx", ",\n"), 1, "no Matrix Market banner (',')");
+}
+
 // --- Wanted shapes -----------------------------------------------------------------------------
 
 TEST_F(Formats, OnlyWantedShapesAreRead) {

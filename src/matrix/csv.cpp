@@ -280,6 +280,21 @@ Matrix read_csv(const InputFile& file) {
   return a;
 }
 
+bool is_csv(std::string_view beginning) {
+  const std::string_view line = beginning.substr(0, beginning.find('\n'));
+  const bool cut = line.size() == beginning.size();  // perhaps in the middle of a number
+  std::size_t count = 0;
+  for (std::size_t begin = 0; begin <= line.size(); ++count) {
+    const std::size_t end = std::min(line.find_first_of(",;\t", begin), line.size());
+    const bool last = end == line.size();
+    if (!(cut && last) && !parse_number(trimmed(line.substr(begin, end - begin), " \r"))) {
+      return false;
+    }
+    begin = end + 1;
+  }
+  return count > 1;
+}
+
 void write_csv(const Matrix& matrix, std::FILE* out) {
   std::string text;
   for (std::size_t i = 0; i < matrix.rows(); ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <string_view>
 
 #include "matrix/input_file.hpp"
 #include "matrix/matrix.hpp"
@@ -20,6 +21,10 @@ namespace lugpu {
 /// The file is read twice, to know the shape and then for the values; in memory are the matrix and
 /// a block of the file, so a field may have at most Text::kBlock characters.
 Matrix read_csv(const InputFile& file);
+
+/// Whether a file that begins like this plainly is one: its first line has several numbers with
+/// commas, semicolons or tabs between them.
+bool is_csv(std::string_view beginning);
 
 /// Writes one row a line with commas and 17 digits.
 /// A failure to write is left in the error indicator of `out`.

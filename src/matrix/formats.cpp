@@ -1,5 +1,6 @@
 #include "matrix/formats.hpp"
 
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
@@ -21,23 +22,90 @@ struct Format {
   std::string_view extension;  // in lower case
   Matrix (*read)(const InputFile&);
   void (*write)(const Matrix&, std::FILE*);
+  bool (*begins)(std::string_view beginning);  // whether a file's contents plainly are of it
 };
 
 constexpr Format kFormats[] = {
-    {".mtx", read_matrix_market, write_matrix_market},
-    {".npy", read_npy, write_npy},
-    {".csv", read_csv, write_csv},
+    {".mtx", read_matrix_market, write_matrix_market, is_matrix_market},
+    {".npy", read_npy, write_npy, is_npy},
+    {".csv", read_csv, write_csv, is_csv},
 };
 
-const Format& format_of(const std::string& path) {
-  const std::string extension = std::filesystem::path(path).extension().string();
-  std::string lower = extension;
+// Files that others have to open first.
+struct Wrapper {
+  std::string_view magic;
+  std::string_view kind;
+  std::string_view remedy;
+};
+
+constexpr Wrapper kWrappers[] = {
+    {"\x1F\x8B", "compressed by gzip", "decompress it first: gunzip < FILE > NEW (or tar xf FILE)"},
+    {"BZh91AY&SY", "compressed by bzip2",
+     "decompress it first: bunzip2 < FILE > NEW (or tar xf FILE)"},
+    {"\xFD\x37zXZ", "compressed by xz", "decompress it first: unxz < FILE > NEW (or tar xf FILE)"},
+    {"\x28\xB5\x2F\xFD", "compressed by zstd",
+     "decompress it first: unzstd < FILE > NEW (or tar xf FILE)"},
+    {"PK\x03\x04", "a zip archive, such as .npz", "extract the matrix first: unzip FILE"},
+};
+
+// What the contents plainly are and what to do if the format with this extension (none if it is
+// unknown) cannot read them; empty if there is nothing to say.
+std::string hint(const InputFile& file, std::string_view extension) {
+  std::array<char, 4096> bytes;
+  const std::string_view beginning(bytes.data(), file.read(0, bytes));
+  for (const auto& [magic, kind, remedy] : kWrappers) {
+    if (beginning.starts_with(magic)) {
+      return "the file is " + std::string(kind) + "; " + std::string(remedy);
+    }
+  }
+  for (const Format& format : kFormats) {
+    if (!format.begins(beginning)) continue;
+    if (format.extension == extension) break;
+    return "the contents are those of a " + std::string(format.extension) +
+           " file; rename it to end in " + std::string(format.extension);
+  }
+  return {};
+}
+
+std::string extension_of(const std::string& path) {
+  return std::filesystem::path(path).extension().string();
+}
+
+// The format by the extension; null if it is unknown.
+const Format* find_format(const std::string& path) {
+  std::string lower = extension_of(path);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const Format& format : kFormats) {
-    if (lower == format.extension) return format;
+    if (lower == format.extension) return &format;
   }
-  throw InputError(path + ": unknown extension " + shown(extension) + "; expected one of " +
-                   format_extensions());
+  return nullptr;
+}
+
+std::string unknown_extension(const std::string& path) {
+  return path + ": unknown extension " + shown(extension_of(path)) + "; expected one of " +
+         format_extensions();
+}
+
+const Format& format_of(const std::string& path) {
+  const Format* const format = find_format(path);
+  if (format == nullptr) throw InputError(unknown_extension(path));
+  return *format;
+}
+
+// The format to read `path` in. Throws InputError with a hint if its contents are not of it.
+const Format& format_to_read(const std::string& path) {
+  const Format* const format = find_format(path);
+  if (format != nullptr) {
+    const std::string what = hint(InputFile(path), format->extension);
+    if (!what.empty()) throw InputError(path + ": " + what);
+    return *format;
+  }
+  std::string what;
+  try {
+    what = hint(InputFile(path), {});
+  } catch (const InputError&) {  // not to be read either: the extension is what to say
+  }
+  throw InputError(unknown_extension(path) + (what.empty() ? "" : " (" + what + ")"));
 }
 
 void require_finite(const Matrix& a, const std::string& path) {
@@ -54,9 +122,8 @@ void require_finite(const Matrix& a, const std::string& path) {
 }  // namespace
 
 Matrix read_matrix(const std::string& path, WantedShape wanted) {
-  const Format& format = format_of(path);
   try {
-    Matrix matrix = format.read(InputFile(path, wanted));
+    Matrix matrix = format_to_read(path).read(InputFile(path, wanted));
     require_finite(matrix, path);
     return matrix;
   } catch (const std::bad_alloc&) {

@@ -16,7 +16,8 @@ namespace lugpu {
 /// complex, empty, non-finite or not of the `wanted` shape; Unsupported (an InputError) when the
 /// dense matrix would take more than half of this machine's memory or more than is available.
 /// Nothing is allocated because a header says so: only what the bytes in the file bear out, or a
-/// dense matrix that fits in memory.
+/// dense matrix that fits in memory. Contents that plainly are of another format, or compressed,
+/// are named.
 Matrix read_matrix(const std::string& path, WantedShape wanted = {});
 
 /// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the

@@ -303,6 +303,11 @@ Matrix read_matrix_market(const InputFile& file) {
   return MarketReader(file).read();
 }
 
+bool is_matrix_market(std::string_view beginning) {
+  if (beginning.starts_with(kByteOrderMark)) beginning.remove_prefix(kByteOrderMark.size());
+  return lower(beginning.substr(0, kBanner.size())) == kBanner;
+}
+
 void write_matrix_market(const Matrix& matrix, std::FILE* out) {
   std::string text = "%%MatrixMarket matrix array real general\n" + std::to_string(matrix.rows()) +
                      " " + std::to_string(matrix.cols()) + "\n";

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdio>
+#include <string_view>
 
 #include "matrix/input_file.hpp"
 #include "matrix/matrix.hpp"
@@ -25,6 +26,9 @@ namespace lugpu {
 /// (more than 2^25 elements) with fewer entries than rows. In memory are the matrix and a block of
 /// the file, so a line may have at most Text::kBlock characters.
 Matrix read_matrix_market(const InputFile& file);
+
+/// Whether a file that begins like this is one.
+bool is_matrix_market(std::string_view beginning);
 
 /// Writes an array real general file: one value a line, column after column, 17 digits.
 /// A failure to write is left in the error indicator of `out`.

@@ -209,7 +209,7 @@ struct Start {
 Start read_start(const InputFile& file) {
   std::array<char, 12> first;
   std::string_view rest(first.data(), file.read(0, first));
-  if (!rest.starts_with(kMagic)) {
+  if (!is_npy(rest)) {
     throw file.error(0, "no .npy file (begins with " + shown(rest.substr(0, kMagic.size())) +
                             "); expected the magic string " + shown(kMagic));
   }
@@ -288,6 +288,10 @@ Matrix read_npy(const InputFile& file) {
   Matrix a(rows, cols);
   read_elements(file, start.data, storage, *header.fortran_order, a);
   return a;
+}
+
+bool is_npy(std::string_view beginning) {
+  return beginning.starts_with(kMagic);
 }
 
 void write_npy(const Matrix& matrix, std::FILE* out) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <string_view>
 
 #include "matrix/input_file.hpp"
 #include "matrix/matrix.hpp"
@@ -17,6 +18,9 @@ namespace lugpu {
 /// malformed header, and more or less data than the shape asks for, all before anything is
 /// allocated. In memory are the matrix and a block of the file.
 Matrix read_npy(const InputFile& file);
+
+/// Whether a file that begins like this is one.
+bool is_npy(std::string_view beginning);
 
 /// Writes version 1.0 in Fortran order, 8-byte floats, shape (rows, cols).
 /// A failure to write is left in the error indicator of `out`.
