@@ -7,8 +7,10 @@
 #include "bench/report.hpp"
 #include "bench/sweep.hpp"
 #include "commands.hpp"
+#include "help.hpp"
 #include "matrix/formats.hpp"
 #include "options.hpp"
+#include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
 
@@ -51,7 +53,8 @@ std::string row(const Result& result, bool best) {
 void print(const Arguments& given, const Device& device, const std::vector<Result>& results,
            const Advice& advice) {
   const std::string n = std::to_string(results.front().what.problem.n);
-  std::cout << "A         " << wrapped(given.matrix + ", " + n + " x " + n, 10, 10) << '\n'
+  std::cout << "A         " << wrapped(printable(given.matrix) + ", " + n + " x " + n, 10, 10)
+            << '\n'
             << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10) << "\n\n"
             << "  pivot   prec.  method            time  backward error     growth      rcond\n";
   for (std::size_t i = 0; i < results.size(); ++i) std::cout << row(results[i], i == advice.best);
@@ -105,7 +108,7 @@ Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
     write_json(given, context.device(), results, advice, arguments);
   }
   if (advice.best) return Exit::ok;
-  std::cerr << "lugpu: " << given.matrix << ": " << advice.sentence << '\n';
+  print_error(given.matrix + ": " + advice.sentence);
   return advice.singular ? Exit::singular : Exit::check_failed;
 }
 
@@ -119,11 +122,12 @@ Command add_advise(CLI::App& app) {
   command
       ->add_option("--timeout", given->effort.timeout_s,
                    "Seconds for a run; what takes longer is skipped (default: 20)")
-      ->check(finite())
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(number(0.001, 1e6))
       ->type_name("S");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
+  command->footer(exit_statuses(
+      {Exit::ok, Exit::failure, Exit::usage, Exit::singular, Exit::check_failed, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) { return advise(*given, arguments); };
 }
 

@@ -10,6 +10,7 @@
 #include "bench/sweep.hpp"
 #include "bench_table.hpp"
 #include "commands.hpp"
+#include "help.hpp"
 #include "matrix/generate.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
@@ -18,7 +19,6 @@ namespace lugpu::cli {
 namespace {
 
 constexpr int kMostThreads = 1024;
-constexpr std::uint64_t kLargestSeed = std::uint64_t{1} << 53;  // exact as a JSON number
 constexpr std::size_t kMostRightHandSides = 1 << 20;
 
 struct Arguments {
@@ -55,7 +55,8 @@ auto distinct(const std::vector<T>& names, Convert&& convert) {
 std::string list_of_rivals() {
   std::string text = "Rivals:\n";
   for (const Baseline& baseline : baselines()) {
-    text += format("  %-15s %s\n", baseline.name, baseline.description);
+    const std::string head = format("  %-15s ", baseline.name);
+    text += head + wrapped(baseline.description, head.size(), head.size()) + '\n';
   }
   return text;
 }
@@ -70,6 +71,9 @@ std::string all_baselines() {
 
 std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
   if (given == std::vector<std::string>{"none"}) return {};
+  if (std::count(given.begin(), given.end(), "none") > 0) {
+    throw InputError("--baseline: none is for no rivals at all; leave it out or give it alone.");
+  }
   for (const std::string& name : given) find_baseline(name);
   return distinct(given, [](const std::string& name) { return name; });
 }
@@ -177,8 +181,9 @@ void print_setting(const Arguments& given, const SweepPlan& plan,
 // OpenBLAS falls back to its slowest kernels on a processor that it does not know.
 void warn_of_slow_baseline() {
   if (blas_library().core == "Prescott" && __builtin_cpu_supports("avx2")) {
-    std::cerr << "lugpu: warning: OpenBLAS does not know this processor and uses its kernels for "
-                 "Prescott; set OPENBLAS_CORETYPE=Haswell or SkylakeX for a fair baseline.\n";
+    print_warning(
+        "OpenBLAS does not know this processor and uses its kernels for Prescott; set "
+        "OPENBLAS_CORETYPE=Haswell or SkylakeX for a fair baseline.");
   }
 }
 
@@ -326,7 +331,8 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
         ->type_name("LIST");
   };
   list("--method", given.methods, method_names(), "Methods (default: lu-blocked,lu,gauss-jordan)");
-  list("--pivot", given.pivots, pivot_names(), "Pivotings (default: none,partial,full)");
+  list("--pivot", given.pivots, pivot_names(),
+       "Pivotings; complete is another name of full (default: none,partial,full)");
   list("--precision", given.precisions, arithmetic_names(),
        "single, double, mixed: factors in single, X as accurate as in double (default: single)");
   list("--storage", given.storages, storage_names(), "Surfaces (default: auto, the fastest)");
@@ -337,7 +343,7 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
        "(default: fused)");
   command.add_option("--nb", given.nbs, "Columns of a block of lu-blocked (default: the fastest)")
       ->delimiter(',')
-      ->check(CLI::Range(std::size_t{1}, kLargestBlock))
+      ->transform(whole_number(1, kLargestBlock))
       ->type_name("LIST");
   command
       .add_option("--baseline", given.baselines,
@@ -349,35 +355,33 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
                   "A kind of `lugpu generate` (default: auto, random; dominant without pivoting)")
       ->type_name("KIND");
   command.add_option("--nrhs", given.nrhs, "Right-hand sides (default: 1)")
-      ->check(CLI::Range(std::size_t{1}, kMostRightHandSides))
+      ->transform(whole_number(1, kMostRightHandSides))
       ->type_name("N");
   command.add_option("--seed", given.seed, "Seed of the matrices (default: 1)")
-      ->check(CLI::Range(std::uint64_t{0}, kLargestSeed))
+      ->transform(whole_number(0, kLargestSeed))
       ->type_name("SEED");
 }
 
 void add_effort_options(CLI::App& command, Arguments& given) {
   command.add_option("--threads", given.threads, "Threads of getrf (default: all cores)")
-      ->check(CLI::Range(1, kMostThreads))
+      ->transform(whole_number(1, kMostThreads))
       ->type_name("N");
   command.add_option("--warmup", given.effort.warmup, "Untimed runs of a case (default: 1)")
-      ->check(CLI::Range(0, 1000))
+      ->transform(whole_number(0, 1000))
       ->type_name("N");
   command.add_option("--runs", given.effort.runs, "Timed runs of a case, at least (default: 5)")
-      ->check(CLI::Range(1, 1000))
+      ->transform(whole_number(1, 1000))
       ->type_name("N");
   command
       .add_option("--min-time", given.effort.min_time_s,
                   "Seconds of timed runs of a case, at least, but no more than half of --timeout "
                   "(default: 0.2); the record keeps at most 1000 of the times, evenly spaced")
-      ->check(finite())
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number(0, 3600))
       ->type_name("S");
   command
       .add_option("--timeout", given.effort.timeout_s,
                   "Seconds for a case; what takes longer is skipped (default: 20)")
-      ->check(finite())
-      ->check(CLI::Range(0.001, 1e6))
+      ->check(number(0.001, 1e6))
       ->type_name("S");
   command.add_flag("--resume", given.resume, "Go on from the results in --json FILE");
 }
@@ -392,7 +396,9 @@ Command add_bench(CLI::App& app) {
   add_effort_options(*command, *given);
   add_device_options(*command, given->options, true);
   add_output_options(*command, given->options);
-  command->footer(list_of_rivals());
+  command->footer(
+      list_of_rivals() + '\n' +
+      exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) { return bench(*given, arguments); };
 }
 

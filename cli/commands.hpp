@@ -20,5 +20,7 @@ Command add_bench(CLI::App& app);
 Command add_probe(CLI::App& app);
 Command add_generate(CLI::App& app);
 Command add_verify(CLI::App& app);
+/// `lugpu help`; the app must outlive it.
+Command add_help(CLI::App& app);
 
 }  // namespace lugpu::cli

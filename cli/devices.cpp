@@ -3,6 +3,7 @@
 
 #include "bench/report.hpp"
 #include "commands.hpp"
+#include "help.hpp"
 #include "opencl/device.hpp"
 #include "opencl/surface.hpp"
 #include "terminal.hpp"
@@ -55,8 +56,8 @@ void print_device(const Device& device) {
 
 Command add_devices(CLI::App& app) {
   CLI::App* command = app.add_subcommand("devices", "List OpenCL devices and their limits");
-  return [command](const std::vector<std::string>&) {
-    (void)command;
+  command->footer(exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::no_device}));
+  return [](const std::vector<std::string>&) {
     const std::vector<Device> devices = list_devices();
     for (const Device& device : devices) print_device(device);
     if (devices.empty()) choose_device("", "");

@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "help.hpp"
 #include "matrix/formats.hpp"
+#include "options.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -29,16 +31,6 @@ std::string list_of_kinds() {
   return text;
 }
 
-// Without this, CLI11 takes 010 for eight.
-CLI::Validator decimal() {
-  return CLI::Validator(
-      [](std::string& value) {
-        value.erase(0, std::min(value.find_first_not_of('0'), value.size() - 1));
-        return std::string();
-      },
-      "");
-}
-
 }  // namespace
 
 Command add_generate(CLI::App& app) {
@@ -49,16 +41,15 @@ Command add_generate(CLI::App& app) {
       ->type_name("KIND");
   command->add_option("n", given->n, "Order")
       ->required()
-      ->transform(decimal())
-      ->check(CLI::Range(std::size_t{1}, kLargestOrder))
+      ->transform(whole_number(1, kLargestOrder))
       ->type_name("N");
   command->add_option("-o,--output", given->output, "File to write: " + format_extensions())
       ->required()
       ->type_name("FILE");
   command->add_option("--seed", given->seed, "Seed of the random numbers (default: 1)")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 53))
+      ->transform(whole_number(0, kLargestSeed))
       ->type_name("SEED");
-  command->footer(list_of_kinds());
+  command->footer(list_of_kinds() + '\n' + exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
   return [given](const std::vector<std::string>&) {
     check_format(given->output);
     write_matrix(generate(given->kind, given->n, given->seed), given->output);

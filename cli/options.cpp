@@ -3,34 +3,57 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
-#include <iostream>
 
+#include "error.hpp"
 #include "solvers/failed_paths.hpp"
 #include "solvers/methods.hpp"
+#include "terminal.hpp"
 
 namespace lugpu::cli {
+namespace {
+
+// For --device: entries between single commas.
+CLI::Validator device_list(bool many) {
+  return CLI::Validator(
+      [=](const std::string& value) -> std::string {
+        if (!many && value.find(',') != std::string::npos) {
+          return '"' + value + "\" has a comma; this subcommand uses one device";
+        }
+        // Not by CLI11's split(), which drops an empty entry at the end.
+        if (("," + value + ",").find(",,") != std::string::npos) {
+          return '"' + value + "\" has an empty entry; each must name a device";
+        }
+        return "";
+      },
+      "");
+}
+
+}  // namespace
 
 void add_device_options(CLI::App& command, Options& options, bool many) {
   command.add_option("-p,--platform", options.platform, "Part of an OpenCL platform's name")
+      ->check(not_empty())
       ->type_name("NAME");
   command
       .add_option("-d,--device", options.device,
                   std::string("Device: its index in `lugpu devices` or part of its name") +
                       (many ? "; several separated by commas" : "") +
                       " (default: the first GPU, or else the first device)")
+      ->check(device_list(many))
       ->type_name("DEVICE")
       ->envname("LUGPU_DEVICE");
   command
       .add_option("--units", options.units,
                   "Use so many of the compute units, where the device can be partitioned")
-      ->check(CLI::Range(1, 1 << 20))
+      ->transform(whole_number(1, 1 << 20))
       ->type_name("N");
   command.add_flag("--no-vendor-kernels", options.no_vendor_kernels,
                    "Use the kernels that any OpenCL device can run");
   command.add_option("--kernel-dir", options.kernel_dir, "Read the kernels from .cl files here")
-      ->check(CLI::ExistingDirectory)
+      ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
       ->type_name("DIR");
 }
 
@@ -41,7 +64,9 @@ void add_output_options(CLI::App& command, Options& options) {
   command.add_option("--color", options.colour, "Colour the text (default: auto)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");
-  command.add_flag("-q,--quiet", options.quiet, "Print errors only");
+  command.add_flag("-q,--quiet", options.quiet, "Print errors only")->each([](const std::string&) {
+    be_quiet();
+  });
   command.add_flag("-v,--verbose", options.verbose, "Print kernel builds and their logs too");
 }
 
@@ -101,22 +126,65 @@ Schedule to_schedule(const std::string& name) {
   return name == "paper" ? Schedule::paper : Schedule::fused;
 }
 
+namespace {
+
+// All of the text, in decimal, without a sign + or blanks; unlike CLI11, which takes 0x10 too.
+template <typename Number>
+std::optional<Number> read_number(const std::string& text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
 CLI::Validator not_empty() {
   return CLI::Validator(
       [](std::string& value) { return std::string(value.empty() ? "empty name" : ""); }, "");
 }
 
-CLI::Validator finite() {
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  const std::string range = std::to_string(least) + ".." + std::to_string(most);
   return CLI::Validator(
-      [](std::string& value) {
-        double number = 0;
-        const bool ok = CLI::detail::lexical_cast(value, number) && std::isfinite(number);
-        return ok ? std::string() : value + " is not a number";
+      [=](std::string& value) {
+        const auto number = read_number<std::int64_t>(value);
+        if (!number || *number < least || *number > most) {
+          return '"' + value + "\" is not a whole number in " + range;
+        }
+        value = std::to_string(*number);  // CLI11 would take 010 for eight
+        return std::string();
       },
-      "");
+      range);
+}
+
+CLI::Validator number(double least, double most) {
+  const std::string range = format("%g..%g", least, most);
+  return CLI::Validator(
+      [=](const std::string& value) {
+        const auto read = read_number<double>(value);
+        const bool ok = read && *read >= least && *read <= most;
+        return ok ? std::string() : '"' + value + "\" is not a number in " + range;
+      },
+      range);
 }
 
 namespace {
+
+// The devices that the options name, each once.
+std::vector<Device> chosen_devices(const Options& options) {
+  std::vector<Device> devices;
+  for (const std::string& entry : CLI::detail::split(options.device, ',')) {
+    devices.push_back(choose_device(options.platform, entry));
+    for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
+      if (devices[i].index != devices.back().index) continue;
+      throw InputError("--device " + options.device + " names " + devices.back().name +
+                       " more than once; every entry must be another device.");
+    }
+  }
+  return devices;
+}
 
 // The system moves PoCL's threads between cores, at times two to the same one, which can double the
 // time of a short factorization. Each gets a core of its own, unless the user says otherwise or
@@ -134,8 +202,7 @@ void pin_threads_of_pocl() {
 std::vector<DeviceContext> open_devices(const Options& options) {
   pin_threads_of_pocl();
   std::vector<DeviceContext> contexts;
-  for (const std::string& device : CLI::detail::split(options.device, ',')) {
-    Device whole = choose_device(options.platform, device);
+  for (Device whole : chosen_devices(options)) {
     whole.vendor_kernels = !options.no_vendor_kernels;
     whole.failed_paths = read_failed_paths(whole, options.kernel_dir);
     contexts.emplace_back(options.units == 0 ? whole : with_compute_units(whole, options.units),
@@ -149,8 +216,8 @@ void note_failed_paths(const Device& device) {
   if (failed.empty()) return;
   const std::string more =
       failed.size() > 1 ? " and " + std::to_string(failed.size() - 1) + " more" : "";
-  std::cerr << "lugpu: note: `lugpu verify` found " << failed.front() << more << " wrong on "
-            << device.name << "; auto does not choose what it found wrong.\n";
+  print_note("`lugpu verify` found " + failed.front() + more + " wrong on " + device.name +
+             "; auto does not choose what it found wrong.");
 }
 
 }  // namespace lugpu::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,11 +56,17 @@ Schedule to_schedule(const std::string& name);
 /// The largest value of --nb.
 constexpr std::size_t kLargestBlock = 4096;
 
+/// The largest value of --seed, exact as a JSON number.
+constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;
+
 /// Refuses an empty value: most often an unset variable of a script.
 CLI::Validator not_empty();
 
-/// Refuses what is no number.
-CLI::Validator finite();
+/// Takes decimal digits, a whole number in [least, most], and nothing else; for transform().
+CLI::Validator whole_number(std::int64_t least, std::int64_t most);
+
+/// Takes a decimal number in [least, most].
+CLI::Validator number(double least, double most);
 
 /// A context for every device that the options name, each with its failed_paths. PoCL, if this is
 /// its start, is told to keep each of its threads on a core (POCL_AFFINITY) where it may use all.

@@ -6,6 +6,7 @@
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
 #include "commands.hpp"
+#include "help.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 
@@ -113,10 +114,11 @@ Command add_probe(CLI::App& app) {
       ->check(CLI::IsMember(storage_names()))
       ->type_name("LIST");
   command->add_option("--runs", given->runs, "Timed runs (default: 5)")
-      ->check(CLI::Range(1, 1000))
+      ->transform(whole_number(1, 1000))
       ->type_name("N");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
+  command->footer(exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) { return probe(*given, arguments); };
 }
 

@@ -6,9 +6,11 @@
 #include "bench/measure.hpp"
 #include "bench/report.hpp"
 #include "commands.hpp"
+#include "help.hpp"
 #include "matrix/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
+#include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
 
@@ -148,8 +150,8 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
                   const Result& result, const Answers& answers) {
   const Problem& problem = result.what.problem;
   const std::string n = std::to_string(problem.n);
-  print_line("A", given.matrix + ", " + n + " x " + n);
-  print_line("B", given.rhs.empty() ? "A * ones" : given.rhs + ", " + shape(b));
+  print_line("A", printable(given.matrix) + ", " + n + " x " + n);
+  print_line("B", given.rhs.empty() ? "A * ones" : printable(given.rhs) + ", " + shape(b));
   print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
                               name(problem.pivot), precision_name(problem)) +
                            layout(problem));
@@ -173,10 +175,10 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
     print_line("error", format("largest |x - 1| is %.3g", largest_error(answers.x)));
   }
   if (result.status == Status::ok && !given.output.empty()) {
-    print_line("X", shape(answers.x) + ", written to " + given.output);
+    print_line("X", shape(answers.x) + ", written to " + printable(given.output));
   }
   if (result.status == Status::ok && !given.inverse.empty()) {
-    print_line("inverse", shape(answers.inverse) + ", written to " + given.inverse);
+    print_line("inverse", shape(answers.inverse) + ", written to " + printable(given.inverse));
   }
 }
 
@@ -234,11 +236,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   }
   if (!given.options.json.empty()) write_json(given, context.device(), result, arguments);
   if (given.options.prints()) print_result(given, context.device(), b, result, answers);
-  for (const std::string& warning : result.warnings)
-    std::cerr << "lugpu: warning: " << warning << '\n';
-  if (result.status != Status::ok) {
-    std::cerr << "lugpu: " << given.matrix << " is not solved: " << result.reason << '\n';
-  }
+  for (const std::string& warning : result.warnings) print_warning(warning);
+  if (result.status != Status::ok) print_error(given.matrix + " is not solved: " + result.reason);
   return exit_of(result);
 }
 
@@ -257,7 +256,9 @@ Command add_solve(CLI::App& app) {
           "Method (default: auto, the fastest one that can do what the other options ask for)")
       ->check(CLI::IsMember(method_names()))
       ->type_name("NAME");
-  command->add_option("--pivot", given->pivot, "Pivoting (default: partial)")
+  command
+      ->add_option("--pivot", given->pivot,
+                   "Pivoting; complete is another name of full (default: partial)")
       ->check(CLI::IsMember(pivot_names()))
       ->type_name("WHICH");
   command
@@ -282,7 +283,7 @@ Command add_solve(CLI::App& app) {
       ->check(CLI::IsMember(schedule_names()))
       ->type_name("WHICH");
   command->add_option("--nb", given->nb, "Columns of a block of lu-blocked (default: the fastest)")
-      ->check(CLI::Range(std::size_t{1}, kLargestBlock))
+      ->transform(whole_number(1, kLargestBlock))
       ->type_name("N");
   command->add_flag("--refine", given->refine, "Improve X by iterative refinement");
   command->add_flag("--equilibrate", given->equilibrate,
@@ -294,6 +295,8 @@ Command add_solve(CLI::App& app) {
       ->type_name("FILE");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
+  command->footer(exit_statuses(
+      {Exit::ok, Exit::failure, Exit::usage, Exit::singular, Exit::check_failed, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) { return solve(*given, arguments); };
 }
 

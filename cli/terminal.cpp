@@ -1,15 +1,41 @@
 #include "terminal.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <iostream>
 #include <sstream>
+
+#include "printable.hpp"
 
 namespace lugpu::cli {
 namespace {
+
 bool colours = false;
+bool quiet = false;
+
+std::size_t measured_columns() {
+  constexpr std::size_t kFewest = 40;
+  std::size_t found = 0;
+  if (const char* text = std::getenv("COLUMNS")) {
+    std::from_chars(text, text + std::strlen(text), found);
+  }
+  winsize window{};
+  if (found == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0) found = window.ws_col;
+  return found == 0 ? kColumns : std::clamp(found, kFewest, kColumns);
+}
+
+}  // namespace
+
+std::size_t columns() {
+  static const std::size_t width = measured_columns();
+  return width;
 }
 
 std::string format(const char* pattern, ...) {
@@ -27,8 +53,9 @@ std::string wrapped(const std::string& text, std::size_t column, std::size_t ind
   bool first_in_line = true;
   const std::size_t start = indent > 0 ? 0 : column;
   for (std::string word; words >> word;) {
+    word = printable(word);
     const std::size_t needed = word.size() + (first_in_line ? 0 : 1);
-    if (!first_in_line && column + needed > kColumns) {
+    if (!first_in_line && column + needed > columns()) {
       result += '\n';
       result.append(indent, ' ');
       column = start + indent;
@@ -40,6 +67,22 @@ std::string wrapped(const std::string& text, std::size_t column, std::size_t ind
     first_in_line = false;
   }
   return result;
+}
+
+void be_quiet() {
+  quiet = true;
+}
+
+void print_error(const std::string& text) {
+  std::cerr << "lugpu: " << printable(text) << '\n';
+}
+
+void print_warning(const std::string& text) {
+  if (!quiet) print_error("warning: " + text);
+}
+
+void print_note(const std::string& text) {
+  if (!quiet) print_error("note: " + text);
 }
 
 void set_colour(const std::string& when) {
@@ -68,8 +111,8 @@ std::string byte_size(double bytes) {
 }
 
 void show_progress(const std::string& text) {
-  if (isatty(STDERR_FILENO))
-    std::fprintf(stderr, "\r\033[K%s", text.substr(0, kColumns - 1).c_str());
+  if (!quiet && isatty(STDERR_FILENO))
+    std::fprintf(stderr, "\r\033[K%s", printable(text).substr(0, kColumns - 1).c_str());
 }
 
 }  // namespace lugpu::cli

@@ -1,18 +1,32 @@
-// Text for people: formatted, wrapped to 80 columns, coloured where that is wanted.
+// Text for people: formatted, wrapped to the terminal's width, coloured where that is wanted; and
+// what goes to stderr. Control characters in it are escaped here (printable.hpp), whatever the
+// text.
 #pragma once
 
 #include <string>
 
 namespace lugpu::cli {
 
-inline constexpr std::size_t kColumns = 80;
+inline constexpr std::size_t kColumns = 80;  ///< of tables, and the most of other text
+
+/// COLUMNS, or else the width of the terminal that stdout is, within 40 and 80; 80 where neither is
+/// known.
+std::size_t columns();
 
 /// printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
-/// Breaks `text` at blanks so that no line is longer than 80 columns; lines after the first start
+/// Breaks `text` at blanks so that no line is longer than columns(); lines after the first start
 /// with `indent` blanks. `column`: where the text starts, on every line that is not indented here.
 std::string wrapped(const std::string& text, std::size_t column, std::size_t indent);
+
+/// From now on nothing but errors goes to stderr (-q).
+void be_quiet();
+
+/// "lugpu: TEXT", "lugpu: warning: TEXT" and "lugpu: note: TEXT", each a line on stderr.
+void print_error(const std::string& text);
+void print_warning(const std::string& text);
+void print_note(const std::string& text);
 
 enum class Ink { plain, good, bad, dim };
 
@@ -26,8 +40,8 @@ std::string duration(double seconds);
 /// Bytes as people read them, e.g. "4.25 GiB".
 std::string byte_size(double bytes);
 
-/// One line on stderr that overwrites itself; nothing where stderr is no terminal. An empty text
-/// erases it.
+/// One line on stderr that overwrites itself; nothing where stderr is no terminal, or with -q. An
+/// empty text erases it.
 void show_progress(const std::string& text);
 
 }  // namespace lugpu::cli

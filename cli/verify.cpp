@@ -11,6 +11,7 @@
 
 #include "bench/report.hpp"
 #include "commands.hpp"
+#include "help.hpp"
 #include "options.hpp"
 #include "processes.hpp"
 #include "solvers/failed_paths.hpp"
@@ -127,7 +128,7 @@ void remember(const Verification& verification, const Device& device, const Opti
   try {
     write_failed_paths(device, options.kernel_dir, verification.failed_paths());
   } catch (const Error& error) {
-    std::cerr << "lugpu: warning: " << error.what() << '\n';
+    print_warning(error.what());
   }
 }
 
@@ -147,9 +148,9 @@ void write_json(const Verification& verification, const Device& device, const Op
 void print_failures(const std::vector<Verdict>& paths) {
   for (const Verdict& verdict : paths) {
     if (verdict.wrong == 0) continue;
-    std::cerr << format("lugpu: %s: %zu of %zu systems not solved right, the first: ",
-                        verdict.name.c_str(), verdict.wrong, verdict.systems)
-              << verdict.reason << '\n';
+    print_error(format("%s: %zu of %zu systems not solved right, the first: ", verdict.name.c_str(),
+                       verdict.wrong, verdict.systems) +
+                verdict.reason);
   }
 }
 
@@ -291,11 +292,15 @@ Command add_verify(CLI::App& app) {
   command->add_flag("--full", given->full, "More orders and block sizes: minutes, not seconds");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
-  command->footer(wrapped(
-      "The systems are of LAPACK's eleven types of matrices, its ratios are the checks. A path "
-      "that fails is named, and from then on --method auto does not choose it on this device and "
-      "driver; a later run of verify that finds it right forgets that.",
-      0, 0));
+  command->footer(
+      wrapped(
+          "The systems are of LAPACK's eleven types of matrices, its ratios are the checks. A path "
+          "that fails is named, and from then on --method auto does not choose it on this device "
+          "and "
+          "driver; a later run of verify that finds it right forgets that.",
+          0, 0) +
+      "\n\n" +
+      exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) { return verify(*given, arguments); };
 }
 

@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -216,7 +217,10 @@ class CommandLine(unittest.TestCase):
 
 
 class HelpTest(CommandLine):
-    COMMANDS = ["devices", "solve", "advise", "bench", "probe", "verify", "generate"]
+    COMMANDS = ["devices", "solve", "advise", "bench", "probe", "verify", "generate", "help"]
+    EXIT_STATUSES = {None: "012345", "devices": "0125", "solve": "012345", "advise": "012345",
+                     "bench": "01245", "probe": "0125", "verify": "01245", "generate": "012",
+                     "help": "012"}
 
     def help_of(self, *command):
         done = self.lugpu(*command, "--help")
@@ -228,6 +232,46 @@ class HelpTest(CommandLine):
         for command in ([], *([name] for name in self.COMMANDS)):
             with self.subTest(command=command):
                 self.assert_narrow(self.help_of(*command))
+
+    def test_help_fits_the_terminal(self):
+        """COLUMNS decides, or else the terminal; 80 columns are the most, and at any width each word is
+        whole and the words are the same."""
+        for command in ([], *([name] for name in self.COMMANDS)):
+            words = self.help_of(*command).split()
+            for width in (60, 80, 120):
+                with self.subTest(command=command, width=width):
+                    text = self.lugpu(*command, "--help", env={"COLUMNS": str(width)}).stdout
+                    self.assertLessEqual(max(map(len, text.splitlines())), min(width, COLUMNS))
+                    self.assertGreater(max(map(len, text.splitlines())), min(width, COLUMNS) - 15)
+                    self.assertEqual(text.split(), words)
+        ours, theirs = pty.openpty()
+        try:
+            termios.tcsetwinsize(theirs, (24, 60))
+            self.run_lugpu("solve", "--help", stdout=theirs)
+            text = os.read(ours, 65536).decode()
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        self.assertLessEqual(max(map(len, text.splitlines())), 60)
+
+    def test_help_command(self):
+        """`lugpu help` is `lugpu --help`, with a subcommand that one's."""
+        self.assertEqual(self.lugpu("help").stdout, self.help_of())
+        for command in self.COMMANDS:
+            self.assertEqual(self.lugpu("help", command).stdout, self.help_of(command))
+        self.refused("help", "sovle", words=['"sovle"', "did you mean solve"])
+        self.refused("help", "solve", "bench", words=["lugpu help --help"])
+
+    def test_exit_statuses(self):
+        """The help of a subcommand names those that it can return."""
+        for command, statuses in self.EXIT_STATUSES.items():
+            with self.subTest(command=command):
+                text = self.help_of(*filter(None, [command])).partition("Exit status: ")[2]
+                self.assertEqual("".join(re.findall(r"(?:^|, *)(\d) ", text.replace("\n", " "))), statuses)
+
+    def test_complete_is_documented(self):
+        for command in ("solve", "bench"):
+            self.assertIn("complete is another name of full", " ".join(self.help_of(command).split()))
 
     def test_short_and_long_help_agree(self):
         for command in self.COMMANDS:
@@ -328,6 +372,26 @@ class DeviceChoiceTest(CommandLine):
                     words = [f'"{name}"', self.first]
                     self.refused(*command, "-d", name, status=5, words=words)
                     self.refused(*command, status=5, words=words, env={"LUGPU_DEVICE": name})
+
+    def test_platforms_are_named(self):
+        """Where no platform is meant, those that there are; where one is, its devices."""
+        platform = re.search("platform +(.*?),", self.lugpu("devices").stdout)[1]
+        self.refused("solve", "a.csv", "-p", "nosuch", status=5, words=[
+            'no OpenCL platform "nosuch"', f'"{platform}"'])
+        self.refused("solve", "a.csv", "-p", platform, "-d", "99", status=5, words=[
+            '"99"', f'"{platform}"', self.first])
+
+    def test_lists(self):
+        """An entry that is empty or names the same device again has status 2, and so have several devices
+        for one run."""
+        for command in (["solve", "a.csv"], small(), ["probe"], ["verify"], ["advise", "a.csv"]):
+            for devices in ("0,0", ",", "0,", ",0", "", "0,,0", f"0,{self.first[1:-1]}"):
+                with self.subTest(command=command, devices=devices):
+                    words = ["--device", f'"{devices}"' if devices and command[0] != "bench" else devices]
+                    self.refused(*command, "-d", devices, words=words)
+                    if devices:
+                        self.refused(*command, words=words, env={"LUGPU_DEVICE": devices})
+        self.refused("solve", "a.csv", "-p", "", words=["--platform"])
 
     def test_unknown_platform(self):
         self.refused("solve", "a.csv", "-p", "none-such", status=5, words=["none-such"])
@@ -697,6 +761,15 @@ class BreakdownTest(CommandLine):
                     self.assertRegex(done.stderr, r"\Alugpu: warning: pivot 3 is -?[0-9.e-]+, so near "
                                                   r"zero that [^\n]+ A is singular[^\n]+\.\n")
 
+    def test_quiet_silences_warnings(self):
+        self.write("a.csv", [[1e-17, 1], [1, 1]])
+        loud = self.run_lugpu("solve", "a.csv", "--pivot", "none")
+        quiet = self.run_lugpu("solve", "a.csv", "--pivot", "none", "-q", "--json", "r.json")
+        self.assertIn("warning: ", loud.stderr)
+        self.assertNotIn("warning: ", quiet.stderr)
+        self.assertEqual((quiet.returncode, quiet.stdout), (loud.returncode, ""))
+        self.assertTrue((self.folder / "r.json").is_file())
+
     def test_near_zero_without_pivoting(self):
         """Says nothing about A: the warning advises to pivot."""
         self.write("a.csv", [[1e-17, 1], [1, 1]])
@@ -1050,6 +1123,54 @@ class BadUsageTest(CommandLine):
             with self.subTest(word=word):
                 self.refused(word, words=[word])
 
+    def test_help_that_is_pointed_to(self):
+        """The subcommand's own."""
+        for command in HelpTest.COMMANDS:
+            for arguments in (["--frobnicate"], ["a.csv"] * 9):
+                with self.subTest(command=command, arguments=arguments):
+                    self.refused(command, *arguments, words=[f"(see `lugpu {command} --help`)"])
+        for arguments in (["solve"], ["solve", "a.csv", "--nb"], ["solve", "a.csv", "--pivot", "knight"]):
+            self.refused(*arguments, words=["(see `lugpu solve --help`)"])
+        for arguments in ([], ["--frobnicate"], ["frobnicate"], ["--frobnicate", "solve", "a.csv"]):
+            self.refused(*arguments, words=["(see `lugpu --help`)"])
+
+    def test_suggestions(self):
+        """A name of a few letters' difference, and none where nothing is near."""
+        for arguments, meant in ((["sovle", "a.csv"], "solve"), (["Bench"], "bench"), (["--vresion"], "--version"),
+                                 (["slove"], "solve"), (["verfy"], "verify"), (["hepl", "solve"], "help"),
+                                 (["solve", "a.csv", "--pivto", "none"], "--pivot"),
+                                 (["solve", "a.csv", "--pivots=none"], "--pivot"),
+                                 (["solve", "--presicion", "single", "a.csv"], "--precision"),
+                                 (["solve", "a.csv", "--dte"], "--det"),
+                                 (["bench", "--size", "8"], "--sizes"),
+                                 (["bench", "--warm-up", "8"], "--warmup"),
+                                 (["generate", "random", "8", "--output-", "a.csv"], "--output")):
+            with self.subTest(arguments=arguments):
+                see = arguments[0] + " " if arguments[0] in HelpTest.COMMANDS else ""
+                self.refused(*arguments, words=[f"; did you mean {meant} (see `lugpu {see}--help`)?"])
+        for arguments in (["frobnicate"], ["x"], ["solve", "a.csv", "--frobnicate"], ["bench", "--x"]):
+            with self.subTest(arguments=arguments):
+                self.assertNotIn("did you mean", self.refused(*arguments))
+
+    def test_whole_numbers(self):
+        """Every option and argument whose help names a range takes decimal digits and nothing else, one of
+        seconds a decimal point too."""
+        found = []
+        for command, needed in (("solve", ["a.csv"]), ("advise", ["a.csv"]), ("bench", []), ("probe", []),
+                                ("verify", []), ("generate", ["random", "5", "-o", "x.csv"])):
+            text = self.lugpu(command, "--help").stdout
+            for flag, kind in re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+) (\w+):[\d.e+-]+\.\.[\d.e+-]+", text):
+                found.append(flag)
+                words = ["0x10", "+1", " 3", "3 ", "1_0", "1'0", "", "nan", "١"]
+                for word in words + ([] if kind == "S" else ["1e1", "1.0"]):
+                    with self.subTest(command=command, flag=flag, word=word):
+                        self.refused(command, *needed, flag, word, words=[flag, f'"{word}"'])
+        self.assertLessEqual({"--nb", "--units", "--nrhs", "--seed", "--threads", "--warmup", "--runs",
+                              "--min-time", "--timeout"}, set(found))
+        for word in ("0x10", "+1", " 3", "1e1", "1.0", ""):
+            self.refused("generate", "random", word, "-o", "x.csv", words=[f'"{word}"'])
+        self.lugpu("generate", "random", "5", "-o", "x.csv", "--seed", "007")
+
     def test_unknown_flag(self):
         for command in (["devices"], ["solve", "a.csv"], small(), ["probe"], ["verify"],
                         ["advise", "a.csv"], ["generate", "random", "5", "-o", "x.csv"]):
@@ -1116,6 +1237,14 @@ class BadUsageTest(CommandLine):
             with self.subTest(value=value):
                 self.refused("bench", "-n", "8", "--baseline", value, words=RIVALS)
 
+    def test_none_goes_alone(self):
+        """As a baseline; it is neither unknown nor one of them."""
+        for value in ("none,getrf", "getrf,none", "none,none"):
+            message = self.refused("bench", "-n", "8", "--baseline", value, words=["--baseline", "alone"])
+            self.assertNotIn("no baseline", message)
+        message = self.refused("bench", "-n", "8", "--baseline", "gesv", words=['"gesv"', *RIVALS])
+        self.assertNotRegex(message, r"\bnone\b(?!-)(?<!cusolver-none)")
+
     def test_unknown_kind(self):
         """The kinds that are known are listed."""
         self.refused("bench", "-n", "8", "--matrix", "magic", words=['"magic"', *KINDS])
@@ -1134,6 +1263,76 @@ class BadUsageTest(CommandLine):
     def test_leading_zeros_are_decimal(self):
         self.lugpu("generate", "random", "010", "-o", "x.csv")
         self.assertEqual(read_matrix(self.folder / "x.csv").shape, (10, 10))
+
+
+class TerminalTest(CommandLine):
+    """What comes from outside does nothing to a terminal: no control characters but ends of lines."""
+    ODD = os.fsdecode("\x1b[31m\n\r\t\x7f\u009b31m größe 数".encode() + b"\x9b31m\xff")
+    SHOWN = r"\x1b[31m\n\r\t\x7f\xc2\x9b31m größe 数\x9b31m\xff"
+
+    def assert_harmless(self, text):
+        self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+    def test_arguments(self):
+        """Of every option, in one line each."""
+        self.write("a.csv", [[2.0]])
+        for command, needed in (("solve", ["a.csv"]), ("advise", ["a.csv"]), ("bench", []), ("probe", []),
+                                ("generate", ["random", "5", "-o", "x.csv"])):
+            text = self.lugpu(command, "--help").stdout
+            flags = [flag for flag in re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+) [A-Z]+", text)
+                     if flag not in ("--output", "--inverse", "--json", "--inverse")]
+            for arguments in (*([flag, self.ODD] for flag in flags), ["--" + self.ODD], [self.ODD] * 3):
+                with self.subTest(command=command, arguments=arguments):
+                    done = self.run_lugpu(command, *needed, *arguments)
+                    self.assertIn(done.returncode, (2, 5), done.stderr)
+                    self.assertRegex(done.stderr, r"\Alugpu: [^\n]+\n\Z")
+                    self.assert_harmless(done.stderr)
+                    self.assertIn(self.SHOWN, done.stderr)
+        for arguments in ([self.ODD], ["solve", self.ODD], ["solve", self.ODD + ".csv"], ["help", self.ODD],
+                          ["generate", self.ODD, "5", "-o", "x.csv"],
+                          ["generate", "random", "5", "-o", self.ODD]):
+            self.assert_harmless(self.refused(*arguments, words=[self.SHOWN]))
+
+    def test_file_names(self):
+        """In the reports and errors of solve and advise; the files keep their names."""
+        name, rhs, x, inverse = (self.ODD + end for end in (".csv", "b.csv", "x.csv", "i.csv"))
+        self.write(name, random_matrix(5, 5))
+        self.write(rhs, random_matrix(5, 1))
+        done = self.lugpu("solve", name, rhs, "-o", x, "--inverse", inverse)
+        for end in (".csv", "b.csv", "x.csv", "i.csv"):
+            self.assertIn("".join((self.SHOWN + end).split()), "".join(done.stdout.split()))
+        self.assertTrue({os.fsencode(x), os.fsencode(inverse)} < set(os.listdir(os.fsencode(self.folder))))
+        self.assert_harmless(done.stdout + done.stderr)
+        self.write(name, np.ones((5, 5)))
+        done = self.run_lugpu("solve", name)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(self.SHOWN, done.stderr)
+        self.assert_harmless(done.stdout + done.stderr)
+        done = self.run_lugpu("advise", name)
+        self.assertIn(self.SHOWN, done.stderr)
+        self.assert_harmless(done.stdout + done.stderr)
+
+    def test_json(self):
+        """Has the characters as escapes of its own."""
+        name = "\x1b\x7f\u0080\u009b\n größe.csv"
+        self.write(name, random_matrix(5, 5))
+        text = self.lugpu("solve", name, "--json", "-").stdout
+        self.assert_harmless(text)
+        self.assertEqual(parse_report(text)[0]["matrix"], name)
+
+    def test_quiet_has_no_progress(self):
+        """Nothing is drawn on a terminal."""
+        self.write("a.csv", random_matrix(5, 5))
+        for flags, drawn in (([], True), (["-q"], False)):
+            ours, theirs = pty.openpty()
+            try:
+                subprocess.run([PROGRAM, "advise", "a.csv", *flags], cwd=self.folder, check=True,
+                               stdout=subprocess.DEVNULL, stderr=theirs, timeout=SECONDS)
+                os.write(theirs, b".")
+                self.assertEqual(len(os.read(ours, 65536)) > 1, drawn)
+            finally:
+                os.close(ours)
+                os.close(theirs)
 
 
 class OutputTest(CommandLine):
@@ -1325,6 +1524,11 @@ class VerifyTest(CommandLine):
         folder.mkdir(parents=True)
         (folder / f"failed-paths-{fnv(head)}.txt").write_text(
             head + "".join(path + "\n" for path in paths) + "end\n", encoding="utf-8")
+
+    def test_quiet_has_no_note(self):
+        self.record(ROOT / "kernels", f"{BLOCKED} partial double buffer r")
+        self.assertIn("note: ", self.automatic()[1])
+        self.assertEqual(self.automatic("-q"), ("lu", ""))
 
     def test_a_right_device(self):
         """Status 0, a number or a dash for every path; what was kept of it is forgotten."""
@@ -1784,6 +1988,12 @@ class RivalsTest(CommandLine):
                 self.assertIn("no CUDA device", row["reason"])
             elif row["implementation"] != "viennacl":
                 self.assertEqual(row["status"], "ok", row["reason"])
+
+    def test_quiet_has_no_warning(self):
+        """That OpenBLAS does not know the processor."""
+        for flags, said in (([], "lugpu: warning: OpenBLAS does not know this processor"), (["-q"], "")):
+            done = self.lugpu(*small(baseline="getrf"), *flags, env={"OPENBLAS_CORETYPE": "Prescott"})
+            self.assertEqual(done.stderr[:len(said) or None], said)
 
     def test_another_device(self):
         for row in self.bench("Testcard"):

@@ -59,7 +59,7 @@ const Baseline& find_baseline(const std::string& name) {
     if (name == baseline.name) return baseline;
     known += (known.empty() ? "" : ", ") + std::string(baseline.name);
   }
-  throw InputError("There is no baseline \"" + name + "\"; there are: " + known + ", none.");
+  throw InputError("There is no baseline \"" + name + "\"; there are: " + known + ".");
 }
 
 int blas_threads() {

@@ -58,6 +58,26 @@ json relevant_environment() {
   return variables;
 }
 
+// JSON that a terminal may show: nlohmann's writes DEL and U+0080 to U+009F, which are inside of
+// strings only, as they are.
+std::string without_controls(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const unsigned next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    const bool control = byte == 0xC2 && next >= 0x80 && next < 0xA0;
+    if (!control && byte != 0x7F) {
+      result += text[i];
+      continue;
+    }
+    char escape[8];
+    std::snprintf(escape, sizeof escape, "\\u%04x", control ? next : unsigned{byte});
+    result += escape;
+    i += control;
+  }
+  return result;
+}
+
 std::string loader_path() {
   Dl_info found;
   const void* address = reinterpret_cast<const void*>(&clGetPlatformIDs);
@@ -182,7 +202,7 @@ void write_report(const json& report, const std::string& path) {
 
 // Names from outside may hold bytes that are no UTF-8, which JSON must be.
 std::string to_text(const json& report) {
-  return report.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
+  return without_controls(report.dump(1, ' ', false, json::error_handler_t::replace)) + '\n';
 }
 
 json read_report(const std::string& path) {

@@ -10,6 +10,7 @@
 #include "error.hpp"
 #include "opencl/kernel_sources.hpp"
 #include "opencl/surface.hpp"
+#include "printable.hpp"
 
 namespace lugpu {
 namespace {
@@ -128,7 +129,7 @@ cl::Program& DeviceContext::find_program(const KernelId& id) {
                                    device_.name + ": " + log);
   }
   build_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-  if (verbose_) std::cerr << "built " << file << " (" << options << ")\n" << log;
+  if (verbose_) std::cerr << "built " << file << " (" << options << ")\n" << printable_lines(log);
   return programs_.emplace(key, std::move(program)).first->second;
 }
 

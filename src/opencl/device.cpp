@@ -96,6 +96,18 @@ void number_if_repeated(std::vector<Device>& devices) {
   if (count > 1) devices.back().name += " #" + std::to_string(count);
 }
 
+// Each once.
+std::string platforms_of(const std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  std::string text;
+  for (const Device& device : devices) {
+    if (std::find(names.begin(), names.end(), device.platform) != names.end()) continue;
+    names.push_back(device.platform);
+    text += (text.empty() ? "\"" : ", \"") + device.platform + '"';
+  }
+  return text;
+}
+
 std::string names_of(const std::vector<Device>& devices) {
   std::string names;
   for (const Device& device : devices) {
@@ -143,17 +155,22 @@ Device choose_device(const std::string& platform, const std::string& device) {
                 "No OpenCL device was found; install a driver for yours, or PoCL for the CPU "
                 "(Debian: pocl-opencl-icd).");
   }
-  std::vector<Device> candidates;
+  std::vector<Device> there, candidates;
   for (const Device& candidate : all) {
     if (!contains(candidate.platform, platform)) continue;
+    there.push_back(candidate);
     const bool meant =
         is_index(device) ? candidate.index == std::stoi(device) : contains(candidate.name, device);
     if (meant) candidates.push_back(candidate);
   }
+  if (there.empty()) {
+    throw Error(Exit::no_device, "There is no OpenCL platform \"" + platform +
+                                     "\" with a device; there are: " + platforms_of(all) + ".");
+  }
   if (candidates.empty()) {
-    const std::string asked = (platform.empty() ? "" : " on a platform like \"" + platform + "\"");
+    const std::string asked = platform.empty() ? "" : " on the platform \"" + platform + "\"";
     throw Error(Exit::no_device, "There is no OpenCL device \"" + device + "\"" + asked +
-                                     "; there are: " + names_of(all) + ".");
+                                     "; there are: " + names_of(there) + ".");
   }
   const auto gpu = std::find_if(candidates.begin(), candidates.end(),
                                 [](const Device& d) { return d.type == "gpu"; });

@@ -1,0 +1,167 @@
+#include "help.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "commands.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+struct ExitStatus {
+  Exit exit;
+  const char* meaning;
+};
+
+constexpr ExitStatus kExitStatuses[] = {
+    {Exit::ok, "done"},
+    {Exit::failure, "failed while running"},
+    {Exit::usage, "bad usage or input"},
+    {Exit::singular, "singular matrix"},
+    {Exit::check_failed, "failed check or breakdown without pivoting"},
+    {Exit::no_device, "no usable device"},
+};
+
+// CLI11 indents what follows a line break by itself.
+class Help : public CLI::Formatter {
+ public:
+  Help() { column_width(help_indent()); }
+
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped(app->get_description(), 0, 0) + '\n';
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description(), help_indent(), 0);
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    std::ostringstream text;
+    CLI::detail::format_help(text, command->get_name(),
+                             wrapped(command->get_description(), help_indent(), 0), help_indent());
+    return text.str();
+  }
+};
+
+// Edits (a letter added, dropped or changed, or two neighbours swapped) from one word to the other:
+// the optimal string alignment distance.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1])});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
+}
+
+// "; did you mean NAME (see ...)?" for the nearest of the known names if it is so near that it was
+// probably meant: two edits, one for short names. Otherwise " (see ...).".
+std::string hint(const std::string& given, const std::vector<std::string>& known,
+                 const std::string& see) {
+  const auto letters = [](std::string_view name) {
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  };
+  constexpr std::size_t kShort = 5;
+  std::size_t nearest = letters(given).size() < kShort ? 2 : 3;  // edits that are too many
+  std::string meant;
+  for (const std::string& name : known) {
+    const std::size_t distance = edit_distance(letters(given), letters(name));
+    if (distance >= std::min(nearest, letters(name).size())) continue;
+    nearest = distance;
+    meant = name;
+  }
+  const std::string more = " (see `" + see + "`)";
+  return meant.empty() ? more + "." : "; did you mean " + meant + more + "?";
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string help_of(const CLI::App& app, const CLI::App& command) {
+  return (&command == &app ? app.get_name() : app.get_name() + ' ' + command.get_name()) +
+         " --help";
+}
+
+}  // namespace
+
+std::shared_ptr<CLI::Formatter> help_formatter() {
+  return std::make_shared<Help>();
+}
+
+std::size_t help_indent() {
+  constexpr std::size_t kWide = 30, kNarrow = 22;
+  return columns() < kColumns ? kNarrow : kWide;
+}
+
+std::string exit_statuses(std::initializer_list<Exit> possible) {
+  std::string text;
+  for (const auto& [exit, meaning] : kExitStatuses) {
+    if (std::find(possible.begin(), possible.end(), exit) == possible.end()) continue;
+    text += (text.empty() ? "Exit status: " : ", ") + std::to_string(static_cast<int>(exit)) + ' ' +
+            meaning;
+  }
+  return wrapped(text + '.', 0, 0);
+}
+
+std::string unknown_subcommand(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return "There is no subcommand \"" + name + '"' + hint(name, names, help_of(app, app));
+}
+
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const auto parsed = app.get_subcommands();
+  const bool before_subcommand = parsed.empty() || !app.remaining().empty();
+  const CLI::App& command = before_subcommand ? app : *parsed.front();
+  const std::vector<std::string> unknown = command.remaining();
+  const auto option = std::find_if(unknown.begin(), unknown.end(), [](const std::string& word) {
+    return word.starts_with('-') && word != "--";
+  });
+  if (option != unknown.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    const std::string owner = &command == &app ? "" : command.get_name() + " has ";
+    return (owner.empty() ? "There is " : owner) + "no option \"" + name + '"' +
+           hint(name, option_names(command), help_of(app, command));
+  }
+  if (!unknown.empty() && &command == &app) return unknown_subcommand(app, unknown.front());
+  if (!unknown.empty()) {
+    return command.get_name() + " takes no further argument; \"" + unknown.front() +
+           "\" is one too many (see `" + help_of(app, command) + "`).";
+  }
+  return std::string(error.what()) + " (see `" + help_of(app, command) + "`).";
+}
+
+Command add_help(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("help", "Print this text, or the help of a subcommand");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("subcommand", *name, "Subcommand")->type_name("SUBCOMMAND");
+  command->footer(exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
+  return [&app, name](const std::vector<std::string>&) {
+    const auto print = [&](const CLI::App& wanted, const std::string& title) {
+      std::cout << app.get_formatter()->make_help(&wanted, title, CLI::AppFormatMode::Normal);
+      return Exit::ok;
+    };
+    if (name->empty()) return print(app, app.get_name());
+    for (const CLI::App* wanted : app.get_subcommands({})) {
+      if (wanted->get_name() == *name) return print(*wanted, app.get_name() + ' ' + *name);
+    }
+    throw InputError(unknown_subcommand(app, *name));
+  };
+}
+
+}  // namespace lugpu::cli

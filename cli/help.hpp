@@ -1,0 +1,29 @@
+// Help texts, and what is said of a command line that is wrong.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+#include "error.hpp"
+
+namespace lugpu::cli {
+
+/// Help texts as wide as columns().
+std::shared_ptr<CLI::Formatter> help_formatter();
+
+/// Column of the descriptions in the lists of a help text.
+std::size_t help_indent();
+
+/// "Exit status: 0 done, ..." for a help text: those that a command can return.
+std::string exit_statuses(std::initializer_list<Exit> possible);
+
+/// The sentence about a parse that failed: what is wrong, what was probably meant, and which help
+/// says more.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
+
+/// The sentence about a subcommand that there is not.
+std::string unknown_subcommand(const CLI::App& app, const std::string& name);
+
+}  // namespace lugpu::cli
