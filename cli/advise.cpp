@@ -20,6 +20,7 @@ namespace {
 struct Arguments {
   Options options;
   std::string matrix, rhs;
+  std::optional<int> digits;
   Effort effort{.runs = 3, .min_time_s = 0, .check_factors = false};
 };
 
@@ -43,10 +44,11 @@ std::string row(const Result& result, bool best) {
     const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
     return head + paint(Ink::bad, status) + text.substr(status.size()) + '\n';
   }
-  const std::string numbers =
-      format("%10s %15s %10s %10s", duration(result.phases_s.at("total")).c_str(),
-             cell("%.2g", backward_error(result)).c_str(),
-             cell("%.3g", result.checks.growth).c_str(), cell("%.2g", result.checks.rcond).c_str());
+  const std::optional<int> digits = guaranteed_digits(result);
+  const std::string numbers = format(
+      "%9s %9s %9s %9s %7s", duration(result.phases_s.at("total")).c_str(),
+      cell("%.2g", backward_error(result)).c_str(), cell("%.3g", result.checks.growth).c_str(),
+      cell("%.2g", result.checks.rcond).c_str(), digits ? std::to_string(*digits).c_str() : "-");
   return head + paint(best ? Ink::good : Ink::plain, numbers) + '\n';
 }
 
@@ -56,7 +58,7 @@ void print(const Arguments& given, const Device& device, const std::vector<Resul
   std::cout << "A         " << wrapped(printable(given.matrix) + ", " + n + " x " + n, 10, 10)
             << '\n'
             << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10) << "\n\n"
-            << "  pivot   prec.  method            time  backward error     growth      rcond\n";
+            << "  pivot   prec.  method           time  backward    growth     rcond  digits\n";
   for (std::size_t i = 0; i < results.size(); ++i) std::cout << row(results[i], i == advice.best);
   const std::string note = std::any_of(results.begin(), results.end(), fell_back)
                                ? " *: factored in double after all."
@@ -64,9 +66,11 @@ void print(const Arguments& given, const Device& device, const std::vector<Resul
   std::cout << '\n'
             << wrapped(advice.sentence, 0, 0) << "\n\n"
             << wrapped(
-                   "backward error: normInf(A x - b) / (normInf(A) normInf(x) + normInf(b)). "
+                   "backward: the backward error normInf(A x - b) / (normInf(A) normInf(x) + "
+                   "normInf(b)). "
                    "growth: max |U| / max |A|. rcond: reciprocal condition number, estimated. "
-                   "time: upload, factor, solve, download." +
+                   "digits: decimal digits of X that are guaranteed. time: upload, factor, solve, "
+                   "download." +
                        note,
                    0, 0)
             << '\n';
@@ -78,6 +82,7 @@ void write_json(const Arguments& given, const Device& device, const std::vector<
   for (const Result& result : results) report["results"].push_back(to_json(result));
   report["advice"] = {
       {"best", advice.best ? nlohmann::json(*advice.best) : nlohmann::json(nullptr)},
+      {"digits", advice.wanted ? nlohmann::json(*advice.wanted) : nlohmann::json(nullptr)},
       {"singular", advice.singular},
       {"sentence", advice.sentence}};
   if (given.options.json_to_stdout()) {
@@ -102,14 +107,14 @@ Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
     }));
   }
   show_progress("");
-  const Advice advice = lugpu::advise(results);
+  const Advice advice = lugpu::advise(results, given.digits);
   if (given.options.prints()) print(given, context.device(), results, advice);
   if (!given.options.json.empty()) {
     write_json(given, context.device(), results, advice, arguments);
   }
   if (advice.best) return Exit::ok;
   print_error(given.matrix + ": " + advice.sentence);
-  return advice.singular ? Exit::singular : Exit::check_failed;
+  return advice.singular ? Exit::singular : advice.finished ? Exit::check_failed : Exit::failure;
 }
 
 }  // namespace
@@ -119,6 +124,12 @@ Command add_advise(CLI::App& app) {
       app.add_subcommand("advise", "Try every pivoting and precision on one system");
   const auto given = std::make_shared<Arguments>();
   add_system_arguments(*command, given->matrix, given->rhs);
+  command
+      ->add_option("--digits", given->digits,
+                   "Decimal digits of X that must be guaranteed (default: as many as double "
+                   "precision with partial pivoting guarantees)")
+      ->check(CLI::Range(1, 15))
+      ->type_name("N");
   command
       ->add_option("--timeout", given->effort.timeout_s,
                    "Seconds for a run; what takes longer is skipped (default: 20)")

@@ -1663,15 +1663,55 @@ class AdviseTest(CommandLine):
             self.assertEqual("mixed* " in text,
                              "*: factored in double after all" in " ".join(text.split()))
             marked, = re.findall(r"(?m)^> (\w+) +(\w+) ", text)
-            self.assertIn(f"Use --pivot {marked[0]} --precision {marked[1]}, the cheapest run", text)
+            self.assertIn(f"Use --pivot {marked[0]} --precision {marked[1]}: it guarantees", text)
 
     def test_easy(self):
-        """Every run is stable, and something is recommended."""
+        """Every run is stable, and the safest one is recommended; the sentence says what else would do."""
         self.write("a.npy", dominant_matrix(60))
         rows, best, advice = self.advise("a.npy")
         self.assertEqual({row["status"] for row in rows.values()}, {"ok"})
-        self.assertIn("correct digits", advice["sentence"])
-        self.assertLess(best["checks"]["growth"], 2)
+        self.assertEqual((best["pivot"], best["precision"]), ("partial", "double"))
+        self.assertIn("would not need pivoting", advice["sentence"])
+        self.assertRegex(advice["sentence"], "single precision guarantees [1-6] digits")
+
+    def test_same_advice_each_time(self):
+        """Noise, of which a busy machine has enough, decides nothing."""
+        for kind, n in (("random", 100), ("graded", 60), ("hilbert", 12)):
+            self.generate(kind, n)
+            advice = [self.advise("a.mtx")[2] for _ in range(3)]
+            self.assertEqual(advice, advice[:1] * 3)
+
+    def test_no_pivoting_that_is_worse(self):
+        """A graded matrix: its backward error is 300 times that of partial pivoting."""
+        rows, best, advice = self.advise(self.generate("graded", 100))
+        self.assertGreater(rows["none", "double"]["checks"]["hpl_residual"],
+                           10 * rows["partial", "double"]["checks"]["hpl_residual"])
+        self.assertEqual((best["pivot"], best["precision"]), ("partial", "double"))
+        self.assertIn("without pivoting the backward error is", advice["sentence"])
+
+    def test_digits(self):
+        """Single precision is enough for few digits, and no run for too many."""
+        self.generate("random", 100)
+        _, best, advice = self.advise("a.mtx")
+        self.assertEqual((best["pivot"], best["precision"]), ("partial", "double"))
+        _, best, few = self.advise("a.mtx", "--digits", "1")
+        self.assertEqual((best["pivot"], best["precision"]), ("partial", "single"))
+        self.assertIn("(1 wanted)", few["sentence"])
+        self.assertEqual(few["digits"], 1)
+        _, best, _ = self.advise("a.mtx", "--digits", str(advice["digits"]))
+        self.assertEqual((best["pivot"], best["precision"]), ("partial", "double"))
+        _, best, many = self.advise("a.mtx", "--digits", "15", status=4)
+        self.assertIsNone(best)
+        self.assertIn("No run guarantees 15 digits", many["sentence"])
+
+    def test_nothing_finishes(self):
+        """No word of what is stable; a failure while running."""
+        self.generate("random", 1000, "a.npy")
+        rows, best, advice = self.advise("a.npy", "--timeout", "0.001", status=1)
+        self.assertEqual({row["status"] for row in rows.values()}, {"skipped"})
+        self.assertIsNone(best)
+        self.assertIn("No run finished within the timeout", advice["sentence"])
+        self.assertNotIn("stable", advice["sentence"])
 
     def test_growth(self):
         """Neither without pivoting nor with partial pivoting."""
@@ -1685,7 +1725,7 @@ class AdviseTest(CommandLine):
         """Double, since single would leave no digit."""
         _, best, advice = self.advise(self.generate("ill-conditioned", 60))
         self.assertEqual(best["precision"], "double")
-        self.assertIn("correct digits", advice["sentence"])
+        self.assertIn("single precision guarantees no digit", advice["sentence"])
 
     def test_singular(self):
         """Status 3, and the same sentence on stderr."""
@@ -1706,7 +1746,8 @@ class AdviseTest(CommandLine):
         self.write("a.csv", [[1.0, 2.0]])
         self.write("b.csv", [[1.0]])
         for arguments in ([], ["none.mtx"], ["a.csv"], ["b.csv", "a.csv", "b.csv"], [""],
-                          ["b.csv", "--timeout", "0"]):
+                          ["b.csv", "--timeout", "0"], ["b.csv", "--digits", "0"],
+                          ["b.csv", "--digits", "16"], ["b.csv", "--digits", "many"]):
             with self.subTest(arguments=arguments):
                 self.refused("advise", *arguments)
 

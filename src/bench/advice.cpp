@@ -7,12 +7,20 @@
 namespace lugpu {
 namespace {
 
-// A time is less than another if it is not more than this fraction of it: noise decides nothing.
-constexpr double kClearly = 0.8;
+// A run is clearly slower than another if it takes more than so many times as long, and so many
+// seconds longer: whatever else the machine does can hold up a short one.
+constexpr double kClearly = 8;
+constexpr double kClearlySeconds = 0.1;
+// A backward error is noticeably worse than another if it is more than so many times that.
+constexpr double kNoticeably = 4;
 
 // Of X; of the factors of mixed precision it is single's.
 double epsilon(const Result& result) {
   return epsilon(working_precision(result.what.problem));
+}
+
+bool is_mixed(const Result& result) {
+  return result.what.problem.refine == Refine::mixed;
 }
 
 double factors_epsilon(const Result& result) {
@@ -26,16 +34,63 @@ bool is_stable(const Result& result) {
          *result.checks.growth <= limit;
 }
 
-// That of the most accurate factors: of the highest precision, of the strongest pivoting.
-std::optional<double> condition_of(const std::vector<Result>& results) {
-  std::optional<double> rcond;
-  double eps = 1;
-  for (const Result& result : results) {
-    if (!is_stable(result) || !result.checks.rcond || factors_epsilon(result) > eps) continue;
-    eps = factors_epsilon(result);
-    rcond = result.checks.rcond;
+bool is_pivoted(const Result& result) {
+  return result.what.problem.pivot != Pivot::none;
+}
+
+bool is_same_arithmetic(const Result& a, const Result& b) {
+  return a.what.problem.precision == b.what.problem.precision && is_mixed(a) == is_mixed(b);
+}
+
+// Whether no pivoting loses nothing against pivoting in the same precision.
+bool is_as_good_as_pivoted(const Result& result, const std::vector<Result>& results) {
+  return std::none_of(results.begin(), results.end(), [&](const Result& other) {
+    return is_pivoted(other) && is_stable(other) && is_same_arithmetic(other, result) &&
+           !(*backward_error(result) <= kNoticeably * *backward_error(other));
+  });
+}
+
+bool is_possible(const Result& result, const std::vector<Result>& results) {
+  return is_stable(result) && backward_error(result) &&
+         (is_pivoted(result) || is_as_good_as_pivoted(result, results));
+}
+
+// The place in the order in which runs are taken, the safest one first.
+int place(const Result& result, bool few_digits) {
+  const Problem& problem = result.what.problem;
+  const int arithmetic = is_mixed(result)                                   ? 1
+                         : problem.precision == Precision::double_precision ? 0
+                                                                            : 2;
+  if (few_digits && arithmetic == 2 && problem.pivot == Pivot::partial) return -1;
+  constexpr int kPivots = 4;
+  switch (problem.pivot) {
+    case Pivot::partial:
+      return kPivots * arithmetic;
+    case Pivot::rook:
+      return kPivots * arithmetic + 1;
+    case Pivot::full:
+      return kPivots * arithmetic + 2;
+    case Pivot::none:
+      break;
   }
-  return rcond;
+  return 3 * kPivots + arithmetic;  // after every pivoting in every precision
+}
+
+int digits_or_0(const Result& result) {
+  return guaranteed_digits(result).value_or(0);
+}
+
+// The first in the order that is not clearly slower than another one. runs: not empty.
+const Result* choose(const std::vector<const Result*>& runs, bool few_digits) {
+  double least = INFINITY;
+  for (const Result* run : runs) least = std::min(least, run->phases_s.at("total"));
+  const Result* best = nullptr;
+  for (const Result* run : runs) {
+    const double total = run->phases_s.at("total");
+    if (total > kClearly * least && total > least + kClearlySeconds) continue;
+    if (!best || place(*run, few_digits) < place(*best, few_digits)) best = run;
+  }
+  return best;
 }
 
 bool is_singular(const std::vector<Result>& results) {
@@ -57,18 +112,74 @@ std::string short_number(double value) {
   return text;
 }
 
-// Whether X keeps so many correct digits in this precision.
-bool keeps_digits(double rcond, double eps) {
-  constexpr double kTwoDigits = 100;
-  return rcond >= kTwoDigits * eps;
+std::string count(int digits) {
+  return digits == 0 ? "no digit" : digits == 1 ? "1 digit" : std::to_string(digits) + " digits";
 }
 
-std::string accuracy(double rcond, double eps) {
-  const std::string condition = "the reciprocal condition number is " + short_number(rcond);
-  if (rcond <= eps) return condition + ", so that X may have no correct digit";
-  const auto digits = static_cast<int>(std::log10(rcond / eps));
-  return condition + ", so that X has about " + std::to_string(std::max(digits, 1)) +
-         (digits > 1 ? " correct digits" : " correct digit");
+std::string options_of(const Result& result) {
+  return std::string("--pivot ") + name(result.what.problem.pivot) + " --precision " +
+         precision_name(result.what.problem);
+}
+
+// The run with this pivoting in this arithmetic that came to an X; null if none did.
+const Result* find(const std::vector<Result>& results, Pivot pivot, const Arithmetic& arithmetic) {
+  for (const Result& result : results) {
+    const Problem& problem = result.what.problem;
+    if (problem.pivot == pivot && problem.precision == arithmetic.precision &&
+        problem.refine == arithmetic.refine && backward_error(result)) {
+      return &result;
+    }
+  }
+  return nullptr;
+}
+
+// What speaks against a less safe pivoting than that of `best`, or for one.
+std::string about_pivoting(const std::vector<Result>& results, const Result& best, int wanted) {
+  const Problem& problem = best.what.problem;
+  const Arithmetic arithmetic{problem.precision, problem.refine};
+  if (problem.pivot == Pivot::none) return {};
+  if (problem.pivot != Pivot::partial) {
+    const Result* partial = find(results, Pivot::partial, arithmetic);
+    if (!partial) return {};
+    return "; with partial pivoting the backward error is " +
+           short_number(*backward_error(*partial));
+  }
+  const Result* none = find(results, Pivot::none, arithmetic);
+  if (!none) return {};
+  if (is_possible(*none, results) && digits_or_0(*none) >= wanted) {
+    return "; this matrix would not need pivoting";
+  }
+  return "; without pivoting the backward error is " + short_number(*backward_error(*none));
+}
+
+// Why not single precision, where that is another choice.
+std::string about_single(const std::vector<Result>& results, const Result& best) {
+  const Result* single = find(results, best.what.problem.pivot, Precision::single_precision);
+  if (!single || single == &best || !is_stable(*single)) return {};
+  return "; single precision guarantees " + count(digits_or_0(*single));
+}
+
+// Why there is nothing to recommend.
+Advice no_advice(const std::vector<Result>& results) {
+  const auto any = [&](auto... statuses) {
+    return std::any_of(results.begin(), results.end(),
+                       [&](const Result& result) { return ((result.status == statuses) || ...); });
+  };
+  const bool skipped = any(Status::skipped);
+  Advice advice;
+  advice.finished = any(Status::ok, Status::failed);
+  if (advice.finished) {
+    advice.sentence = std::string("No run ") +
+                      (skipped ? "that finished within the timeout " : "") +
+                      "was backward stable: do not trust a solution of this system.";
+  } else if (skipped) {
+    advice.sentence =
+        "No run finished within the timeout, so that nothing is known about this system; allow "
+        "more time with --timeout.";
+  } else {
+    advice.sentence = "No run finished: " + (results.empty() ? "" : results.front().reason);
+  }
+  return advice;
 }
 
 }  // namespace
@@ -110,34 +221,51 @@ std::optional<double> backward_error(const Result& result) {
   return *result.checks.hpl_residual * static_cast<double>(result.what.problem.n) * epsilon(result);
 }
 
-Advice advise(const std::vector<Result>& results) {
+std::optional<int> guaranteed_digits(const Result& result) {
+  double error = epsilon(result);  // X cannot have more digits than its precision
+  for (const double bound : result.checks.ferr) error = larger(error, bound);
+  if (result.checks.ferr.empty() || !(error < 0.1)) return std::nullopt;
+  return static_cast<int>(-std::log10(error));
+}
+
+Advice advise(const std::vector<Result>& results, std::optional<int> digits) {
   if (is_singular(results)) {
-    return {std::nullopt, "A is singular: every pivoting ends at a zero pivot.", true};
+    return {.sentence = "A is singular: every pivoting ends at a zero pivot.", .singular = true};
   }
-  const std::optional<double> rcond = condition_of(results);
-  const auto is_accurate = [&](const Result& r) {
-    return !rcond || keeps_digits(*rcond, epsilon(r));
+  std::vector<const Result*> runs;
+  for (const Result& result : results) {
+    if (is_possible(result, results)) runs.push_back(&result);
+  }
+  if (runs.empty()) return no_advice(results);
+  const auto safest = [](const Result* a, const Result* b) {
+    return place(*a, false) < place(*b, false);
   };
-  const auto is_better = [&](const Result& a, const Result& b) {
-    if (!is_accurate(a) || !is_accurate(b)) {
-      if (epsilon(a) != epsilon(b)) return epsilon(a) < epsilon(b);
-    }
-    return a.phases_s.at("total") < kClearly * b.phases_s.at("total");
+  const auto fewer_digits = [&](const Result* a, const Result* b) {
+    return digits_or_0(*a) != digits_or_0(*b) ? digits_or_0(*a) < digits_or_0(*b) : safest(b, a);
   };
+  const Result* const reference = *std::min_element(runs.begin(), runs.end(), safest);
+  const Result* const most = *std::max_element(runs.begin(), runs.end(), fewer_digits);
   Advice advice;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!is_stable(results[i])) continue;
-    if (!advice.best || is_better(results[i], results[*advice.best])) advice.best = i;
-  }
-  if (!advice.best) {
-    advice.sentence = "No run was backward stable: do not trust a solution of this system.";
+  advice.wanted = digits.value_or(digits_or_0(*reference));
+  if (digits_or_0(*most) < advice.wanted) {
+    const int at_most = digits_or_0(*most);
+    advice.sentence =
+        "No run guarantees " + count(*advice.wanted) + " of X" +
+        (at_most == 0 ? ", or any at all."
+                      : "; the most is " + count(at_most) + ", by " + options_of(*most) + ".");
     return advice;
   }
-  const Result& best = results[*advice.best];
-  advice.sentence = std::string("Use --pivot ") + name(best.what.problem.pivot) + " --precision " +
-                    precision_name(best.what.problem) +
-                    ", the cheapest run that is backward stable" +
-                    (rcond ? "; " + accuracy(*rcond, epsilon(best)) : "") + ".";
+  std::erase_if(runs, [&](const Result* run) { return digits_or_0(*run) < *advice.wanted; });
+  const Result* const best = *advice.wanted == 0 ? most : choose(runs, digits.has_value());
+  advice.best = static_cast<std::size_t>(best - results.data());
+  const int guaranteed = digits_or_0(*best);
+  advice.sentence = "Use " + options_of(*best) + ": " +
+                    (guaranteed == 0 ? "no run guarantees a digit of X, and this is the safest one"
+                                     : "it guarantees " + count(guaranteed) + " of X") +
+                    (digits ? " (" + std::to_string(*digits) + " wanted)" : "") +
+                    ", with a backward error of " + short_number(*backward_error(*best)) +
+                    about_pivoting(results, *best, *advice.wanted) +
+                    (guaranteed == 0 ? "" : about_single(results, *best)) + ".";
   return advice;
 }
 

@@ -1,4 +1,5 @@
-// Which pivoting and precision a matrix needs: the cheapest run that is backward stable.
+// Which pivoting and precision a matrix needs: judged by backward error and guaranteed digits
+// first, and by time only where no noise can turn the judgement.
 #pragma once
 
 #include <optional>
@@ -21,18 +22,36 @@ std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t 
 std::optional<double> backward_error(const Result& result);
 
 struct Advice {
-  std::optional<std::size_t> best;  ///< the result that is recommended; absent if none can be
-  std::string sentence;             ///< what to do and why
-  bool singular = false;            ///< in the highest precision, every pivoting met a zero pivot
+  /// The result that is recommended; absent if none can be.
+  std::optional<std::size_t> best = std::nullopt;
+  std::string sentence = {};  ///< what to do and why
+  bool singular = false;      ///< in the highest precision, every pivoting met a zero pivot
+  bool finished = true;       ///< whether a run came to an end
+  /// The decimal digits of X that a run had to guarantee; absent where that was not decided.
+  std::optional<int> wanted = std::nullopt;
 };
 
-/// From the results of advice_cases(). A run is backward stable if its checks passed and its growth
-/// is at most max(n, 10): on random matrices it is about n^(2/3) with partial and n^(1/2) with full
-/// pivoting (Trefethen and Schreiber, SIAM J. Matrix Anal. Appl. 11, 1990), and much more is an
-/// accident that another right-hand side may show; mixed precision must not have fallen back to
-/// double. Of those the first, unless another's total time is clearly less, in the precisions that
-/// leave X two correct digits, rcond >= 100 eps; where none does, in the highest, which mixed has
-/// too.
-Advice advise(const std::vector<Result>& results);
+/// From the results of advice_cases(): the same advice from every repetition of the runs.
+///
+/// A run can be recommended if it is backward stable: its checks passed, its growth is at most
+/// max(n, 10) -- on random matrices it is about n^(2/3) with partial and n^(1/2) with full pivoting
+/// (Trefethen and Schreiber, SIAM J. Matrix Anal. Appl. 11, 1990), and much more is an accident
+/// that another right-hand side may show -- mixed precision did not fall back to double, and
+/// without pivoting the backward error is at most 4 times that of the best pivoting in the same
+/// precision.
+///
+/// Of those, it must guarantee `digits` decimal digits of X, or where that is absent as many as the
+/// safest run: in double before mixed before single, with partial before rook before full pivoting,
+/// none last. Where that guarantees none, the run that guarantees most.
+///
+/// What is left is taken in that order, but single precision with partial pivoting first if
+/// `digits` are given: it has half the memory and half the work of double. A run later in the order
+/// is taken if it is more than 8 times as fast and saves more than 0.1 s. Single precision or no
+/// pivoting make a run about twice as fast, and noise of 60 % turns a ratio of 2 into 8 at most: it
+/// takes a device on which double is slow to go past that.
+Advice advise(const std::vector<Result>& results, std::optional<int> digits);
+
+/// Checks::digits() of X: how many decimal digits are guaranteed. Absent if none is.
+std::optional<int> guaranteed_digits(const Result& result);
 
 }  // namespace lugpu

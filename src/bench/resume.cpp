@@ -137,8 +137,10 @@ const std::vector<Field>& fields_of_checks() {
       {"hpl_residual", is_number_or_null, "a number or null"},
       {"growth", is_number_or_null, "a number or null"},
       {"rcond", is_number_or_null, "a number or null"},
+      {"rcond_at_most", is_number_or_null, "a number or null", true},
       {"berr", is_list_of<is_number_or_null>, "a list of numbers or null", true},
       {"ferr", is_list_of<is_number_or_null>, "a list of numbers or null", true},
+      {"digits", or_null<is_size>, "a positive whole number or null", true},
       {"info", is_integer, "a whole number"}};
   return fields;
 }
