@@ -95,7 +95,7 @@ void write_json(const Arguments& given, const Device& device, const std::vector<
 Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   const Matrix a = read_square(given.matrix);
-  const Matrix b = read_rhs(given.rhs, a);
+  const Matrix b = read_rhs(given.rhs, a).b;
   DeviceContext context = std::move(open_devices(given.options).front());
   note_failed_paths(context.device());
 

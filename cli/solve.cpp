@@ -65,9 +65,10 @@ std::string ratio(const std::optional<double>& value) {
   return value ? format("%.3g", *value) : "not known";
 }
 
-double largest_error(const Matrix& x) {
+// Of X, all of whose elements should have this value.
+double largest_error(const Matrix& x, double value) {
   double error = 0;
-  for (const double value : x.values()) error = std::max(error, std::abs(value - 1));
+  for (const double element : x.values()) error = std::max(error, std::abs(element / value - 1));
   return error;
 }
 
@@ -101,7 +102,20 @@ double largest(const std::vector<double>& errors) {
 std::string bounds_text(const Checks& checks) {
   const std::string backward = format("backward error %.3g", largest(checks.berr));
   if (checks.ferr.empty()) return backward + "; forward error not known without factors";
-  return backward + format(", forward error at most %.3g", largest(checks.ferr));
+  const double forward = largest(checks.ferr);
+  return backward + (std::isfinite(forward) ? format(", forward error at most %.3g", forward)
+                                            : std::string(", forward error not known"));
+}
+
+std::string condition_text(const Checks& checks) {
+  if (checks.rcond || !checks.rcond_at_most) return ratio(checks.rcond);
+  return format("not known, at most %.3g", *checks.rcond_at_most);
+}
+
+std::string digits_text(const Result& result) {
+  const auto digits = result.checks.digits(working_precision(result.what.problem));
+  if (!digits) return "none guaranteed";
+  return format("%d guaranteed, of the largest element of X", *digits);
 }
 
 std::string refinement_text(const Refinement& refinement) {
@@ -146,12 +160,12 @@ std::string determinant_text(const Result& result) {
   return decimal(*result.determinant) + (mixed ? ", from pivots in single precision" : "");
 }
 
-void print_result(const Arguments& given, const Device& device, const Matrix& b,
+void print_result(const Arguments& given, const Device& device, const RightHandSide& rhs,
                   const Result& result, const Answers& answers) {
   const Problem& problem = result.what.problem;
   const std::string n = std::to_string(problem.n);
   print_line("A", printable(given.matrix) + ", " + n + " x " + n);
-  print_line("B", given.rhs.empty() ? "A * ones" : printable(given.rhs) + ", " + shape(b));
+  print_line("B", description(given.rhs, rhs));
   print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
                               name(problem.pivot), precision_name(problem)) +
                            layout(problem));
@@ -162,8 +176,9 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
                                " (passes under 16), solve_ratio " +
                                ratio(result.checks.solve_ratio) + " (passes under 30)");
     print_line("stability", "pivot growth " + ratio(result.checks.growth) +
-                                ", reciprocal condition " + ratio(result.checks.rcond));
+                                ", reciprocal condition " + condition_text(result.checks));
     print_line("bounds", bounds_text(result.checks));
+    print_line("digits", digits_text(result));
   }
   if (result.refinement) print_line("refined", refinement_text(*result.refinement));
   if (result.equilibration) print_line("scaling", scaling_text(*result.equilibration));
@@ -171,8 +186,11 @@ void print_result(const Arguments& given, const Device& device, const Matrix& b,
   const bool passed = result.status == Status::ok;
   std::cout << format("%-9s ", "checks")
             << paint(passed ? Ink::good : Ink::bad, passed ? "passed" : "failed") << '\n';
-  if (result.status == Status::ok && given.rhs.empty()) {
-    print_line("error", format("largest |x - 1| is %.3g", largest_error(answers.x)));
+  if (result.status == Status::ok && std::isfinite(rhs.solution)) {
+    const std::string difference =
+        rhs.solution == 1 ? "|x - 1|" : format("|x / %g - 1|", rhs.solution);
+    print_line("error", format("largest %s is %.3g", difference.c_str(),
+                               largest_error(answers.x, rhs.solution)));
   }
   if (result.status == Status::ok && !given.output.empty()) {
     print_line("X", shape(answers.x) + ", written to " + printable(given.output));
@@ -220,7 +238,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
     if (!file.empty()) check_format(file);
   }
   const Matrix a = read_square(given.matrix);
-  const Matrix b = read_rhs(given.rhs, a);
+  const RightHandSide rhs = read_rhs(given.rhs, a);
+  const Matrix& b = rhs.b;
   DeviceContext context = std::move(open_devices(given.options).front());
   note_failed_paths(context.device());
 
@@ -235,7 +254,7 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
     if (!given.inverse.empty()) write_matrix(answers.inverse, given.inverse);
   }
   if (!given.options.json.empty()) write_json(given, context.device(), result, arguments);
-  if (given.options.prints()) print_result(given, context.device(), b, result, answers);
+  if (given.options.prints()) print_result(given, context.device(), rhs, result, answers);
   for (const std::string& warning : result.warnings) print_warning(warning);
   if (result.status != Status::ok) print_error(given.matrix + " is not solved: " + result.reason);
   return exit_of(result);

@@ -1,17 +1,26 @@
 #include "system.hpp"
 
+#include <utility>
+
 #include "matrix/formats.hpp"
+#include "matrix/norms.hpp"
 #include "options.hpp"
+#include "terminal.hpp"
 
 namespace lugpu::cli {
 namespace {
 
-Matrix row_sums(const Matrix& a) {
+// A times a vector of n elements `value`.
+Matrix row_sums(const Matrix& a, double value) {
   Matrix b(a.rows(), 1);
   for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) b(i, 0) += a(i, j);
+    for (std::size_t i = 0; i < a.rows(); ++i) b(i, 0) += value * a(i, j);
   }
   return b;
+}
+
+bool is_finite(const Matrix& a) {
+  return std::isfinite(norm_max(a));
 }
 
 }  // namespace
@@ -30,9 +39,19 @@ Matrix read_square(const std::string& path) {
   return read_matrix(path, {.square = true});
 }
 
-Matrix read_rhs(const std::string& path, const Matrix& a) {
-  if (path.empty()) return row_sums(a);
-  return read_matrix(path, {.rows = a.rows()});
+RightHandSide read_rhs(const std::string& path, const Matrix& a) {
+  if (!path.empty()) return {read_matrix(path, {.rows = a.rows()})};
+  RightHandSide rhs{row_sums(a, 1), 1};
+  if (!is_finite(rhs.b) && is_finite(a)) {
+    rhs.solution = std::ldexp(1.0, -std::ilogb(2.0 * static_cast<double>(a.cols())));
+    rhs.b = row_sums(a, rhs.solution);
+  }
+  return rhs;
+}
+
+std::string description(const std::string& path, const RightHandSide& rhs) {
+  if (!path.empty()) return printable(path) + ", " + shape(rhs.b);
+  return rhs.solution == 1 ? "A * ones" : format("A * ones * %g", rhs.solution);
 }
 
 std::string shape(const Matrix& matrix) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <string>
 
 #include "matrix/matrix.hpp"
@@ -14,9 +15,17 @@ void add_system_arguments(CLI::App& command, std::string& matrix, std::string& r
 /// A, which must be square, from a file. Throws what read_matrix throws.
 Matrix read_square(const std::string& path);
 
-/// B of as many rows as A from a file, or A ones, whose solution is known, if `path` is empty.
-/// Throws what read_matrix throws.
-Matrix read_rhs(const std::string& path, const Matrix& a);
+struct RightHandSide {
+  Matrix b;               ///< n x nrhs
+  double solution = NAN;  ///< what every element of X should be; NaN if that is not known
+};
+
+/// B of as many rows as A from a file; if `path` is empty, A times a vector of ones, or of a power of
+/// two with which no sum overflows. Throws what read_matrix throws.
+RightHandSide read_rhs(const std::string& path, const Matrix& a);
+
+/// How a report names B, e.g. "A * ones".
+std::string description(const std::string& path, const RightHandSide& rhs);
 
 /// E.g. "3 x 2".
 std::string shape(const Matrix& matrix);

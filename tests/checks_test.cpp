@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "matrix/generate.hpp"
+#include "solvers/condition.hpp"
 
 extern "C" void dgetc2_(const int* n, double* a, const int* lda, int* ipiv, int* jpiv, int* info);
 
@@ -213,7 +214,6 @@ TEST(Ratios, EmptyAndZero) {
   EXPECT_EQ(solve_ratio(none, none_x, none_x, kEps), 0.0);
   EXPECT_EQ(hpl_residual(none, none_x, none_x, kEps), 0.0);
   EXPECT_EQ(pivot_growth(none, none), 0.0);
-  EXPECT_EQ(rcond_from_lu(none, 0.0), 1.0);
 
   const Matrix a = random_matrix(3, 3, 1), no_columns(3, 0);
   EXPECT_EQ(solve_ratio(a, no_columns, no_columns, kEps), 0.0);
@@ -314,7 +314,9 @@ TEST_P(CorruptedResults, NaNPlanted) {
     Factors bad = good;
     bad.lu.values()[k] = kNaN;
     EXPECT_TRUE(std::isnan(factor_ratio(a, bad))) << k;
-    EXPECT_EQ(rcond_from_lu(bad.lu, norm_1(a)), 0.0) << k;
+    EXPECT_FALSE(
+        estimate_condition(a, kEps, inverse_by_lu(bad.lu, bad.ipiv, bad.jpiv)).rcond.has_value())
+        << k;
     EXPECT_EQ(std::isnan(pivot_growth(a, bad.lu)), k % n <= k / n) << k;
     Matrix bad_inverse = inverse;
     bad_inverse.values()[k] = kNaN;
@@ -391,27 +393,57 @@ TEST(PivotGrowth, OfWilkinsonIsExact) {
   EXPECT_EQ(pivot_growth(matrix({{2, 0}, {0, 4}}), matrix({{1, 3}, {99, 2}})), 0.75);
 }
 
+Matrix transposed(const Matrix& a) {
+  Matrix t(a.cols(), a.rows());
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    for (std::size_t i = 0; i < a.rows(); ++i) t(j, i) = a(i, j);
+  }
+  return t;
+}
+
+// inv(A) X and inv(A') X, for LAPACK's factors by rows, and by rows and columns.
+TEST(InverseByLu, SolvesAsTheFactors) {
+  for (const std::size_t n : {0, 1, 2, 3, 5, 10, 50}) {
+    const Matrix a = random_matrix(n, n, 23), b = random_matrix(n, 3, 5);
+    for (const Factors& f : {dgetrf(a), dgetc2(a)}) {
+      Matrix x = b;
+      inverse_by_lu(f.lu, f.ipiv, f.jpiv)(x, Op::none);
+      EXPECT_LT(solve_ratio(a, x, b, kEps), kSolveRatioLimit) << n;
+      x = b;
+      inverse_by_lu(f.lu, f.ipiv, f.jpiv)(x, Op::transpose);
+      EXPECT_LT(solve_ratio(transposed(a), x, b, kEps), kSolveRatioLimit) << n;
+    }
+  }
+}
+
 TEST(Rcond, IsCloseToTheTrueValue) {
-  for (const char* kind : {"random", "dominant", "well-conditioned", "ill-conditioned", "graded",
+  for (const char* kind : {"random", "dominant", "well-conditioned", "ill-conditioned",
                            "near-underflow", "near-overflow"}) {
     for (const std::size_t n : {1, 2, 3, 5, 10, 50, 132}) {
       const Matrix a = generate(kind, n, 23);
       const Factors f = dgetrf(a);
       const double exact = 1.0 / (norm_1(a) * norm_1(dgetri(f)));
-      const double rcond = rcond_from_lu(f.lu, norm_1(a));
-      // dgecon finds a lower bound of ||inv(A)||_1, nearly always within a factor of 3.
+      const double rcond =
+          estimate_condition(a, kEps, inverse_by_lu(f.lu, f.ipiv, f.jpiv)).rcond.value();
+      // The estimate is a lower bound of ||inv(A)||_1, nearly always within a factor of 3.
       EXPECT_GT(rcond, 0.999 * exact) << kind << " " << n;
       EXPECT_LT(rcond, 3.0 * exact) << kind << " " << n;
     }
   }
 }
 
-TEST(Rcond, IsZeroForSingularOrInfiniteFactors) {
-  EXPECT_EQ(rcond_from_lu(matrix({{1, 2}, {0.5, 0}}), 3.0), 0.0);
-  EXPECT_EQ(rcond_from_lu(matrix({{0, 2}, {0.5, 1}}), 3.0), 0.0);
-  EXPECT_EQ(rcond_from_lu(matrix({{1, kInfinity}, {0.5, 1}}), 3.0), 0.0);
-  EXPECT_EQ(rcond_from_lu(matrix({{1, 2}, {0.5, 1}}), kNaN), 0.0);
-  EXPECT_EQ(rcond_from_lu(matrix({{1, 2}, {0.5, 1}}), kInfinity), 0.0);
+TEST(Digits, AreThoseOfTheLargestBound) {
+  Checks checks;
+  EXPECT_EQ(checks.digits(Precision::double_precision), std::nullopt);
+  checks.ferr = {1e-12, 3e-9, 0};
+  EXPECT_EQ(checks.digits(Precision::double_precision), 8);
+  checks.ferr = {0};  // X has no more
+  EXPECT_EQ(checks.digits(Precision::double_precision), 15);
+  EXPECT_EQ(checks.digits(Precision::single_precision), 7);
+  for (const double none : {0.1, kInfinity, kNaN}) {
+    checks.ferr = {1e-12, none, 1e-12};
+    EXPECT_EQ(checks.digits(Precision::double_precision), std::nullopt) << none;
+  }
 }
 
 TEST(Failure, IsEmptyWhenAllPass) {

@@ -816,6 +816,36 @@ class AccuracyTest(CommandLine):
         exact = 1 / (np.linalg.norm(a, 1) * inverse_norm)
         self.assertLess(abs(np.log10(checks["rcond"] / exact)), 1)
 
+    def test_bounds_that_are_not_known(self):
+        """Factors that cannot tell say so, and no number is printed in their place."""
+        self.generate("hilbert", 12, "hilbert.npy")
+        done = self.lugpu("solve", "hilbert.npy", "--precision", "mixed")
+        text = " ".join(done.stdout.split())
+        self.assertIn("reciprocal condition not known, at most ", text)
+        self.assertIn("forward error not known", text)
+        self.assertIn("digits none guaranteed", text)
+        checks = self.solve("hilbert.npy", "--precision", "mixed")["checks"]
+        self.assertEqual((checks["rcond"], checks["ferr"], checks["digits"]), (None, [None], None))
+        self.assertLess(checks["rcond_at_most"], 1e-7)
+        self.generate("wilkinson", 60, "wilkinson.npy")
+        checks = self.solve("wilkinson.npy", "--precision", "mixed")["checks"]
+        true = 1 / np.linalg.cond(np.load(self.folder / "wilkinson.npy"), 1)
+        if checks["rcond"] is None:
+            self.assertGreaterEqual(checks["rcond_at_most"], true)
+        else:
+            self.assertLess(abs(np.log10(checks["rcond"] / true)), 1)
+
+    def test_near_overflow(self):
+        """Norms and sums of rows overflow; the system is as good as any."""
+        self.write("a.npy", 1e308 * np.array([[1, 0.5, 0.5], [0.25, -1, 1], [0.5, 1, 1]]))
+        done = self.lugpu("solve", "a.npy")
+        text = " ".join(done.stdout.split())
+        self.assertIn("B A * ones * 0.25", text)
+        self.assertIn("checks passed", text)
+        self.assertNotIn("ill-conditioned", done.stderr)
+        self.assertLess(float(re.search(r"1\| is (\S+)", text).group(1)), 1e-15)
+        self.assertGreater(self.solve("a.npy")["checks"]["digits"], 13)
+
     def test_no_factors(self):
         """Gauss-Jordan says what it cannot: no bound, no refinement."""
         self.write("a.csv", random_matrix(9, 9))

@@ -3,12 +3,12 @@
 #include "bench/checks.hpp"
 
 #include <cblas.h>
-#include <lapacke.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "solvers/error_bounds.hpp"
@@ -45,18 +45,27 @@ bool is_valid_pivots(const std::vector<int>& pivots, std::size_t n) {
          (pivots.size() == n && std::all_of(pivots.begin(), pivots.end(), within));
 }
 
-/// Undoes the interchanges, the last one first: P A Q becomes A.
+enum class Order { first_to_last, last_to_first };
+
+/// Rows k and pivots[k] of x, 1-based, change places, one pair after another (LAPACK's laswp).
+void interchange_rows(Matrix& x, const std::vector<int>& pivots, Order order) {
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    double* column = x.column(j);
+    for (std::size_t step = 0; step < pivots.size(); ++step) {
+      const std::size_t k = order == Order::first_to_last ? step : pivots.size() - 1 - step;
+      std::swap(column[k], column[static_cast<std::size_t>(pivots[k]) - 1]);
+    }
+  }
+}
+
+/// P A Q becomes A.
 void undo_interchanges(Matrix& a, const std::vector<int>& ipiv, const std::vector<int>& jpiv) {
   const std::size_t n = a.rows();
   for (std::size_t k = jpiv.size(); k-- > 0;) {
     const std::size_t other = static_cast<std::size_t>(jpiv[k]) - 1;
     if (other != k) std::swap_ranges(a.column(k), a.column(k) + n, a.column(other));
   }
-  for (std::size_t j = 0; j < n; ++j) {
-    double* column = a.column(j);
-    for (std::size_t k = ipiv.size(); k-- > 0;)
-      std::swap(column[k], column[static_cast<std::size_t>(ipiv[k]) - 1]);
-  }
+  interchange_rows(a, ipiv, Order::last_to_first);
 }
 
 }  // namespace
@@ -117,14 +126,37 @@ double pivot_growth(const Matrix& a, const Matrix& lu) {
   return relative(u_max, norm_max(a));
 }
 
-double rcond_from_lu(const Matrix& lu, double a_norm_1) {
-  if (!std::isfinite(norm_max(lu)) || !std::isfinite(a_norm_1)) return 0.0;
-  for (std::size_t k = 0; k < lu.rows(); ++k)
-    if (lu(k, k) == 0.0) return 0.0;
-  double rcond = 0.0;
-  LAPACKE_dgecon(LAPACK_COL_MAJOR, '1', static_cast<int>(lu.rows()), lu.values().data(), lu.ld(),
-                 a_norm_1, &rcond);
-  return rcond;
+ApplyInverse inverse_by_lu(const Matrix& lu, const std::vector<int>& ipiv,
+                           const std::vector<int>& jpiv) {
+  return [&](Matrix& x, Op op) {
+    const auto solve = [&](CBLAS_UPLO triangle, CBLAS_TRANSPOSE transposed, CBLAS_DIAG diagonal) {
+      if (x.values().empty()) return;
+      cblas_dtrsm(CblasColMajor, CblasLeft, triangle, transposed, diagonal,
+                  static_cast<int>(x.rows()), static_cast<int>(x.cols()), 1.0, lu.values().data(),
+                  lu.ld(), x.values().data(), x.ld());
+    };
+    if (op == Op::none) {
+      // Q inv(U) inv(L) P x
+      interchange_rows(x, ipiv, Order::first_to_last);
+      solve(CblasLower, CblasNoTrans, CblasUnit);
+      solve(CblasUpper, CblasNoTrans, CblasNonUnit);
+      interchange_rows(x, jpiv, Order::last_to_first);
+    } else {
+      // P' inv(L') inv(U') Q' x
+      interchange_rows(x, jpiv, Order::first_to_last);
+      solve(CblasUpper, CblasTrans, CblasNonUnit);
+      solve(CblasLower, CblasTrans, CblasUnit);
+      interchange_rows(x, ipiv, Order::last_to_first);
+    }
+  };
+}
+
+std::optional<int> Checks::digits(Precision precision_of_x) const {
+  if (ferr.empty()) return std::nullopt;
+  const double error =
+      std::max(std::accumulate(ferr.begin(), ferr.end(), 0.0, larger), epsilon(precision_of_x));
+  if (!(error < 0.1)) return std::nullopt;
+  return static_cast<int>(-std::log10(error));
 }
 
 std::string Checks::failure() const {

@@ -11,6 +11,7 @@
 #include "matrix/matrix.hpp"
 #include "matrix/norms.hpp"
 #include "opencl/element.hpp"
+#include "solvers/solver.hpp"
 
 namespace lugpu {
 
@@ -42,10 +43,10 @@ double hpl_residual(const Matrix& a, const Matrix& x, const Matrix& b, double ep
 /// Pivot growth max |U| / max |A|; U is read from the upper triangle of lu.
 double pivot_growth(const Matrix& a, const Matrix& lu);
 
-/// Reciprocal condition number in the 1-norm from the factors, by LAPACK's dgecon: an estimate.
-/// a_norm_1: ||A||_1. 0 when a diagonal element of U is zero or an element is not finite; 1 for
-/// N = 0, as LAPACK.
-double rcond_from_lu(const Matrix& lu, double a_norm_1);
+/// inv(A) by factors on the host (LAPACK's getrs), which must outlive it. lu, ipiv and jpiv as in
+/// lu_factor_ratio; the pivots must be valid, and U without a zero on its diagonal.
+ApplyInverse inverse_by_lu(const Matrix& lu, const std::vector<int>& ipiv,
+                           const std::vector<int>& jpiv);
 
 /// What a result was checked against. A value that does not apply is absent.
 struct Checks {
@@ -53,13 +54,18 @@ struct Checks {
   std::optional<double> solve_ratio;
   std::optional<double> hpl_residual;
   std::optional<double> growth;
-  std::optional<double> rcond;
-  std::vector<double> berr;  ///< backward_errors(), one for each right-hand side
-  std::vector<double> ferr;  ///< forward_error_bounds(); empty for a method that keeps no factors
+  std::optional<double> rcond;          ///< absent where the factors cannot support it
+  std::optional<double> rcond_at_most;  ///< what is known of it all the same
+  std::vector<double> berr;             ///< backward_errors(), one for each right-hand side
+  std::vector<double> ferr;  ///< forward_error_bounds(), infinite where nothing is known; empty for
+                             ///< a method that keeps no factors
   int info = 0;              ///< LAPACK's: k > 0 means that the k-th pivot is exactly zero
 
   /// One sentence that names the first ratio that is not under its limit, or empty if all pass.
   std::string failure() const;
+  /// How many decimal digits of the largest element of every column of X are right for certain, as
+  /// far as X has so many: by ferr; absent if not one is known to be.
+  std::optional<int> digits(Precision precision_of_x) const;
 };
 
 }  // namespace lugpu

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "bench/in_range.hpp"
 #include "bench/statistics.hpp"
 #include "error.hpp"
 #include "matrix/generate.hpp"
@@ -141,33 +142,69 @@ struct System {
   ApplyInverse inverse;    // of `factored`, by the factors; empty if there are none
 };
 
-void check_factors(Solver& solver, const System& system, double eps, const Outcome& outcome,
-                   bool thorough, Checks& checks) {
-  const Matrix& a = system.factored;
-  if (const auto lu = solver.lu()) {
-    if (thorough) checks.factor_ratio = lu_factor_ratio(a, *lu, outcome.ipiv, outcome.jpiv, eps);
-    checks.growth = pivot_growth(a, *lu);
-    const bool on_device = system.inverse && !thorough;
-    checks.rcond = outcome.info > 0 ? 0
-                   : on_device      ? estimate_rcond(a, system.inverse)
-                                    : rcond_from_lu(*lu, norm_1(a));
-  } else if (thorough && outcome.info == 0) {
-    if (const auto inverse = solver.inverse()) {
-      checks.factor_ratio = inverse_ratio(a, *inverse, eps);
-      checks.rcond = 1 / (norm_1(a) * norm_1(*inverse));
+// L and scale * U.
+Matrix scaled_factors(Matrix lu, double factor) {
+  for (std::size_t j = 0; j < lu.cols(); ++j) scale(lu.column(j), j + 1, factor);
+  return lu;
+}
+
+void check_condition(const Matrix& a, double eps, const ApplyInverse& inverse, Checks& checks) {
+  const Condition condition = estimate_condition(a, eps, inverse);
+  checks.rcond = condition.rcond;
+  if (!condition.rcond) checks.rcond_at_most = condition.at_most;
+}
+
+// eps: of X; factors_eps: of the factors. thorough: what takes n^3 operations too, and the
+// condition by the factors that the host then has.
+void check_factors(Solver& solver, const System& system, double eps, double factors_eps,
+                   const Outcome& outcome, bool thorough, Checks& checks) {
+  const InRange a(system.factored);
+  const bool regular = outcome.info == 0;
+  if (auto lu = solver.lu()) {
+    checks.growth = pivot_growth(system.factored, *lu);
+    if (!thorough) {
+      if (regular && system.inverse) {
+        check_condition(a.matrix(), factors_eps, a.inverse(system.inverse), checks);
+      }
+      return;
+    }
+    const Matrix in_range = scaled_factors(std::move(*lu), a.scale());
+    checks.factor_ratio = lu_factor_ratio(a.matrix(), in_range, outcome.ipiv, outcome.jpiv, eps);
+    if (!regular || !std::isfinite(*checks.factor_ratio)) return;
+    check_condition(a.matrix(), factors_eps, inverse_by_lu(in_range, outcome.ipiv, outcome.jpiv),
+                    checks);
+  } else if (thorough && regular) {
+    if (auto inverse = solver.inverse()) {
+      scale(inverse->values().data(), inverse->values().size(), 1 / a.scale());
+      checks.factor_ratio = inverse_ratio(a.matrix(), *inverse, eps);
+      check_condition(
+          a.matrix(), factors_eps, [&](Matrix& x, Op op) { x = multiply(*inverse, op, x); },
+          checks);
     }
   }
 }
 
-void check_solution(const System& system, const Matrix& x, double eps, Checks& checks) {
-  checks.solve_ratio = solve_ratio(system.a, x, system.b, eps);
-  checks.hpl_residual = hpl_residual(system.a, x, system.b, eps);
-  const Matrix r = residual(system.a, x, system.b);
-  const Matrix sizes = residual_sizes(system.a, x, system.b);
-  checks.berr = backward_errors(r, sizes);
-  if (system.inverse) {
-    checks.ferr = forward_error_bounds(r, sizes, x, system.scaling.inverse(system.inverse));
+void check_solution(const System& system, Matrix x, double eps, double factors_eps,
+                    Checks& checks) {
+  const InRange a(system.a);
+  Matrix b = system.b;
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    const double of_x = safe_scale(column_norm_max(x, j));
+    scale(x.column(j), x.rows(), of_x);
+    scale(b.column(j), b.rows(), of_x);
+    scale(b.column(j), b.rows(), a.scale());
   }
+  checks.solve_ratio = solve_ratio(a.matrix(), x, b, eps);
+  checks.hpl_residual = hpl_residual(a.matrix(), x, b, eps);
+  const Matrix r = residual(a.matrix(), x, b);
+  const Matrix sizes = residual_sizes(a.matrix(), x, b);
+  checks.berr = backward_errors(r, sizes);
+  if (!system.inverse) return;
+  // Factors that say nothing of the condition say nothing of the error.
+  checks.ferr = checks.rcond
+                    ? forward_error_bounds(a.matrix(), r, sizes, x, factors_eps,
+                                           a.inverse(system.scaling.inverse(system.inverse)))
+                    : std::vector<double>(x.cols(), INFINITY);
 }
 
 // Of the factors that were used last: mixed precision may have fallen back to double.
@@ -194,35 +231,11 @@ void warn_of_small_pivot(const Outcome& outcome, const Matrix& a, Result& result
 
 void warn_of_bad_scaling(const System& system, Result& result) {
   const Equilibration& advice = system.advice;
-  if (!advice.helps() || result.what.problem.equilibrate) return;
+  if (!advice.helps() || system.scaling.helps()) return;
   result.warnings.push_back("A is badly scaled (rowcnd " + short_number(advice.rowcnd) +
                             ", colcnd " + short_number(advice.colcnd) + ", largest element " +
                             short_number(advice.amax) +
                             "); --equilibrate may make X more accurate.");
-}
-
-void warn_of_ill_condition(Result& result) {
-  const Precision precision = factors_precision(result);
-  if (!result.checks.rcond || *result.checks.rcond >= epsilon(precision)) return;
-  const bool mixed = result.what.problem.refine == Refine::mixed;
-  result.warnings.push_back(
-      "A is ill-conditioned, its reciprocal condition number is about " +
-      short_number(*result.checks.rcond) +
-      (precision == Precision::double_precision
-           ? ": X may have no correct digit; --pivot full with --refine is the best that double "
-             "precision can do."
-       : mixed ? ", less than factors in single precision can tell; use --precision double."
-               : ": X may have no correct digit; use --precision double."));
-}
-
-void warn_of_refinement(const Refinement& refinement, Result& result) {
-  if (refinement.converged) return;
-  result.warnings.push_back(
-      refinement.fallback.empty()
-          ? "refinement did not converge, and the device cannot factor A in double precision."
-          : refinement.fallback +
-                ", so that A was factored in double precision; use --precision "
-                "double for matrices like it.");
 }
 
 // With partial pivoting the growth of hardly any matrix of practice exceeds its order (Higham,
@@ -236,6 +249,37 @@ std::string cure_for_growth(const Problem& problem) {
   if (problem.pivot == Pivot::none) return "use --pivot partial";
   if (problem.pivot == Pivot::full) return "use --refine";
   return problem.refine == Refine::none ? "use --pivot full or --refine" : "use --pivot full";
+}
+
+// Where the factors cannot tell how good X is: because A is ill-conditioned, or because they are
+// not A's.
+void warn_of_unknown_accuracy(Result& result) {
+  const Checks& checks = result.checks;
+  if (checks.rcond || !checks.rcond_at_most) return;
+  const Precision precision = factors_precision(result);
+  const bool in_double = precision == Precision::double_precision;
+  const std::string known = short_number(*checks.rcond_at_most);
+  if (*checks.rcond_at_most > std::sqrt(epsilon(precision))) {
+    result.warnings.push_back(
+        std::string("the factors are too inaccurate to tell how many digits of X are right; ") +
+        (in_double ? cure_for_growth(result.what.problem) : "use --precision double") + ".");
+  } else {
+    result.warnings.push_back(
+        "A is ill-conditioned, its reciprocal condition number is at most " + known +
+        (in_double ? ": X may have no correct digit; --pivot full with --refine is the best that "
+                     "double precision can do."
+                   : ": X may have no correct digit; use --precision double."));
+  }
+}
+
+void warn_of_refinement(const Refinement& refinement, Result& result) {
+  if (refinement.converged) return;
+  result.warnings.push_back(
+      refinement.fallback.empty()
+          ? "refinement did not converge, and the device cannot factor A in double precision."
+          : refinement.fallback +
+                ", so that A was factored in double precision; use --precision "
+                "double for matrices like it.");
 }
 
 void warn_of_growth(Result& result) {
@@ -347,7 +391,7 @@ void judge(const System& system, const Outcome& outcome, Result& result) {
   if (!passed) result.reason = check_failure(problem, result.checks);
   if (result.refinement) warn_of_refinement(*result.refinement, result);
   warn_of_small_pivot(outcome, system.factored, result);
-  warn_of_ill_condition(result);
+  warn_of_unknown_accuracy(result);
   warn_of_bad_scaling(system, result);
   if (passed && problem.refine == Refine::none) warn_of_growth(result);
 }
@@ -364,7 +408,8 @@ void conclude(Solver& solver, const System& system, const Effort& effort, Result
   add_up_times(result);
   // The factors of mixed precision need not be good ones.
   const bool thorough = effort.check_factors && problem.refine != Refine::mixed;
-  check_factors(solver, system, eps, outcome, thorough, result.checks);
+  const double factors_eps = epsilon(factors_precision(result));
+  check_factors(solver, system, eps, factors_eps, outcome, thorough, result.checks);
   if (answers && answers->wants_determinant) {
     result.determinant = determinant_of(outcome, system.scaling);
   }
@@ -375,7 +420,7 @@ void conclude(Solver& solver, const System& system, const Effort& effort, Result
     return;
   }
   x = system.scaling.solution(std::move(*x));
-  check_solution(system, *x, eps, result.checks);
+  check_solution(system, *x, eps, factors_eps, result.checks);
   judge(system, outcome, result);
   if (!answers) return;
   answers->x = std::move(*x);
@@ -443,6 +488,8 @@ Measurement::Measurement(DeviceContext& context, const Method& method, const Cas
   if (what.problem.equilibrate) {
     scaling_ = advice_;
     result_.equilibration = scaling_;
+  } else {
+    scaling_ = into_range(a.rows(), advice_.amax, what.problem.precision);
   }
   if (scaling_.helps()) scaled_ = scaling_.matrix(a);
   context.set_deadline(INFINITY);  // not the one of a case before

@@ -47,14 +47,16 @@ json to_json(const Determinant& determinant) {
   return {{"mantissa", number_or_null(determinant.mantissa)}, {"exponent", determinant.exponent}};
 }
 
-json to_json(const Checks& checks) {
+json to_json(const Checks& checks, Precision precision_of_x) {
   return {{"factor_ratio", number_or_null(checks.factor_ratio)},
           {"solve_ratio", number_or_null(checks.solve_ratio)},
           {"hpl_residual", number_or_null(checks.hpl_residual)},
           {"growth", number_or_null(checks.growth)},
           {"rcond", number_or_null(checks.rcond)},
+          {"rcond_at_most", number_or_null(checks.rcond_at_most)},
           {"berr", to_json(checks.berr)},
           {"ferr", to_json(checks.ferr)},
+          {"digits", value_or_null(checks.digits(precision_of_x))},
           {"info", checks.info}};
 }
 
@@ -126,7 +128,7 @@ json to_json(const Result& result) {
   row["phases_s"] = result.phases_s;
   row["counters"] = result.counters;
   row["rates"] = nullptr;
-  row["checks"] = to_json(result.checks);
+  row["checks"] = to_json(result.checks, working_precision(result.what.problem));
   row["refinement"] = result.refinement ? to_json(*result.refinement) : json(nullptr);
   row["equilibration"] = result.equilibration ? to_json(*result.equilibration) : json(nullptr);
   row["determinant"] = result.determinant ? to_json(*result.determinant) : json(nullptr);

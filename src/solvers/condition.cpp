@@ -1,9 +1,12 @@
 #include "solvers/condition.hpp"
 
+#include <cblas.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "matrix/norms.hpp"
 
@@ -111,6 +114,10 @@ class NormEstimate {
   int columns_ = 0;  // looked at
 };
 
+Op flipped(Op op) {
+  return op == Op::none ? Op::transpose : Op::none;
+}
+
 // Those estimates that want a product with `op` get it.
 void advance(std::vector<NormEstimate>& estimates, std::size_t n, Op op,
              const ApplyOperators& apply) {
@@ -146,16 +153,90 @@ std::vector<double> estimate_norms_1(std::size_t n, std::size_t count,
   return norms;
 }
 
-double estimate_rcond(const Matrix& a, const ApplyInverse& apply_inverse) {
-  if (a.rows() == 0) return 1;
-  const double norm = norm_1(a);
-  if (!std::isfinite(norm) || norm == 0) return 0;
-  const auto inverse = [&](Matrix& x, const std::vector<std::size_t>&, Op op) {
-    apply_inverse(x, op);
+Matrix multiply(const Matrix& a, Op op, const Matrix& x) {
+  Matrix y(a.rows(), x.cols());
+  if (y.values().empty()) return y;
+  const CBLAS_TRANSPOSE transposed = op == Op::none ? CblasNoTrans : CblasTrans;
+  const int n = static_cast<int>(a.rows());
+  if (x.cols() == 1) {  // gemm may copy A
+    cblas_dgemv(CblasColMajor, transposed, n, n, 1.0, a.values().data(), a.ld(), x.values().data(),
+                1, 0.0, y.values().data(), 1);
+  } else {
+    cblas_dgemm(CblasColMajor, transposed, CblasNoTrans, n, static_cast<int>(x.cols()), n, 1.0,
+                a.values().data(), a.ld(), x.values().data(), x.ld(), 0.0, y.values().data(),
+                y.ld());
+  }
+  return y;
+}
+
+InverseNorms estimate_inverse_norms(const Matrix& a, Op op, const Matrix& weights,
+                                    const ApplyInverse& apply_inverse) {
+  constexpr double kRoom = 3;  // the estimate of a norm is seldom less than a third of it
+  const std::size_t n = a.rows(), defect = weights.cols();
+  InverseNorms found;
+  found.stretch = kInfinity;
+  const auto weigh = [&](Matrix& x, const std::vector<std::size_t>& which) {
+    for (std::size_t c = 0; c < which.size(); ++c) {
+      for (std::size_t i = 0; i < n && which[c] != defect; ++i) x(i, c) *= weights(i, which[c]);
+    }
   };
-  const double inverse_norm = estimate_norms_1(a.rows(), 1, inverse)[0];
-  if (!std::isfinite(inverse_norm) || inverse_norm == 0) return 0;
-  return 1 / norm / inverse_norm;
+  // The column of the defect is the last one, if it is there.
+  const auto defect_column = [&](const Matrix& x, const std::vector<std::size_t>& which) {
+    Matrix column;
+    if (which.back() != defect) return column;
+    column = Matrix(n, 1);
+    std::copy(x.column(which.size() - 1), x.column(which.size() - 1) + n, column.column(0));
+    return column;
+  };
+  const auto set_last = [&](Matrix& x, const Matrix& column) {
+    std::copy(column.column(0), column.column(0) + n, x.column(x.cols() - 1));
+  };
+  std::vector<double> norms = estimate_norms_1(
+      n, defect + 1, [&](Matrix& x, const std::vector<std::size_t>& which, Op wanted) {
+        const Matrix before = defect_column(x, which);
+        const bool has_defect = before.cols() > 0;
+        if (wanted == Op::transpose) {
+          // diag(w)' then N'; x - N' op(A)' x
+          weigh(x, which);
+          if (has_defect) set_last(x, multiply(a, flipped(op), before));
+          apply_inverse(x, flipped(op));
+        } else {
+          apply_inverse(x, op);
+          weigh(x, which);
+        }
+        if (!has_defect) return;
+        Matrix after = defect_column(x, which);
+        if (wanted == Op::none) {
+          const double size = column_norm_1(after, 0);
+          after = multiply(a, op, after);
+          found.stretch = std::min(found.stretch, column_norm_1(after, 0) / size);
+        }
+        for (std::size_t i = 0; i < n; ++i) after(i, 0) = before(i, 0) - after(i, 0);
+        set_last(x, after);
+      });
+  found.defect = kRoom * norms.back();
+  norms.pop_back();
+  found.weighted = std::move(norms);
+  return found;
+}
+
+Condition estimate_condition(const Matrix& a, double eps, const ApplyInverse& apply_inverse) {
+  const std::size_t n = a.rows();
+  if (n == 0) return {1, 1};
+  const double norm = norm_1(a);
+  if (norm == 0) return {0, 0};
+  if (!std::isfinite(norm)) return {};
+  Matrix ones(n, 1);
+  std::fill(ones.values().begin(), ones.values().end(), 1.0);
+  const InverseNorms inverse = estimate_inverse_norms(a, Op::none, ones, apply_inverse);
+  const double rcond = 1 / norm / inverse.weighted[0];
+  // A y is computed to within n eps ||A|| ||y||.
+  const double rounding = static_cast<double>(n) * epsilon(Precision::double_precision);
+  const double met = inverse.stretch / norm + rounding;
+  Condition condition;
+  condition.at_most = met < 1 ? met : 1;  // NaN: 1
+  if (inverse.defect < kLargestDefect && rcond >= eps) condition.rcond = std::min(rcond, 1.0);
+  return condition;
 }
 
 }  // namespace lugpu

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "solvers/solver.hpp"
@@ -18,9 +19,38 @@ using ApplyOperators = std::function<void(Matrix& x, const std::vector<std::size
 /// one triangular solve serves them all.
 std::vector<double> estimate_norms_1(std::size_t n, std::size_t count, const ApplyOperators& apply);
 
-/// Reciprocal condition number of A in the 1-norm, 1 / (||A||_1 ||inv(A)||_1), estimated with
-/// inv(A) from the factors (LAPACK's gecon): seldom more than 3 times too large. 1 for n = 0; 0 if
-/// A or a product is not finite, or A is zero.
-double estimate_rcond(const Matrix& a, const ApplyInverse& apply_inverse);
+/// The product of op(A) with X on the host; a: n x n, x: n rows.
+Matrix multiply(const Matrix& a, Op op, const Matrix& x);
+
+/// What a computed inverse of A tells, with N = inv(A) or its transpose as apply_inverse has it.
+struct InverseNorms {
+  std::vector<double> weighted;  ///< estimates of ||diag(w_j) N||_1
+  double defect = 0;   ///< an estimate of ||I - op(A) N||_1: 0 if N is exact; a bound with room for
+                       ///< an estimate that is too small by its usual factor
+  double stretch = 0;  ///< the least ||op(A) y||_1 / ||y||_1 that was met
+};
+
+/// For op(A), n x n, and the weights w_j, the columns of an n x m matrix. The true inverse obeys
+/// ||diag(w_j) op(inv(A))||_1 <= ||diag(w_j) N||_1 / (1 - defect) if defect < 1 (the Neumann series
+/// of op(A) N; Higham, Accuracy and Stability, 14.2): so the defect tells whether rounding in the
+/// factors, in A itself, or growth has spoilt them.
+InverseNorms estimate_inverse_norms(const Matrix& a, Op op, const Matrix& weights,
+                                    const ApplyInverse& apply_inverse);
+
+/// The largest defect with which an inverse is still evidence.
+inline constexpr double kLargestDefect = 0.5;
+
+/// The reciprocal condition number of A in the 1-norm, 1 / (||A||_1 ||inv(A)||_1).
+struct Condition {
+  std::optional<double> rcond;  ///< LAPACK's gecon: seldom more than 3 times too large; absent if
+                                ///< the factors cannot support it
+  double at_most = 1;  ///< what holds all the same: a vector y with such an
+                       ///< ||A y||_1 / (||A||_1 ||y||_1) is known
+};
+
+/// For A, n x n, by an inverse from factors whose unit round-off is eps: absent if it is below eps,
+/// or if the inverse is too far from one of A. 1 for n = 0; 0 if A is zero; absent if A or a
+/// product is not finite.
+Condition estimate_condition(const Matrix& a, double eps, const ApplyInverse& apply_inverse);
 
 }  // namespace lugpu

@@ -77,6 +77,20 @@ Equilibration equilibration(const Matrix& a, Precision precision) {
   return found;
 }
 
+Equilibration into_range(std::size_t n, double amax, Precision precision) {
+  // Beyond the sizes of LAPACK's test matrices near under- and overflow.
+  const int end = precision == Precision::double_precision ? 1000 : 115;
+  const double most = precision == Precision::double_precision ? std::numeric_limits<double>::max()
+                                                               : std::numeric_limits<float>::max();
+  Equilibration found;
+  found.amax = amax;
+  if (!(amax > 0 && amax <= most)) return found;
+  const int order = std::ilogb(amax);
+  if (std::abs(order) <= end) return found;
+  found.r.assign(n, std::ldexp(1.0, (order > 0 ? end : -end) - order));
+  return found;
+}
+
 Matrix Equilibration::matrix(Matrix a) const {
   scale_rows(a, r);
   scale_columns(a, c);

@@ -31,6 +31,11 @@ struct Equilibration {
   ApplyInverse inverse(ApplyInverse of_scaled) const;
 };
 
+/// R = s I with a power of two s for an n x n matrix whose largest magnitude, amax, is so near the
+/// end of the precision's range that pivots have no reciprocals or sums overflow: away from there.
+/// No scaling for other matrices, nor for those that the precision cannot hold.
+Equilibration into_range(std::size_t n, double amax, Precision precision);
+
 /// For the n x n matrix A in a precision. No scaling if a row or column is zero or A is not finite.
 Equilibration equilibration(const Matrix& a, Precision precision);
 

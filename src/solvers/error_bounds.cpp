@@ -21,14 +21,15 @@ double tiny(std::size_t n) {
   return static_cast<double>(n + 1) * std::numeric_limits<double>::min();
 }
 
-// |r| + (n + 1) eps (|A| |x| + |b|): the residual, and what rounding may have hidden of it.
-Matrix weights(const Matrix& r, const Matrix& sizes) {
+// What rounding may have changed in r: (n + 1) eps (|A| |x| + |b|) when it was computed, and
+// eps_of_factors |r| on its way to the factors.
+Matrix roundings(const Matrix& r, const Matrix& sizes, double eps_of_factors) {
   const std::size_t n = r.rows();
   const double rounding = static_cast<double>(n + 1) * kEpsilon;
   Matrix w(n, r.cols());
   for (std::size_t k = 0; k < w.values().size(); ++k) {
     const double size = sizes.values()[k];
-    w.values()[k] = std::abs(r.values()[k]) + rounding * size;
+    w.values()[k] = eps_of_factors * std::abs(r.values()[k]) + rounding * size;
     if (size > 0 && size < tiny(n) / kEpsilon) w.values()[k] += tiny(n);
   }
   return w;
@@ -88,34 +89,23 @@ std::vector<double> backward_errors(const Matrix& r, const Matrix& sizes) {
   return errors;
 }
 
-std::vector<double> forward_error_bounds(const Matrix& r, const Matrix& sizes, const Matrix& x,
+std::vector<double> forward_error_bounds(const Matrix& a, const Matrix& r, const Matrix& sizes,
+                                         const Matrix& x, double eps_of_factors,
                                          const ApplyInverse& apply_inverse) {
-  Matrix w = weights(r, sizes);
-  const std::vector<double> largest = normalize(w);
-  std::vector<std::size_t> bounded;  // columns to which the estimate applies
   std::vector<double> bounds(x.cols(), 0.0);
+  if (x.rows() == 0) return bounds;
+  Matrix w = roundings(r, sizes, eps_of_factors);
+  const std::vector<double> largest = normalize(w);
+  // || |inv(A)| w ||_inf = ||inv(A) diag(w)||_inf = ||diag(w) inv(A')||_1
+  const InverseNorms inverse = estimate_inverse_norms(a, Op::transpose, w, apply_inverse);
+  const bool is_evidence = inverse.defect < kLargestDefect;
+  Matrix correction = r;
+  apply_inverse(correction, Op::none);
   for (std::size_t j = 0; j < x.cols(); ++j) {
     if (largest[j] == 0) continue;
-    bounds[j] = kInfinity;
-    if (std::isfinite(largest[j]) && column_norm_max(x, j) > 0) bounded.push_back(j);
-  }
-  const auto scale = [&](Matrix& y, const std::vector<std::size_t>& which) {
-    for (std::size_t c = 0; c < which.size(); ++c) {
-      const double* weight = w.column(bounded[which[c]]);
-      for (std::size_t i = 0; i < y.rows(); ++i) y(i, c) *= weight[i];
-    }
-  };
-  // || |inv(A)| w ||_inf = ||inv(A) diag(w)||_inf = ||M||_1 with M = diag(w) inv(A')
-  const std::vector<double> norms = estimate_norms_1(
-      x.rows(), bounded.size(), [&](Matrix& y, const std::vector<std::size_t>& which, Op op) {
-        if (op == Op::transpose) scale(y, which);
-        apply_inverse(y, op == Op::none ? Op::transpose : Op::none);
-        if (op == Op::none) scale(y, which);
-      });
-  for (std::size_t c = 0; c < bounded.size(); ++c) {
-    const std::size_t j = bounded[c];
-    const double bound = norms[c] * (largest[j] / column_norm_max(x, j));
-    bounds[j] = std::isnan(bound) ? kInfinity : bound;
+    const double computed = column_norm_max(correction, j) + inverse.weighted[j] * largest[j];
+    const double error = computed / (1 - inverse.defect) / column_norm_max(x, j);
+    bounds[j] = is_evidence && error < 0.5 ? error / (1 - error) : kInfinity;
   }
   return bounds;
 }

@@ -19,11 +19,16 @@ Matrix residual_sizes(const Matrix& a, const Matrix& x, const Matrix& b);
 /// 1964; gerfs's berr). r and sizes: as above. NaN if an element of r is.
 std::vector<double> backward_errors(const Matrix& r, const Matrix& sizes);
 
-/// A bound on max |x - exact| / max |x| for each column of X: || |inv(A)| (|r| + (n + 1) eps
-/// (|A| |x| + |b|)) ||_inf / ||x||_inf, where the norm is an estimate, inv(A) comes from the
-/// factors and eps is double's, in which r was computed (Arioli, Demmel and Duff, 1989; gerfs's
-/// ferr). 0 where the error is zero; infinite where nothing can be said.
-std::vector<double> forward_error_bounds(const Matrix& r, const Matrix& sizes, const Matrix& x,
+/// A bound on max |x - exact| / max |exact| for each column of X, from inv(A) as the factors have
+/// it and eps_of_factors, their unit round-off:
+///   (||inv(A) r||_inf + || |inv(A)| w ||_inf) / (1 - defect) / ||x||_inf,
+/// where w holds what rounding may have changed in r; the second norm and the defect (||I - inv(A)
+/// A||_inf, condition.hpp) are estimates (Arioli, Demmel and Duff, 1989, and gerfs's ferr, which
+/// takes |r| + w for w and the factors for exact). 0 where r and w are; infinite where nothing can
+/// be said, because the factors are no evidence or the bound leaves not one digit. A NaN gives
+/// infinity.
+std::vector<double> forward_error_bounds(const Matrix& a, const Matrix& r, const Matrix& sizes,
+                                         const Matrix& x, double eps_of_factors,
                                          const ApplyInverse& apply_inverse);
 
 }  // namespace lugpu

@@ -14,8 +14,9 @@ void Solver::apply_inverse(Matrix&, Op) {
 }
 
 ApplyInverse inverse_by(Solver& solver, const Matrix& a) {
+  constexpr int kLeast = -100;  // above the numbers that have fewer digits, in single precision too
   const double size = norm_max(a);
-  const int target = std::isfinite(size) && size > 0 ? std::ilogb(size) : 0;
+  const int target = std::isfinite(size) && size > 0 ? std::max(std::ilogb(size), kLeast) : 0;
   return [&solver, target](Matrix& x, Op op) {
     std::vector<int> shifts(x.cols(), 0);
     const auto scale = [&](std::size_t j, int shift) {
