@@ -5,6 +5,7 @@
 #include "matrix/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
+#include "printable.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
