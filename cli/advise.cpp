@@ -128,7 +128,7 @@ Command add_advise(CLI::App& app) {
       ->add_option("--digits", given->digits,
                    "Decimal digits of X that must be guaranteed (default: as many as double "
                    "precision with partial pivoting guarantees)")
-      ->check(CLI::Range(1, 15))
+      ->transform(whole_number(1, 15))
       ->type_name("N");
   command
       ->add_option("--timeout", given->effort.timeout_s,
