@@ -1189,7 +1189,7 @@ class BadUsageTest(CommandLine):
         for command, needed in (("solve", ["a.csv"]), ("advise", ["a.csv"]), ("bench", []), ("probe", []),
                                 ("verify", []), ("generate", ["random", "5", "-o", "x.csv"])):
             text = self.lugpu(command, "--help").stdout
-            self.assertNotIn(" in [", text)  # how CLI11 shows a range that it checks itself
+            self.assertNotRegex(text, r":[A-Z]+ in \[")  # how CLI11 shows a range that it checks itself
             for flag, kind in re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+) (\w+):[\d.e+-]+\.\.[\d.e+-]+", text):
                 found.append(flag)
                 words = ["0x10", "+1", " 3", "3 ", "1_0", "1'0", "", "nan", "١"]
