@@ -1778,7 +1778,8 @@ class AdviseTest(CommandLine):
         self.write("b.csv", [[1.0]])
         for arguments in ([], ["none.mtx"], ["a.csv"], ["b.csv", "a.csv", "b.csv"], [""],
                           ["b.csv", "--timeout", "0"], ["b.csv", "--digits", "0"],
-                          ["b.csv", "--digits", "16"], ["b.csv", "--digits", "many"]):
+                          ["b.csv", "--digits", "16"], ["b.csv", "--digits", "many"],
+                          ["b.csv", "--digits", "0x3"]):
             with self.subTest(arguments=arguments):
                 self.refused("advise", *arguments)
 

@@ -222,10 +222,7 @@ std::optional<double> backward_error(const Result& result) {
 }
 
 std::optional<int> guaranteed_digits(const Result& result) {
-  double error = epsilon(result);  // X cannot have more digits than its precision
-  for (const double bound : result.checks.ferr) error = larger(error, bound);
-  if (result.checks.ferr.empty() || !(error < 0.1)) return std::nullopt;
-  return static_cast<int>(-std::log10(error));
+  return result.checks.digits(working_precision(result.what.problem));
 }
 
 Advice advise(const std::vector<Result>& results, std::optional<int> digits) {
