@@ -10,6 +10,7 @@
 #include "help.hpp"
 #include "matrix/formats.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
@@ -76,8 +77,8 @@ void print(const Arguments& given, const Device& device, const std::vector<Resul
             << '\n';
 }
 
-void write_json(const Arguments& given, const Device& device, const std::vector<Result>& results,
-                const Advice& advice, const std::vector<std::string>& arguments) {
+nlohmann::json make_report(const Device& device, const std::vector<Result>& results,
+                           const Advice& advice, const std::vector<std::string>& arguments) {
   nlohmann::json report = report_head(arguments, {device});
   for (const Result& result : results) report["results"].push_back(to_json(result));
   report["advice"] = {
@@ -85,15 +86,12 @@ void write_json(const Arguments& given, const Device& device, const std::vector<
       {"digits", advice.wanted ? nlohmann::json(*advice.wanted) : nlohmann::json(nullptr)},
       {"singular", advice.singular},
       {"sentence", advice.sentence}};
-  if (given.options.json_to_stdout()) {
-    std::cout << to_text(report);
-  } else {
-    write_report(report, given.options.json);
-  }
+  return report;
 }
 
 Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
+  check_outputs(given.options, {}, {{"MATRIX", given.matrix}, {"RHS", given.rhs}});
   const Matrix a = read_square(given.matrix);
   const Matrix b = read_rhs(given.rhs, a).b;
   DeviceContext context = std::move(open_devices(given.options).front());
@@ -109,12 +107,12 @@ Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
   show_progress("");
   const Advice advice = lugpu::advise(results, given.digits);
   if (given.options.prints()) print(given, context.device(), results, advice);
-  if (!given.options.json.empty()) {
-    write_json(given, context.device(), results, advice, arguments);
-  }
-  if (advice.best) return Exit::ok;
+  JsonOutput json(given.options);
+  json.write(make_report(context.device(), results, advice, arguments));
+  if (advice.best) return json.status(Exit::ok);
   print_error(given.matrix + ": " + advice.sentence);
-  return advice.singular ? Exit::singular : advice.finished ? Exit::check_failed : Exit::failure;
+  const Exit none = advice.finished ? Exit::check_failed : Exit::failure;
+  return json.status(advice.singular ? Exit::singular : none);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "help.hpp"
 #include "matrix/generate.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -37,7 +38,6 @@ struct Arguments {
   std::uint64_t seed = 1;
   int threads = 0;
   Effort effort{.time_products = true};
-  bool resume = false;
 };
 
 // The values without repetitions, e.g. for --pivot full,complete.
@@ -100,7 +100,7 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
 
 // The report in a file that is there already, for --resume; null if there is none.
 nlohmann::json earlier_report(const Arguments& given) {
-  if (!given.resume) return nullptr;
+  if (!given.options.resume) return nullptr;
   if (given.options.json.empty() || given.options.json_to_stdout()) {
     throw InputError("--resume needs --json FILE, the file to go on from.");
   }
@@ -197,7 +197,10 @@ std::string description(const Case& what) {
 class Sink {
  public:
   Sink(const Options& options, nlohmann::json report, std::map<std::string, Ceilings> ceilings)
-      : options_(options), report_(std::move(report)), ceilings_(std::move(ceilings)) {}
+      : options_(options),
+        json_(options),
+        report_(std::move(report)),
+        ceilings_(std::move(ceilings)) {}
 
   bool has(const Case& what) const {
     const nlohmann::json& rows = report_["results"];
@@ -223,14 +226,14 @@ class Sink {
     expected_.erase(i);
     unprinted_.emplace(i, result);
     print_rows();
-    if (!options_.json.empty() && !options_.json_to_stdout()) write_report(report_, options_.json);
+    json_.update(report_);
   }
 
   Exit finish() {
     show_progress("");
     if (options_.prints()) std::cout << '\n' << table_.footer();
-    if (options_.json_to_stdout()) std::cout << to_text(report_);
-    return error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok;
+    json_.end(report_);
+    return json_.status(error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok);
   }
 
   /// Takes over the results of an earlier run but those that are no final ones of cases that this
@@ -262,6 +265,7 @@ class Sink {
   }
 
   const Options& options_;
+  JsonOutput json_;
   nlohmann::json report_;
   std::map<std::string, Ceilings> ceilings_;  // by device
   BenchTable table_;
@@ -275,6 +279,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   parse_sizes(given.sizes);
   const nlohmann::json earlier = earlier_report(given);
+  check_outputs(given.options, {}, {});
   std::vector<DeviceContext> contexts = open_devices(given.options);
   if (given.threads > 0) set_blas_threads(given.threads);
   const SweepPlan plan = make_plan(given, contexts.front().device());
@@ -383,7 +388,7 @@ void add_effort_options(CLI::App& command, Arguments& given) {
                   "Seconds for a case; what takes longer is skipped (default: 20)")
       ->check(number(0.001, 1e6))
       ->type_name("S");
-  command.add_flag("--resume", given.resume, "Go on from the results in --json FILE");
+  command.add_flag("--resume", given.options.resume, "Go on from the results in --json FILE");
 }
 
 }  // namespace

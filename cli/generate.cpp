@@ -7,6 +7,7 @@
 #include "help.hpp"
 #include "matrix/formats.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -52,6 +53,7 @@ Command add_generate(CLI::App& app) {
   command->footer(list_of_kinds() + '\n' + exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
   return [given](const std::vector<std::string>&) {
     check_format(given->output);
+    check_outputs({}, {{"-o", given->output}}, {});
     write_matrix(generate(given->kind, given->n, given->seed), given->output);
     return Exit::ok;
   };

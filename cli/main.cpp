@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "help.hpp"
 #include "opencl/opencl.hpp"
+#include "output_file.hpp"
 #include "terminal.hpp"
 #include "version.hpp"
 
@@ -30,7 +31,10 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
     for (const auto& [app, command] : commands) {
       if (!app->parsed()) continue;
       const Exit status = command(arguments);
-      if (!std::cout.flush()) return fail(Exit::failure, "Cannot write to the standard output.");
+      // A failure has been reported, which may be that of the standard output.
+      if (!std::cout.flush() && status != Exit::failure) {
+        return fail(Exit::failure, "Cannot write to the standard output.");
+      }
       return static_cast<int>(status);
     }
   } catch (const lugpu::Error& error) {
@@ -48,6 +52,7 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
 }  // namespace
 
 int main(int argc, char** argv) {
+  lugpu::remove_unfinished_files_on_signals();
   CLI::App app(
       "Solves dense linear systems by direct methods on OpenCL devices, and "
       "measures how well.",

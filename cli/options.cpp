@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "error.hpp"
+#include "output_file.hpp"
 #include "solvers/failed_paths.hpp"
 #include "solvers/methods.hpp"
 #include "terminal.hpp"
@@ -32,6 +33,10 @@ CLI::Validator device_list(bool many) {
 }
 
 }  // namespace
+
+bool Options::json_to_stdout() const {
+  return json == "-" || is_standard_output(json);
+}
 
 void add_device_options(CLI::App& command, Options& options, bool many) {
   command.add_option("-p,--platform", options.platform, "Part of an OpenCL platform's name")
@@ -61,6 +66,8 @@ void add_output_options(CLI::App& command, Options& options) {
   command.add_option("--json", options.json, "Write the results as JSON; - for stdout")
       ->check(not_empty())
       ->type_name("FILE|-");
+  command.add_flag("--force", options.force,
+                   "Write even over an input file or the results of an earlier benchmark");
   command.add_option("--color", options.colour, "Colour the text (default: auto)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN");

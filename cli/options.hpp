@@ -23,7 +23,11 @@ struct Options {
   bool quiet = false;
   bool verbose = false;
 
-  bool json_to_stdout() const { return json == "-"; }
+  bool force = false;   ///< overwrite what check_outputs would keep
+  bool resume = false;  ///< bench: go on from the results in `json`
+
+  /// Whether `json` is "-" or names the standard output, e.g. /dev/stdout.
+  bool json_to_stdout() const;
   /// Whether text for people goes to stdout.
   bool prints() const { return !quiet && !json_to_stdout(); }
 };
@@ -31,7 +35,7 @@ struct Options {
 /// -p, -d (several where `many`), --kernel-dir.
 void add_device_options(CLI::App& command, Options& options, bool many);
 
-/// --json, -q, -v, --color.
+/// --json, --force, -q, -v, --color.
 void add_output_options(CLI::App& command, Options& options);
 
 /// Names of methods() and "auto".

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "help.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -76,6 +77,8 @@ nlohmann::json probe_update(DeviceContext& context, std::size_t n, Precision pre
 
 Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
   const std::vector<std::size_t> sizes = parse_sizes(given.sizes);
+  check_outputs(given.options, {}, {});
+  JsonOutput json(given.options);
   DeviceContext context = std::move(open_devices(given.options).front());
   nlohmann::json report = report_head(arguments, {context.device()});
   report["probes"] = probe_ceilings(context, given.options);
@@ -89,12 +92,10 @@ Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
         }
       }
     }
-    if (!given.options.json.empty() && !given.options.json_to_stdout()) {
-      write_report(report, given.options.json);
-    }
+    json.update(report);
   }
-  if (given.options.json_to_stdout()) std::cout << to_text(report);
-  return Exit::ok;
+  json.end(report);
+  return json.status(Exit::ok);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "matrix/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
@@ -160,8 +161,27 @@ std::string determinant_text(const Result& result) {
   return decimal(*result.determinant) + (mixed ? ", from pivots in single precision" : "");
 }
 
+// Which of the files that were asked for have been written.
+struct Written {
+  bool x = false, inverse = false;
+  Exit status = Exit::ok;
+};
+
+Written write_answers(const Arguments& given, const Answers& answers) {
+  Written written;
+  const auto write = [&](const Matrix& matrix, const std::string& path) {
+    if (path.empty()) return false;
+    const bool done = attempt_to_write([&] { write_matrix(matrix, path); });
+    if (!done) written.status = Exit::failure;
+    return done;
+  };
+  written.x = write(answers.x, given.output);
+  written.inverse = write(answers.inverse, given.inverse);
+  return written;
+}
+
 void print_result(const Arguments& given, const Device& device, const RightHandSide& rhs,
-                  const Result& result, const Answers& answers) {
+                  const Result& result, const Answers& answers, const Written& written) {
   const Problem& problem = result.what.problem;
   const std::string n = std::to_string(problem.n);
   print_line("A", printable(given.matrix) + ", " + n + " x " + n);
@@ -192,10 +212,10 @@ void print_result(const Arguments& given, const Device& device, const RightHandS
     print_line("error", format("largest %s is %.3g", difference.c_str(),
                                largest_error(answers.x, rhs.solution)));
   }
-  if (result.status == Status::ok && !given.output.empty()) {
+  if (written.x) {
     print_line("X", shape(answers.x) + ", written to " + printable(given.output));
   }
-  if (result.status == Status::ok && !given.inverse.empty()) {
+  if (written.inverse) {
     print_line("inverse", shape(answers.inverse) + ", written to " + printable(given.inverse));
   }
 }
@@ -206,15 +226,11 @@ Exit exit_of(const Result& result) {
   return singular ? Exit::singular : Exit::check_failed;
 }
 
-void write_json(const Arguments& given, const Device& device, const Result& result,
-                const std::vector<std::string>& arguments) {
+nlohmann::json make_report(const Device& device, const Result& result,
+                           const std::vector<std::string>& arguments) {
   nlohmann::json report = report_head(arguments, {device});
   report["results"].push_back(to_json(result));
-  if (given.options.json_to_stdout()) {
-    std::cout << to_text(report);
-  } else {
-    write_report(report, given.options.json);
-  }
+  return report;
 }
 
 // Says which file holds what the precision does not.
@@ -237,6 +253,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   for (const std::string& file : {given.output, given.inverse}) {
     if (!file.empty()) check_format(file);
   }
+  check_outputs(given.options, {{"-o", given.output}, {"--inverse", given.inverse}},
+                {{"MATRIX", given.matrix}, {"RHS", given.rhs}});
   const Matrix a = read_square(given.matrix);
   const RightHandSide rhs = read_rhs(given.rhs, a);
   const Matrix& b = rhs.b;
@@ -249,15 +267,13 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   answers.wants_inverse = !given.inverse.empty();
   const Result result = measure_files(context, what, given, a, b, answers);
 
-  if (result.status == Status::ok) {
-    if (!given.output.empty()) write_matrix(answers.x, given.output);
-    if (!given.inverse.empty()) write_matrix(answers.inverse, given.inverse);
-  }
-  if (!given.options.json.empty()) write_json(given, context.device(), result, arguments);
-  if (given.options.prints()) print_result(given, context.device(), rhs, result, answers);
+  const Written written = result.status == Status::ok ? write_answers(given, answers) : Written{};
+  JsonOutput json(given.options);
+  json.write(make_report(context.device(), result, arguments));
+  if (given.options.prints()) print_result(given, context.device(), rhs, result, answers, written);
   for (const std::string& warning : result.warnings) print_warning(warning);
   if (result.status != Status::ok) print_error(given.matrix + " is not solved: " + result.reason);
-  return exit_of(result);
+  return json.status(result.status == Status::ok ? written.status : exit_of(result));
 }
 
 }  // namespace

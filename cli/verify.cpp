@@ -13,6 +13,7 @@
 #include "commands.hpp"
 #include "help.hpp"
 #include "options.hpp"
+#include "outputs.hpp"
 #include "processes.hpp"
 #include "solvers/failed_paths.hpp"
 #include "terminal.hpp"
@@ -132,17 +133,13 @@ void remember(const Verification& verification, const Device& device, const Opti
   }
 }
 
-void write_json(const Verification& verification, const Device& device, const Options& options,
-                const std::vector<std::string>& arguments) {
+nlohmann::json make_report(const Verification& verification, const Device& device,
+                           const std::vector<std::string>& arguments) {
   nlohmann::json report = report_head(arguments, {device});
   report["paths"] = nlohmann::json::array();
   for (const Verdict& verdict : verification.paths) report["paths"].push_back(to_json(verdict));
   report["results"] = verification.wrong;
-  if (options.json_to_stdout()) {
-    std::cout << to_text(report);
-  } else {
-    write_report(report, options.json);
-  }
+  return report;
 }
 
 void print_failures(const std::vector<Verdict>& paths) {
@@ -255,6 +252,7 @@ Verification collect(Processes& processes, const std::vector<Case>& cases) {
 Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   setenv("POCL_AFFINITY", "0", 0);  // processes side by side are best placed by the system
+  check_outputs(given.options, {}, {});
   // Before OpenCL starts here.
   Processes processes(kVerificationParts, std::max(std::thread::hardware_concurrency(), 1u),
                       [&, contexts = std::vector<DeviceContext>()](
@@ -274,14 +272,15 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   const Verification verification = collect(processes, verification_cases(device, given.full));
   remember(verification, device, given.options);
   if (given.options.prints()) std::cout << table(verification.paths) << '\n' << footer();
-  if (!given.options.json.empty()) write_json(verification, device, given.options, arguments);
+  JsonOutput json(given.options);
+  json.write(make_report(verification, device, arguments));
   print_failures(verification.paths);
-  if (verification.passed()) return Exit::ok;
+  if (verification.passed()) return json.status(Exit::ok);
   const auto& wrong = verification.wrong;
   const bool ran = std::any_of(wrong.begin(), wrong.end(), [](const nlohmann::json& record) {
     return record["status"] == name(Status::failed);
   });
-  return ran ? Exit::check_failed : Exit::failure;
+  return json.status(ran ? Exit::check_failed : Exit::failure);
 }
 
 }  // namespace

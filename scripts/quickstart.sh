@@ -16,5 +16,5 @@ echo "== Two systems: a model of DNA electrophoresis, and a chemical plant"
 run build/lugpu solve tests/data/good/cage5.mtx
 run build/lugpu solve tests/data/good/west0067.mtx -o build/x.npy
 echo "== A benchmark of about a minute"
-run build/lugpu bench --json build/bench.json
+run build/lugpu bench --json build/bench.json --force
 run scripts/plot.py build/bench.json -o build

@@ -2,6 +2,7 @@
 // what is written comes back bit for bit.
 #include "matrix/formats.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
@@ -26,6 +27,7 @@
 
 #include "error.hpp"
 #include "matrix/number_text.hpp"
+#include "output_file.hpp"
 
 namespace lugpu {
 namespace {
@@ -1255,24 +1257,45 @@ TEST_F(Formats, UnknownExtensionsAreRefused) {
   EXPECT_EQ(directory.file_count(), 0u);
 }
 
-// Expects an Error with status failure that names the path and the reason.
-void expect_unwritable(const std::string& path, const std::string& reason) {
+// Expects an Error with status failure that names the path and the reason. Returns where the matrix
+// is instead, empty if it is nowhere.
+std::string expect_unwritable(const std::string& path, const std::string& reason) {
   try {
     write_matrix(Matrix(100, 100), path);
-    FAIL() << path << " was written";
+    ADD_FAILURE() << path << " was written";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), Exit::failure);
     EXPECT_EQ(std::string(error.what()).find(path + ": cannot be written ("), 0u) << error.what();
     EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    if (const auto* kept = dynamic_cast<const KeptElsewhere*>(&error)) return kept->place();
+  }
+  return "";
+}
+
+TEST_F(Formats, UnwritableTargetsAreAnErrorAndTheMatrixIsKept) {
+  fs::create_directory(directory.path("directory.npy"));
+  for (const auto& [name, reason] : {std::pair("none/a.mtx", "No such file or directory"),
+                                     std::pair("directory.npy", "it is a directory")}) {
+    EXPECT_THROW(check_writable(directory.path(name)), Error);
+    const fs::path place = expect_unwritable(directory.path(name), reason);
+    ASSERT_EQ(place.filename(), fs::path(name).filename());
+    EXPECT_EQ(read_matrix(place.string()).rows(), 100u);
+    fs::remove_all(place.parent_path());
   }
 }
 
-TEST_F(Formats, UnwritableTargetsAreAnError) {
-  expect_unwritable(directory.path("none/a.mtx"), "No such file or directory");
-  fs::create_directory(directory.path("directory.npy"));
-  expect_unwritable(directory.path("directory.npy"), "no regular file");
-  ASSERT_EQ(mkfifo(directory.path("pipe.csv").c_str(), 0600), 0);
-  expect_unwritable(directory.path("pipe.csv"), "no regular file");
+TEST_F(Formats, APipeIsWrittenInto) {
+  const std::string pipe = directory.path("pipe.csv");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  check_writable(pipe);  // does not wait for a reader
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  write_matrix(Matrix(1, 1), pipe);
+  char text[8] = "";
+  EXPECT_EQ(::read(reader, text, sizeof text), 2);
+  EXPECT_EQ(std::string(text), "0\n");
+  close(reader);
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(directory.file_count(), 1u);
 }
 
 // Lets no file grow beyond some bytes, as a full disk would, as long as it lives.
@@ -1301,7 +1324,7 @@ TEST_F(Formats, FailedWriteLeavesTheOldFileAndNothingElse) {
     const std::string path = directory.file(name, "old");
     {
       const FileSizeLimit limit(1000);
-      expect_unwritable(path, "File too large");
+      EXPECT_EQ(expect_unwritable(path, "File too large"), "");
     }
     EXPECT_EQ(slurp(path), "old");
     fs::remove(path);

@@ -194,10 +194,8 @@ void add_libraries(json& report, const std::vector<std::string>& names) {
 }
 
 void write_report(const json& report, const std::string& path) {
-  OutputFile file(path);
   const std::string text = to_text(report);
-  std::fwrite(text.data(), 1, text.size(), file.stream());
-  file.commit();
+  write_file(path, [&](std::FILE* file) { std::fwrite(text.data(), 1, text.size(), file); });
 }
 
 // Names from outside may hold bytes that are no UTF-8, which JSON must be.

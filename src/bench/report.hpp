@@ -35,7 +35,7 @@ nlohmann::json achieved(const Result& result, const Ceilings& ceilings);
 std::string to_text(const nlohmann::json& report);
 
 /// Writes the object to a file, which is complete at any time (written beside it, then renamed).
-/// Throws Error (failure) if that cannot be done.
+/// Throws what write_file throws if that cannot be done: the object is kept elsewhere then.
 void write_report(const nlohmann::json& report, const std::string& path);
 
 /// Reads a file of write_report back, with whatever its results are. Throws InputError if it is

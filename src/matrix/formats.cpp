@@ -133,9 +133,7 @@ Matrix read_matrix(const std::string& path, WantedShape wanted) {
 
 void write_matrix(const Matrix& matrix, const std::string& path) {
   const Format& format = format_of(path);
-  OutputFile file(path);
-  format.write(matrix, file.stream());
-  file.commit();
+  write_file(path, [&](std::FILE* file) { format.write(matrix, file); });
 }
 
 void check_format(const std::string& path) {

@@ -22,7 +22,8 @@ Matrix read_matrix(const std::string& path, WantedShape wanted = {});
 
 /// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the
 /// same doubles. The file appears whole or not at all (written beside it, then renamed).
-/// Throws InputError for an unknown extension, Error (failure) when the file cannot be written.
+/// Throws InputError for an unknown extension, and what write_file throws when the file cannot be
+/// written: the matrix is kept elsewhere then.
 void write_matrix(const Matrix& matrix, const std::string& path);
 
 /// Throws InputError if `path` has no extension that write_matrix knows; call it before the work.

@@ -1,0 +1,127 @@
+#include "outputs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "bench/report.hpp"
+#include "error.hpp"
+#include "opencl/kernel_sources.hpp"
+#include "output_file.hpp"
+#include "terminal.hpp"
+
+namespace lugpu::cli {
+namespace {
+
+std::string text_of(const NamedFile& file) {
+  return file.name + " " + file.path;
+}
+
+// Whether the file is what `lugpu bench` has written, of whatever version, with results.
+bool holds_sweep(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  std::ifstream stream(path);
+  const nlohmann::json report = nlohmann::json::parse(stream, nullptr, false);
+  const nlohmann::json::json_pointer arguments("/tool/argv"), results("/results");
+  if (!report.is_object() || !report.contains(arguments) || !report.contains(results)) return false;
+  const nlohmann::json& words = report.at(arguments);
+  return !report.at(results).empty() &&
+         std::find(words.begin(), words.end(), "bench") != words.end();
+}
+
+void check_against_outputs(const std::vector<NamedFile>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!is_same_file(outputs[i].path, outputs[j].path)) continue;
+      throw InputError(text_of(outputs[j]) + " and " + text_of(outputs[i]) +
+                       " are the same file; give each a file of its own.");
+    }
+  }
+}
+
+void check_against_inputs(const std::vector<NamedFile>& outputs,
+                          const std::vector<NamedFile>& inputs) {
+  for (const NamedFile& output : outputs) {
+    for (const NamedFile& input : inputs) {
+      if (!is_same_file(output.path, input.path)) continue;
+      throw InputError(text_of(output) + " would overwrite " + text_of(input) +
+                       "; give another file, or add --force.");
+    }
+  }
+}
+
+}  // namespace
+
+void check_outputs(const Options& options, std::vector<NamedFile> outputs,
+                   std::vector<NamedFile> inputs) {
+  if (!options.json_to_stdout()) outputs.push_back({"--json", options.json});
+  const auto not_given = [](const NamedFile& file) { return file.path.empty(); };
+  std::erase_if(outputs, not_given);
+  std::erase_if(inputs, not_given);
+  if (!options.kernel_dir.empty()) {
+    for (const KernelSource& source : kernel_sources()) {
+      inputs.push_back({"kernel file", options.kernel_dir + "/" + source.name});
+    }
+  }
+  check_against_outputs(outputs);
+  if (!options.force) {
+    check_against_inputs(outputs, inputs);
+    if (!options.resume && !options.json_to_stdout() && holds_sweep(options.json)) {
+      throw InputError("--json " + options.json +
+                       " holds the results of an earlier `lugpu bench`; give another file, or add "
+                       "--force to replace them, or bench --resume to go on from them.");
+    }
+  }
+  for (const NamedFile& output : outputs) check_writable(output.path);
+}
+
+bool attempt_to_write(const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const Error& error) {
+    print_error(error.what());
+    return false;
+  }
+}
+
+JsonOutput::JsonOutput(const Options& options)
+    : path_(options.json), to_stdout_(options.json_to_stdout()) {}
+
+void JsonOutput::update(const nlohmann::json& report) {
+  if (path_.empty() || to_stdout_ || is_stream(path_)) return;
+  attempt([&] { write_report(report, path_); });
+}
+
+void JsonOutput::end(const nlohmann::json& report) {
+  if (to_stdout_) {
+    const std::string text = to_text(report);
+    if (std::cout << text << std::flush) return;
+    attempt([&] {
+      keep_elsewhere("Cannot write to the standard output", "results.json",
+                     [&](std::FILE* file) { std::fwrite(text.data(), 1, text.size(), file); });
+    });
+  } else if (!path_.empty() && is_stream(path_)) {
+    attempt([&] { write_report(report, path_); });
+  }
+}
+
+void JsonOutput::write(const nlohmann::json& report) {
+  update(report);
+  end(report);
+}
+
+void JsonOutput::attempt(const std::function<void()>& write) {
+  try {
+    write();
+  } catch (const KeptElsewhere& error) {
+    show_progress("");
+    print_error(error.what());
+    path_ = error.place();
+    failed_ = true;
+  }
+}
+
+}  // namespace lugpu::cli
