@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -105,8 +106,16 @@ Call::Call(char prefix, const char* routine, Size first, Size second)
       second_(second),
       start_(std::chrono::steady_clock::now()) {}
 
+// What calls LAPACK is not to end because there was no memory for a line of the trace.
 Call::~Call() {
   if (!traced()) return;
+  try {
+    trace();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Call::trace() const {
   const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start_;
   const char* place = place_ == Place::host ? "host" : place_ == Place::cache ? "cache" : "device";
   const auto text = [](const Size& size) {

@@ -49,6 +49,8 @@ class Call {
   void on_host(const std::string& reason) { reason_ = reason; }
 
  private:
+  void trace() const;
+
   char prefix_;
   const char* routine_;
   Size first_, second_;
