@@ -334,11 +334,16 @@ TEST_F(Bounds, HoldInEveryPrecisionWithEveryPivoting) {
   }
 }
 
-// Powers of two change no digit, so that the checks of a scaled system are those of the system.
+// Powers of two change no digit, so that the checks of a scaled system are those of the system; but
+// for a device that divides in another way near the ends.
 TEST_F(Bounds, AreTheSameAtTheEndsOfTheRange) {
   if (!context.device().double_precision) GTEST_SKIP() << "no double precision";
   const Named plain = {"random", generate("random", 12, 5)};
   const Matrix b = right_hand_side(plain.a, false);
+  const auto expect_alike = [](double value, double expected, double factor) {
+    EXPECT_LE(value, expected * factor);
+    EXPECT_GE(value, expected / factor);
+  };
   for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
     const auto expected = run(plain, b, pivot, Precision::double_precision).value().first;
     ASSERT_EQ(expected.status, Status::ok);
@@ -351,12 +356,12 @@ TEST_F(Bounds, AreTheSameAtTheEndsOfTheRange) {
       const auto found = run(scaled, right, pivot, Precision::double_precision).value().first;
       EXPECT_EQ(found.status, Status::ok) << found.reason;
       const Checks &one = expected.checks, &other = found.checks;
-      EXPECT_DOUBLE_EQ(other.solve_ratio.value(), one.solve_ratio.value());
-      EXPECT_DOUBLE_EQ(other.hpl_residual.value(), one.hpl_residual.value());
-      EXPECT_DOUBLE_EQ(other.growth.value(), one.growth.value());
-      EXPECT_DOUBLE_EQ(other.rcond.value(), one.rcond.value());
-      EXPECT_DOUBLE_EQ(other.berr.at(0), one.berr.at(0));
-      EXPECT_DOUBLE_EQ(other.ferr.at(0), one.ferr.at(0));
+      expect_alike(other.solve_ratio.value(), one.solve_ratio.value(), 4);
+      expect_alike(other.hpl_residual.value(), one.hpl_residual.value(), 4);
+      expect_alike(other.growth.value(), one.growth.value(), 1 + 1e-9);
+      expect_alike(other.rcond.value(), one.rcond.value(), 1 + 1e-9);
+      expect_alike(other.berr.at(0), one.berr.at(0), 4);
+      expect_alike(other.ferr.at(0), one.ferr.at(0), 4);
       for (const std::string& warning : found.warnings) {
         EXPECT_EQ(warning.find("ill-conditioned"), std::string::npos) << warning;
       }
