@@ -33,6 +33,13 @@ class InputError : public Error {
   explicit InputError(const std::string& sentence) : Error(Exit::usage, sentence) {}
 };
 
+/// What could not even be tried, because its kernels did not build or memory ran out: it says
+/// nothing about the answers of what was to run.
+class NotTried : public Error {
+ public:
+  explicit NotTried(const std::string& sentence) : Error(Exit::failure, sentence) {}
+};
+
 /// What this device (or this host's memory) cannot run, decided from its limits before anything is
 /// allocated: exit status 2 from `solve`, `unsupported` as the status of a bench row.
 class Unsupported : public InputError {

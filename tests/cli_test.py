@@ -172,6 +172,13 @@ class CommandLine(unittest.TestCase):
         process.returncode = os.waitstatus_to_exitcode(status)
         return process.returncode, time.monotonic() - start, usage.ru_maxrss * 1024
 
+    def with_fault(self, function, call, code):
+        """Environment in which a call of OpenCL fails in each process, by tests/opencl_faults.cpp."""
+        shim = Path(PROGRAM).parent / "tests/libopencl_faults.so"
+        self.assertTrue(shim.is_file(), shim)
+        return {"LD_PRELOAD": str(shim), "OPENCL_FAULT_FUNCTION": function,
+                "OPENCL_FAULT_CALL": str(call), "OPENCL_FAULT_CODE": str(code)}
+
     def lugpu(self, *arguments, status=0, env=None):
         """Runs lugpu, which must end with this status."""
         done = self.run_lugpu(*arguments, env=env)
@@ -1635,13 +1642,10 @@ class FaultTest(CommandLine):
 
     def run_with_fault(self, function, call, code, *arguments):
         """The finished process, and how many calls failed in it; with code 0 all are counted."""
-        shim = Path(PROGRAM).parent / "tests/libopencl_faults.so"
-        self.assertTrue(shim.is_file(), shim)
         log = self.folder / "faults.log"
         log.write_bytes(b"")
-        done = self.run_lugpu(*arguments, env={
-            "LD_PRELOAD": str(shim), "OPENCL_FAULT_FUNCTION": function, "OPENCL_FAULT_CALL": str(call),
-            "OPENCL_FAULT_CODE": str(code), "OPENCL_FAULT_LOG": str(log)})
+        done = self.run_lugpu(*arguments, env=self.with_fault(function, call, code)
+                              | {"OPENCL_FAULT_LOG": str(log)})
         return done, len(log.read_text(encoding="utf-8").splitlines())
 
     def test_a_wait_that_fails_costs_one_row(self):
@@ -1654,6 +1658,17 @@ class FaultTest(CommandLine):
                 self.assertEqual(done.returncode, 1, done.stderr)
                 statuses = [row["status"] for row in parse_report(done.stdout)]
                 self.assertEqual(sorted(statuses), ["error", "ok"])
+
+    def test_a_program_that_does_not_build(self):
+        """The error of clBuildProgram, not that of what is asked for afterwards."""
+        self.write("a.csv", [[2.0]])
+        for code, name in ((-11, "CL_BUILD_PROGRAM_FAILURE"), (-36, "CL_INVALID_COMMAND_QUEUE"),
+                           (-44, "CL_INVALID_PROGRAM"), (-9999, "OpenCL error")):
+            with self.subTest(code=code):
+                done, _ = self.run_with_fault("clBuildProgram", "1+", code, "solve", "a.csv")
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertRegex(done.stderr, r"\Alugpu: The kernels of [^\n]+ do not build on [^\n]+: "
+                                 rf"clBuildProgram failed with {name} \(?{code}\)?(, no log\.|: )")
 
     def test_what_cannot_be_released(self):
         """It ends no process by a signal."""

@@ -58,6 +58,7 @@ struct Result {
   std::optional<Determinant> determinant;      ///< where it was asked for
   Status status = Status::error;
   std::string reason;  ///< one sentence; empty for ok
+  bool tried = true;   ///< false for an error that says nothing about the answers (NotTried)
   std::vector<std::string> warnings;
 };
 

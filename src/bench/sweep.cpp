@@ -280,9 +280,14 @@ Result attempt(const Case& what, const Effort& effort, const std::function<Resul
   } catch (const Unsupported& error) {
     result.status = Status::unsupported;
     result.reason = error.what();
+  } catch (const NotTried& error) {
+    result.tried = false;
+    result.reason = first_line(error.what());
   } catch (const cl::Error& error) {
+    result.tried = !is_out_of_memory(error.err());
     result.reason = describe(error) + ".";
   } catch (const std::bad_alloc&) {
+    result.tried = false;
     result.reason = "The host has not enough memory.";
   } catch (const std::exception& error) {
     result.reason = first_line(error.what());

@@ -28,6 +28,22 @@ std::string build_options(const Device& device, const KernelId& id) {
   return options;
 }
 
+// Empty where the driver has none or does not give it: what the build returned matters more.
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
+      CL_SUCCESS) {
+    return "";
+  }
+  std::string log(size, '\0');
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) !=
+      CL_SUCCESS) {
+    return "";
+  }
+  log.erase(0, log.find_first_not_of(" \n"));
+  return log.c_str();  // up to its NUL
+}
+
 }  // namespace
 
 DeviceContext::DeviceContext(Device device, std::string kernel_dir, bool verbose)
@@ -117,16 +133,13 @@ cl::Program& DeviceContext::find_program(const KernelId& id) {
   const auto start = Clock::now();
   const std::string file = id.file;
   cl::Program program(context_, with_includes("surface.clh") + with_includes(file));
-  bool built = true;
-  try {
-    program.build({device_.handle}, options.c_str());
-  } catch (const cl::Error&) {
-    built = false;
-  }
-  const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_.handle);
-  if (!built) {
-    throw Error(Exit::failure, "The kernels of " + file + " (" + options + ") do not build on " +
-                                   device_.name + ": " + log);
+  const cl_device_id device = device_.handle();
+  const cl_int built = clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
+  const std::string log = build_log(program(), device);
+  if (built != CL_SUCCESS) {
+    throw NotTried("The kernels of " + file + " (" + options + ") do not build on " + device_.name +
+                   ": clBuildProgram failed with " + opencl_error_name(built) +
+                   (log.empty() ? ", no log." : ": " + log));
   }
   build_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   if (verbose_) std::cerr << "built " << file << " (" << options << ")\n" << printable_lines(log);

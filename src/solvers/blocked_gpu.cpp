@@ -54,17 +54,24 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
   }
   const bool nvidia =
       context.device().vendor_kernels && has_matrix_units(context.device(), shape.precision);
-  bool found = false;
+  Proof proof;
   for (const Kernels kernels : {Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
-    if (found || (kernels.nvidia && !nvidia)) continue;
+    if (proof.outcome == Proof::Outcome::right || (kernels.nvidia && !nvidia)) continue;
     kernels_ = kernels;
-    found = proven(context, shape, kernels);
+    proof = prove(context, shape, kernels);
   }
-  if (!found) {
-    throw Unsupported("lu-blocked solves a test system wrong on " + context.device().name +
-                      "; use --method lu.");
+  const std::string& name = context.device().name;
+  switch (proof.outcome) {
+    case Proof::Outcome::wrong:
+      throw Unsupported("lu-blocked solves a test system wrong on " + name + "; use --method lu.");
+    case Proof::Outcome::unsupported:
+      throw Unsupported("lu-blocked cannot run on " + name + " (use --method lu): " + proof.reason);
+    case Proof::Outcome::not_tried:
+      throw NotTried("lu-blocked could not be tried on " + name +
+                     " (use --method lu): " + proof.reason);
+    case Proof::Outcome::right:
+      allocate();
   }
-  allocate();
 }
 
 BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels)
@@ -85,30 +92,36 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
   return n < 16384 || shape.precision == Precision::single_precision ? 4 * kPanel : 6 * kPanel;
 }
 
-bool BlockedGpu::proven(DeviceContext& context, const Shape& shape, Kernels kernels) {
+BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
   using Key = std::tuple<cl_device_id, Precision, Pivot, bool, bool>;
-  static std::map<Key, bool> known;
+  static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   const Key key = {context.device().handle(), shape.precision, shape.pivot, kernels.nvidia,
                    kernels.waiting};
   if (const auto found = known.find(key); found != known.end()) return found->second;
-
-  // A driver that cannot build or run them has not proven them either.
-  bool right = false;
-  try {
-    right = solves_test_system(context, shape, kernels);
-  } catch (const Error&) {
-  } catch (const cl::Error&) {
-  }
-  return known[key] = right;
+  const Proof proof = solve_test_system(context, shape, kernels);
+  if (!proof.passing) known[key] = proof;
+  return proof;
 }
 
 // Several work-groups in a panel, ragged tiles, blocks of two panels; and so many work-groups that
 // pivots are chosen in the other way.
-bool BlockedGpu::solves_test_system(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  return factors_and_solves(context, shape, kernels, 601, 601) &&
-         factors_and_solves(context, shape, kernels, 8500, 70);
+BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Shape& shape,
+                                                Kernels kernels) {
+  try {
+    const bool right = factors_and_solves(context, shape, kernels, 601, 601) &&
+                       factors_and_solves(context, shape, kernels, 8500, 70);
+    return {right ? Proof::Outcome::right : Proof::Outcome::wrong};
+  } catch (const Unsupported& error) {
+    return {Proof::Outcome::unsupported, error.what()};
+  } catch (const Error& error) {
+    return {Proof::Outcome::not_tried, error.what()};
+  } catch (const cl::Error& error) {
+    return {Proof::Outcome::not_tried, describe(error) + ".", true};
+  } catch (const std::bad_alloc&) {
+    return {Proof::Outcome::not_tried, "The host has not enough memory.", true};
+  }
 }
 
 // A random m x n matrix A: P A v against L (U v) for one v, and A X against A v if it is square.

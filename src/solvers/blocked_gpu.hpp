@@ -10,7 +10,9 @@ namespace lugpu {
 /// the columns right of the next block are updated at once.
 class BlockedGpu : public Blocked {
  public:
-  /// Chooses the fastest kernels that are proven on the device (see proven()).
+  /// Chooses the fastest kernels that are proven on the device (see prove()). Throws Unsupported if
+  /// the last of them solve a test system wrong or cannot run, NotTried if an error kept them from
+  /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
@@ -36,8 +38,16 @@ class BlockedGpu : public Blocked {
   };
 
   BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels);
-  /// Whether the kernels factor a test matrix right on this device; asked of it once.
-  static bool proven(DeviceContext& context, const Shape& shape, Kernels kernels);
+  /// What kernels make of a test system.
+  struct Proof {
+    enum class Outcome { right, wrong, unsupported, not_tried } outcome = Outcome::not_tried;
+    std::string reason = "";  ///< why they could not run or be tried
+    bool passing = false;     ///< whether the next attempt may end in another way
+  };
+  /// Whether the kernels factor and solve a test system right on this device; asked of it once,
+  /// unless memory was short or the like.
+  static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
+  static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool solves_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                  std::size_t m, std::size_t n);
