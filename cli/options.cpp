@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "error.hpp"
+#include "opencl/pocl_cache.hpp"
 #include "output_file.hpp"
 #include "solvers/failed_paths.hpp"
 #include "solvers/methods.hpp"
@@ -206,7 +207,17 @@ void pin_threads_of_pocl() {
 
 }  // namespace
 
+void prepare_pocl(const Options& options) {
+  static bool noted = false;
+  const PoclCache& cache = prepare_pocl_cache();
+  if (cache.folder.empty() || !options.verbose || noted) return;
+  noted = true;
+  print_note("PoCL's usual folder for compiled kernels cannot be written; it gets " + cache.folder +
+             " (POCL_CACHE_DIR).");
+}
+
 std::vector<DeviceContext> open_devices(const Options& options) {
+  prepare_pocl(options);
   pin_threads_of_pocl();
   std::vector<DeviceContext> contexts;
   for (Device whole : chosen_devices(options)) {

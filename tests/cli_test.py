@@ -2614,6 +2614,74 @@ class ColourTest(CommandLine):
         self.assertEqual(len(self.results(*small(), "--color", "always")), 1)
 
 
+class PoclCacheTest(CommandLine):
+    """Where PoCL cannot write its compiled kernels."""
+    UNWRITABLE = "/dev/null"  # for root too
+
+    def setUp(self):
+        super().setUp()
+        if "Portable Computing Language" not in self.lugpu("devices").stdout:
+            self.skipTest("PoCL is not there")
+        self.write("a.csv", [[2.0]])
+        self.env = {"HOME": self.UNWRITABLE, "XDG_CACHE_HOME": "", "POCL_CACHE_DIR": "",
+                    "TMPDIR": str(self.folder)}
+        self.cache = self.folder / f"lugpu-cache-{os.geteuid()}"
+
+    def assert_cached(self):
+        self.assertEqual(self.cache.stat().st_mode & 0o7777, 0o700)
+        self.assertGreater(len(list(self.cache.iterdir())), 0)
+
+    def test_it_gets_a_private_folder(self):
+        """As many devices as ever, a note for -v, and compiled kernels in the folder."""
+        for _ in range(2):  # it is there the second time
+            self.assertEqual(self.lugpu("devices", env=self.env).stdout, self.lugpu("devices").stdout)
+            done = self.lugpu("solve", "a.csv", "-v", "-p", "Portable", env=self.env)
+            note, = [line for line in done.stderr.splitlines() if "note: " in line]
+            self.assertIn(str(self.cache), note)
+            self.assert_cached()
+        self.assertEqual(self.lugpu("solve", "a.csv", "-p", "Portable", env=self.env).stderr, "")
+        self.assertEqual(self.file_names(), ["a.csv", self.cache.name])
+
+    def test_every_variable_that_names_it(self):
+        for names in ({"XDG_CACHE_HOME": self.UNWRITABLE, "HOME": str(self.folder)},
+                      {"XDG_CACHE_HOME": self.UNWRITABLE + "/below"},
+                      {"POCL_KERNEL_CACHE": "0"}):
+            with self.subTest(names=names):
+                self.lugpu("solve", "a.csv", "-p", "Portable", env=self.env | names)
+                self.assert_cached()
+                shutil.rmtree(self.cache)
+
+    def test_a_folder_that_can_be_written_stays(self):
+        for names in ({"HOME": str(self.folder)}, {"XDG_CACHE_HOME": str(self.folder / "xdg")},
+                      {"POCL_CACHE_DIR": str(self.folder / "pocl")}):
+            with self.subTest(names=names):
+                done = self.lugpu("solve", "a.csv", "-v", "-p", "Portable", env=self.env | names)
+                self.assertNotIn("note: ", done.stderr)
+                self.assertFalse(self.cache.exists())
+
+    def test_no_folder_at_all(self):
+        """Status 5 and the folders that cannot be written, not the advice to install a driver."""
+        if len(re.findall("(?m)^   platform ", self.lugpu("devices").stdout)) > 1:
+            self.skipTest("there are other devices")
+        def shared_folder(path):
+            path.mkdir()
+            path.chmod(0o755)
+        for names, place in (({"POCL_CACHE_DIR": "/dev/null/x"}, "/dev/null/x"), ({"TMPDIR": "/proc"}, "/proc")):
+            self.refused_without_cache(self.env | names, place)
+        for number, make in enumerate((shared_folder, Path.touch, lambda path: path.symlink_to(self.folder))):
+            with self.subTest(number=number):
+                temporary = self.folder / str(number)
+                temporary.mkdir()
+                make(temporary / self.cache.name)
+                self.refused_without_cache(self.env | {"TMPDIR": str(temporary)},
+                                           str(temporary / self.cache.name))
+
+    def refused_without_cache(self, env, place):
+        for command in (["devices"], ["solve", "a.csv"], ["verify"]):
+            error = self.refused(*command, status=5, env=env, words=[place, "set POCL_CACHE_DIR"])
+            self.assertNotIn("install", error)
+
+
 class GenerateTest(CommandLine):
     def kinds(self):
         """The kinds that the help lists."""

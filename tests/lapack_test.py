@@ -637,6 +637,15 @@ class ProcessTest(LapackTest):
                              **{"LD_PRELOAD": LIBRARY} | environment)
         return done.stdout, done.stderr.splitlines()
 
+    def test_where_home_cannot_be_written(self):
+        """PoCL gets a folder for its kernels all the same."""
+        with tempfile.TemporaryDirectory() as folder:
+            _, errors = self.python("ratio(64, np.float64)", LUGPU_LAPACK_MIN_N="8", HOME="/dev/null",
+                                    XDG_CACHE_HOME="", POCL_CACHE_DIR="", TMPDIR=folder)
+            self.assertEqual(places(errors), {("dgesv", "device"): 1})
+            if os.path.exists(POCL):
+                self.assertEqual(os.listdir(folder), [f"lugpu-cache-{os.geteuid()}"])
+
     def test_numpy(self):
         """NumPy solves in double, whatever the type."""
         out, lines = self.python("print(max(ratio(n, t) for n in (20, 299, 300) for t in 'fd') < 30)",

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "error.hpp"
+#include "opencl/pocl_cache.hpp"
 
 namespace lugpu {
 namespace {
@@ -75,6 +76,30 @@ Device describe_device(const cl::Platform& platform, const cl::Device& handle) {
   return device;
 }
 
+// None if there is no OpenCL at all, which is reported as an error.
+std::vector<cl::Platform> platforms() {
+  std::vector<cl::Platform> found;
+  try {
+    cl::Platform::get(&found);
+  } catch (const cl::Error& error) {
+    constexpr cl_int kPlatformNotFound = -1001;
+    if (error.err() != kPlatformNotFound) throw;
+  }
+  return found;
+}
+
+// Why PoCL, which is there, has no device; empty if it has one, or if it is not known.
+std::string pocl_without_a_cache() {
+  const std::string& problem = prepare_pocl_cache().problem;
+  const std::vector<cl::Platform> all = platforms();
+  const bool installed = std::any_of(all.begin(), all.end(), [](const cl::Platform& platform) {
+    return contains(platform.getInfo<CL_PLATFORM_NAME>(), "Portable Computing Language");
+  });
+  if (problem.empty() || !installed) return "";
+  return "PoCL has no folder for its compiled kernels, it cannot write to " + problem +
+         "; set POCL_CACHE_DIR to one that it can write.";
+}
+
 // A platform without devices reports that as an error; it is no error here.
 std::vector<cl::Device> devices_of(const cl::Platform& platform) {
   std::vector<cl::Device> handles;
@@ -130,15 +155,9 @@ std::size_t Device::vector_width(Precision precision) const {
 }
 
 std::vector<Device> list_devices() {
-  std::vector<cl::Platform> platforms;
-  try {
-    cl::Platform::get(&platforms);
-  } catch (const cl::Error& error) {
-    constexpr cl_int kPlatformNotFound = -1001;
-    if (error.err() != kPlatformNotFound) throw;
-  }
+  prepare_pocl_cache();
   std::vector<Device> devices;
-  for (const cl::Platform& platform : platforms) {
+  for (const cl::Platform& platform : platforms()) {
     for (const cl::Device& handle : devices_of(platform)) {
       devices.push_back(describe_device(platform, handle));
       devices.back().index = static_cast<int>(devices.size()) - 1;
@@ -150,11 +169,15 @@ std::vector<Device> list_devices() {
 
 Device choose_device(const std::string& platform, const std::string& device) {
   const std::vector<Device> all = list_devices();
+  const std::string pocl = pocl_without_a_cache();
   if (all.empty()) {
     throw Error(Exit::no_device,
-                "No OpenCL device was found; install a driver for yours, or PoCL for the CPU "
-                "(Debian: pocl-opencl-icd).");
+                "No OpenCL device was found; " +
+                    (pocl.empty() ? "install a driver for yours, or PoCL for the CPU "
+                                    "(Debian: pocl-opencl-icd)."
+                                  : pocl));
   }
+  const std::string without_pocl = pocl.empty() ? "" : " " + pocl;
   std::vector<Device> there, candidates;
   for (const Device& candidate : all) {
     if (!contains(candidate.platform, platform)) continue;
@@ -165,12 +188,13 @@ Device choose_device(const std::string& platform, const std::string& device) {
   }
   if (there.empty()) {
     throw Error(Exit::no_device, "There is no OpenCL platform \"" + platform +
-                                     "\" with a device; there are: " + platforms_of(all) + ".");
+                                     "\" with a device; there are: " + platforms_of(all) + "." +
+                                     without_pocl);
   }
   if (candidates.empty()) {
     const std::string asked = platform.empty() ? "" : " on the platform \"" + platform + "\"";
     throw Error(Exit::no_device, "There is no OpenCL device \"" + device + "\"" + asked +
-                                     "; there are: " + names_of(there) + ".");
+                                     "; there are: " + names_of(there) + "." + without_pocl);
   }
   const auto gpu = std::find_if(candidates.begin(), candidates.end(),
                                 [](const Device& d) { return d.type == "gpu"; });
