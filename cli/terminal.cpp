@@ -5,12 +5,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <condition_variable>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <mutex>
+#include <optional>
 #include <sstream>
+#include <thread>
+#include <utility>
 
 #include "printable.hpp"
 
@@ -30,6 +36,43 @@ std::size_t measured_columns() {
   if (found == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0) found = window.ws_col;
   return found == 0 ? kColumns : std::clamp(found, kFewest, kColumns);
 }
+
+// The line of show_progress, drawn by a thread of its own: nobody may come by once the text that
+// waits is due.
+class ProgressLine {
+ public:
+  ProgressLine() : artist_([this](const std::stop_token& stop) { draw(stop); }) {}
+
+  void show(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    waiting_ = text.substr(0, kColumns - 1);
+    came_.notify_one();
+  }
+
+  void erase() {
+    const std::lock_guard lock(mutex_);
+    waiting_.reset();
+    if (std::exchange(drawn_, false)) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  void draw(const std::stop_token& stop) {
+    constexpr std::chrono::milliseconds kPause(100);
+    std::unique_lock lock(mutex_);
+    while (came_.wait(lock, stop, [this] { return waiting_.has_value(); })) {
+      std::fprintf(stderr, "\r\033[K%s", waiting_->c_str());
+      drawn_ = true;
+      waiting_.reset();
+      came_.wait_for(lock, stop, kPause, [] { return false; });
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any came_;
+  std::optional<std::string> waiting_;
+  bool drawn_ = false;
+  std::jthread artist_;
+};
 
 }  // namespace
 
@@ -111,8 +154,13 @@ std::string byte_size(double bytes) {
 }
 
 void show_progress(const std::string& text) {
-  if (!quiet && isatty(STDERR_FILENO))
-    std::fprintf(stderr, "\r\033[K%s", printable(text).substr(0, kColumns - 1).c_str());
+  if (quiet || !isatty(STDERR_FILENO)) return;
+  static ProgressLine line;
+  if (text.empty()) {
+    line.erase();
+  } else {
+    line.show(printable(text));
+  }
 }
 
 }  // namespace lugpu::cli

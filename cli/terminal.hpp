@@ -40,8 +40,9 @@ std::string duration(double seconds);
 /// Bytes as people read them, e.g. "4.25 GiB".
 std::string byte_size(double bytes);
 
-/// One line on stderr that overwrites itself; nothing where stderr is no terminal, or with -q. An
-/// empty text erases it.
+/// One line on stderr that overwrites itself, at most ten times a second: the last text of a tenth
+/// of a second is drawn at its end. An empty text erases the line at once. Nothing where stderr is
+/// no terminal, or with -q.
 void show_progress(const std::string& text);
 
 }  // namespace lugpu::cli

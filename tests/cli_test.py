@@ -2614,6 +2614,35 @@ class ColourTest(CommandLine):
         self.assertEqual(len(self.results(*small(), "--color", "always")), 1)
 
 
+class ProgressTest(CommandLine):
+    """The line that overwrites itself where stderr is a terminal."""
+    DRAWN = re.compile(r"\r\033\[K(\[[^\r\n]*)")
+
+    def on_terminal(self, *arguments):
+        """What is drawn over one another on stderr, the rest of it, and the seconds that it took."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   env=self.environment(None), stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        start, text = time.monotonic(), b""
+        with contextlib.suppress(OSError), open(ours, "rb", buffering=0) as terminal:
+            while part := terminal.read(65536):
+                text += part
+        self.assertEqual(process.wait(SECONDS), 0)
+        return text.decode(), time.monotonic() - start
+
+    def test_ten_redraws_a_second(self):
+        text, seconds = self.on_terminal(*small(sizes="1:400:1"))
+        drawn = self.DRAWN.findall(text)
+        self.assertLessEqual(len(drawn), 10 * seconds + 1)
+        self.assertTrue(text.endswith("\r\033[K"), text[-80:])
+
+    def test_the_last_text_before_a_pause_is_seen(self):
+        """Though the one before was drawn a moment ago."""
+        text, _ = self.on_terminal(*small(sizes="1,2,3,4,5,6,7,8,900", min_time=1, runs=1000))
+        self.assertIn("[8/9]", text)
+
+
 class PoclCacheTest(CommandLine):
     """Where PoCL cannot write its compiled kernels."""
     UNWRITABLE = "/dev/null"  # for root too
