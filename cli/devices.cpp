@@ -6,6 +6,7 @@
 #include "help.hpp"
 #include "opencl/device.hpp"
 #include "opencl/surface.hpp"
+#include "solvers/failed_paths.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -50,6 +51,11 @@ void print_device(const Device& device) {
   print_line("images", images(device));
   print_line("largest n", "single: " + largest_orders(device, Precision::single_precision) +
                               "; double: " + largest_orders(device, Precision::double_precision));
+  const std::vector<std::string> wrong = read_failed_paths(device, "");
+  if (wrong.empty()) return;
+  print_line("wrong", wrong.front() +
+                          (wrong.size() > 1 ? format(" and %zu more", wrong.size() - 1) : "") +
+                          " (`lugpu verify --list`)");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "processes.hpp"
 #include "solvers/failed_paths.hpp"
 #include "terminal.hpp"
+#include "verdicts.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -24,6 +25,8 @@ namespace {
 struct Arguments {
   Options options;
   bool full = false;
+  bool list = false;
+  bool forget = false;
 };
 
 constexpr Precision kPrecisions[] = {Precision::single_precision, Precision::double_precision};
@@ -38,8 +41,8 @@ std::string cell(const Verdict& verdict) {
       return paint(Ink::good, format(kWidth, format("%.2g", verdict.largest_ratio).c_str()));
     case Status::unsupported:
       return paint(Ink::dim, format(kWidth, "-"));
-    case Status::skipped:
-      return paint(Ink::dim, format(kWidth, "?"));
+    case Status::unknown:
+      return paint(Ink::bad, format(kWidth, "?"));
     case Status::failed:
       return paint(Ink::bad, format(kWidth, "WRONG"));
     default:
@@ -119,15 +122,22 @@ std::string footer() {
              "*: the schedule of the LU-GPU paper. +: --precision mixed. A number is the largest "
              "of LAPACK's ratios "
              "(factor_ratio, solve_ratio) over all systems of the path; they pass under 30. -: not "
-             "possible. ?: not all systems were reached, for the driver crashed before.",
+             "possible. ?: not known, for not all of its systems could be tried.",
              0, 0) +
          "\n";
 }
 
-// For the runs of lugpu to come.
+// For the runs of lugpu to come. What was wrong before and is not known now stays wrong.
 void remember(const Verification& verification, const Device& device, const Options& options) {
+  std::vector<std::string> failed = verification.failed_paths();
+  const std::vector<std::string>& before = device.failed_paths;
+  for (const Verdict* verdict : verification.unknown_paths()) {
+    if (std::find(before.begin(), before.end(), verdict->name) != before.end()) {
+      failed.push_back(verdict->name);
+    }
+  }
   try {
-    write_failed_paths(device, options.kernel_dir, verification.failed_paths());
+    write_failed_paths(device, options.kernel_dir, failed);
   } catch (const Error& error) {
     print_warning(error.what());
   }
@@ -151,13 +161,12 @@ void print_failures(const std::vector<Verdict>& paths) {
   }
 }
 
-// The numbers of the cases of one part.
-std::vector<std::size_t> numbers_of(const std::vector<Case>& cases, std::size_t part) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (verification_part(cases[i]) == part) numbers.push_back(i);
-  }
-  return numbers;
+void print_unknown(const std::vector<const Verdict*>& unknown) {
+  if (unknown.empty()) return;
+  const std::size_t more = unknown.size() - 1;
+  print_error(unknown.front()->name + (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+              " could not be verified; remove the cause and run `lugpu verify` again: " +
+              unknown.front()->reason);
 }
 
 // Compilers allocate and free a lot: a tenth of their time is the system's, for clearing pages.
@@ -173,26 +182,25 @@ std::string to_line(const nlohmann::json& message) {
   return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// A part in a process of its own, which sends the number of each case that it begins, and what it
-// finds. contexts: the process's; empty for its first part, and after an error that may have broken
-// them.
-void verify_part(const Arguments& given, std::size_t part, std::vector<DeviceContext>& contexts,
-                 const Processes::Send& send) {
+// Some cases in a process of its own, which sends the number of each that it begins, and what it
+// finds. contexts: the process's; empty for its first cases, and after an error that may have
+// broken them.
+void verify_some(const Arguments& given, const std::vector<std::size_t>& numbers,
+                 std::vector<DeviceContext>& contexts, const Processes::Send& send) {
   set_blas_threads(1);  // the systems are small
   keep_freed_memory();
   if (contexts.empty()) contexts = open_devices(given.options);
   bool broken = false;
   const std::vector<Case> all = verification_cases(contexts.front().device(), given.full);
-  const std::vector<std::size_t> numbers = numbers_of(all, part);
   std::vector<Case> cases;
-  for (const std::size_t i : numbers) cases.push_back(all[i]);
+  for (const std::size_t i : numbers) cases.push_back(all.at(i));
   lugpu::verify(
       cases, contexts,
       [&](std::size_t i) {
         send(to_line({{"case", numbers[i]}}));
       },
       [&](std::size_t i, const Finding& finding) {
-        broken = broken || finding.status == Status::error;
+        broken = broken || finding.status == Status::error || finding.status == Status::unknown;
         send(to_line({{"case", numbers[i]},
                       {"status", finding.status},
                       {"reason", finding.reason},
@@ -206,7 +214,7 @@ Finding to_finding(const nlohmann::json& line) {
   return {line["status"], line["reason"], line["largest_ratio"], line["record"]};
 }
 
-// The case that a process was at when it ended as it should not.
+// The case that a process was at when it crashed.
 Finding crash(const Case& what, const std::string& how) {
   Result result;
   result.what = what;
@@ -214,50 +222,100 @@ Finding crash(const Case& what, const std::string& how) {
   return {result.status, result.reason, 0, to_json(result)};
 }
 
-// Collects what the processes send.
-Verification collect(Processes& processes, const std::vector<Case>& cases) {
-  std::vector<std::optional<Finding>> findings(cases.size());
-  std::vector<std::size_t> last(kVerificationParts, cases.size());
-  std::size_t done = 0;
-  processes.wait(
-      [&](std::size_t part, const std::string& text) {
-        const nlohmann::json line = nlohmann::json::parse(text);
-        last[part] = line["case"];
-        const Case& what = cases.at(last[part]);
-        if (line.contains("status")) {
-          findings[last[part]] = to_finding(line);
-          ++done;
+// Gives the cases to processes and collects what they find.
+class Collector {
+ public:
+  explicit Collector(const std::vector<Case>& cases) : cases_(cases), states_(cases.size()) {}
+
+  // Those that have no verdict, part by part, so many parts at a time. Last in each what was tried
+  // in vain before: it may end the process again.
+  void run(Processes& processes, std::size_t at_once) {
+    std::vector<Numbers> lists(kVerificationParts);
+    for (const bool tried : {false, true}) {
+      for (std::size_t i = 0; i < cases_.size(); ++i) {
+        if (states_[i].open && states_[i].tried == tried) {
+          lists[verification_part(cases_[i])].push_back(i);
         }
-        show_progress(format("[%zu/%zu] %s %s n=%zu", done, cases.size(),
-                             path_name(find_method(what.routine), what.problem).c_str(),
-                             what.matrix.c_str(), what.problem.n));
-      },
-      [&](std::size_t part, const std::string& how) {
-        if (how.empty()) return;
-        if (last[part] == cases.size()) {
-          throw Error(Exit::failure, "A process ended before its first system: " + how + ".");
-        }
-        findings[last[part]] = crash(cases[last[part]], how);
-      });
-  show_progress("");
-  Verification verification;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    static const Finding not_reached = {Status::skipped,
-                                        "it was not reached, for the driver crashed.", 0, nullptr};
-    verification.add(cases[i], findings[i].value_or(not_reached));
+      }
+    }
+    std::erase_if(lists, [](const Numbers& list) { return list.empty(); });
+    std::vector<std::string> orders;
+    for (const Numbers& list : lists) orders.push_back(nlohmann::json(list).dump());
+    std::vector<std::optional<std::size_t>> at(lists.size());  // the case that each is at
+    processes.run(
+        orders, at_once, [&](std::size_t list, const std::string& text) { at[list] = take(text); },
+        [&](std::size_t list, const Processes::End& end) { close(lists[list], at[list], end); });
+    show_progress("");
   }
-  return verification;
-}
+
+  Verification verification() const {
+    Verification result;
+    for (std::size_t i = 0; i < cases_.size(); ++i) result.add(cases_[i], states_[i].finding);
+    return result;
+  }
+
+ private:
+  using Numbers = std::vector<std::size_t>;
+  struct State {
+    Finding finding = {Status::unknown, "", 0, nullptr};
+    bool open = true;    // without a verdict
+    bool tried = false;  // it was begun
+  };
+
+  // What a process says about a case, whose number is returned.
+  std::size_t take(const std::string& text) {
+    const nlohmann::json line = nlohmann::json::parse(text);
+    const std::size_t i = line["case"];
+    State& state = states_.at(i);
+    state.tried = true;
+    if (line.contains("status")) {
+      state.finding = to_finding(line);
+      state.open = state.finding.status == Status::unknown;
+      done_ += state.open ? 0 : 1;
+    }
+    const Case& what = cases_[i];
+    show_progress(format("[%zu/%zu] %s %s n=%zu", done_, cases_.size(),
+                         path_name(find_method(what.routine), what.problem).c_str(),
+                         what.matrix.c_str(), what.problem.n));
+    return i;
+  }
+
+  // The end of a list of cases. at: the last that was begun. A driver that crashed would go on
+  // doing so: what comes after is not tried again.
+  void close(const Numbers& list, std::optional<std::size_t> at, const Processes::End& end) {
+    using Kind = Processes::End::Kind;
+    const bool crashed = at && end.kind == Kind::crashed;
+    if (crashed) states_[*at] = {crash(cases_[*at], end.how), false, true};
+    if (at && end.kind == Kind::killed && states_[*at].open) {
+      states_[*at].finding.reason = "its process ended: " + end.how + ".";
+    }
+    const std::string why = crashed ? ", for the driver crashed before."
+                            : end.kind == Kind::returned
+                                ? "."
+                                : ", for its process ended: " + end.how + ".";
+    for (const std::size_t i : list) {
+      State& state = states_[i];
+      if (!state.open || state.tried) continue;
+      state.finding.reason = "it was not reached" + why;
+      state.open = !crashed;
+    }
+  }
+
+  const std::vector<Case>& cases_;
+  std::vector<State> states_;  // of each case
+  std::size_t done_ = 0;
+};
 
 Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   setenv("POCL_AFFINITY", "0", 0);  // processes side by side are best placed by the system
   check_outputs(given.options, {}, {});
-  // Before OpenCL starts here.
-  Processes processes(kVerificationParts, std::max(std::thread::hardware_concurrency(), 1u),
+  prepare_pocl(given.options);
+  // Before OpenCL starts here. Each part may cost a process, when all are at work and when one is.
+  Processes processes(2 * kVerificationParts,
                       [&, contexts = std::vector<DeviceContext>()](
-                          std::size_t part, const Processes::Send& send) mutable {
-                        verify_part(given, part, contexts, send);
+                          const std::string& order, const Processes::Send& send) mutable {
+                        verify_some(given, nlohmann::json::parse(order), contexts, send);
                       });
   const std::vector<DeviceContext> contexts = open_devices(given.options);
   const Device& device = contexts.front().device();
@@ -269,13 +327,21 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
               << "\n\n"
               << std::flush;
   }
-  const Verification verification = collect(processes, verification_cases(device, given.full));
+  const std::vector<Case> cases = verification_cases(device, given.full);
+  Collector collector(cases);
+  collector.run(processes, std::max(std::thread::hardware_concurrency(), 1u));
+  // A process that was killed or a program that did not build is no verdict.
+  collector.run(processes, 1);
+  const Verification verification = collector.verification();
   remember(verification, device, given.options);
   if (given.options.prints()) std::cout << table(verification.paths) << '\n' << footer();
   JsonOutput json(given.options);
   json.write(make_report(verification, device, arguments));
   print_failures(verification.paths);
-  if (verification.passed()) return json.status(Exit::ok);
+  print_unknown(verification.unknown_paths());
+  if (verification.passed()) {
+    return json.status(verification.unknown_paths().empty() ? Exit::ok : Exit::failure);
+  }
   const auto& wrong = verification.wrong;
   const bool ran = std::any_of(wrong.begin(), wrong.end(), [](const nlohmann::json& record) {
     return record["status"] == name(Status::failed);
@@ -291,16 +357,30 @@ Command add_verify(CLI::App& app) {
   command->add_flag("--full", given->full, "More orders and block sizes: minutes, not seconds");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
+  const auto add_instead = [&](const char* flag, bool& value, const char* description) {
+    CLI::Option* option = command->add_flag(flag, value, description);
+    for (const char* other : {"--full", "--json"}) option->excludes(command->get_option(other));
+    return option;
+  };
+  CLI::Option* list = add_instead(
+      "--list", given->list, "List what earlier runs recorded as wrong, of -d or of all devices");
+  add_instead("--forget", given->forget,
+              "Remove these records instead, so that auto takes the paths again")
+      ->excludes(list);
   command->footer(
       wrapped(
           "The systems are of LAPACK's eleven types of matrices, its ratios are the checks. A path "
           "that fails is named, and from then on --method auto does not choose it on this device "
-          "and "
-          "driver; a later run of verify that finds it right forgets that.",
+          "and driver; a later run of verify that finds it right forgets that. What was killed or "
+          "did not build is tried again alone, and is not known if that fails too.",
           0, 0) +
       "\n\n" +
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
-  return [given](const std::vector<std::string>& arguments) { return verify(*given, arguments); };
+  return [given](const std::vector<std::string>& arguments) {
+    if (given->list) return list_verdicts(given->options);
+    if (given->forget) return forget_verdicts(given->options);
+    return verify(*given, arguments);
+  };
 }
 
 }  // namespace lugpu::cli

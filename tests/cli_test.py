@@ -1894,6 +1894,132 @@ class VerifyTest(CommandLine):
         self.assertIn("ERROR", done.stdout)
         self.assert_narrow(done.stdout)
 
+    def start(self, *arguments):
+        """A run of verify on its way, with pipes."""
+        process = subprocess.Popen([PROGRAM, "verify", *arguments], cwd=self.folder,
+                                   env=self.environment(self.env), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        timer = threading.Timer(self.SECONDS, process.kill)
+        timer.start()
+        self.addCleanup(timer.cancel)
+        return process
+
+    def children(self, process):
+        """The processes that it started and that have not ended."""
+        tasks = Path(f"/proc/{process.pid}/task")
+        try:
+            return [int(child) for task in tasks.iterdir()
+                    for child in (task / "children").read_text(encoding="utf-8").split()]
+        except OSError:
+            return []
+
+    def threads(self, pid):
+        try:
+            return len(list(Path(f"/proc/{pid}/task").iterdir()))
+        except OSError:
+            return 0
+
+    def test_a_process_that_was_killed_is_tried_again(self):
+        """A kill is no verdict: what it was at is verified alone, and nothing is recorded."""
+        process = self.start("--json", "r.json")
+        victim = None
+        while victim is None and process.poll() is None:
+            time.sleep(0.05)
+            victim = next((child for child in self.children(process) if self.threads(child) > 1), None)
+        os.kill(victim, signal.SIGKILL)
+        text, errors = process.communicate()
+        self.assertEqual((process.returncode, errors), (0, ""), text)
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        VALIDATOR.validate(report)
+        self.assertEqual({path["status"] for path in report["paths"]} - {"unsupported"}, {"ok"})
+        self.assertEqual(self.records(), [])
+
+    def test_when_every_process_is_killed_nothing_is_known(self):
+        """Status 1, one sentence, and a status of its own; what was recorded stays."""
+        recorded = [f"{BLOCKED} partial double buffer r"]
+        self.record(ROOT / "kernels", *recorded)
+        process = self.start("--json", "r.json")
+        killed = set()
+        while process.poll() is None:
+            for child in self.children(process):
+                if child in killed or self.threads(child) > 1:
+                    killed.add(child)
+                    os.kill(child, signal.SIGKILL)
+            time.sleep(0.01)
+        text, errors = process.communicate()
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertGreater(len(killed), 0)
+        self.assertRegex(errors, r"\Alugpu: [^\n]+ and \d+ more could not be verified; "
+                                 r"[^\n]+: Killed\.\n\Z")
+        self.assertRegex(text, r"(?m)^lu +full +\?")
+        self.assertRegex(text, r"\?:\s+not\s+known")
+        self.assertNotRegex(text, "WRONG|ERROR")
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        VALIDATOR.validate(report)
+        self.assertIn("unknown", {path["status"] for path in report["paths"]})
+        self.assertEqual(report["results"], [])
+        record, = self.records()
+        self.assertEqual(record.read_text(encoding="utf-8").splitlines()[5:-1], recorded)
+
+    def test_a_program_that_did_not_build_once(self):
+        """The third program of every process does not build; alone it does."""
+        self.env |= self.with_fault("clBuildProgram", 3, -11)
+        self.assertEqual(self.verify(status=0).stderr, "")
+        self.assertEqual(self.records(), [])
+
+    def test_programs_that_never_build(self):
+        """Status 1, the error's own name, and nothing recorded."""
+        for function, code, name in (("clBuildProgram", -11, "CL_BUILD_PROGRAM_FAILURE (-11)"),
+                                     ("clCreateBuffer", -4, "CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)")):
+            with self.subTest(function=function):
+                self.env |= self.with_fault(function, "1+", code)
+                done = self.verify(status=1)
+                self.assertIn(f"{function} failed with {name}", done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertNotRegex(done.stdout, "WRONG|ERROR")
+                self.assertEqual(self.records(), [])
+
+    def test_records_are_listed_and_forgotten(self):
+        """By text that names device, driver, kernels and paths; auto takes a path again."""
+        paths = [f"{BLOCKED} partial double buffer r", "lu full single image rgba fused"]
+        self.assertIn("No wrong paths", self.verify("--list", status=0).stdout)
+        self.assertNotIn("   wrong ", self.lugpu("devices", env=self.env).stdout)
+        self.record(ROOT / "kernels", *paths)
+        listed = self.verify("--list", status=0).stdout
+        device, = json.loads(self.lugpu("solve", "a.mtx", "--json", "-").stdout)["devices"]
+        for words in (device["name"], device["platform"], device["driver_version"],
+                      "of this program", *paths):
+            self.assertIn(words, " ".join(listed.split()))
+        self.assert_narrow(listed)
+        self.assertRegex(self.lugpu("devices", env=self.env).stdout,
+                         rf"(?m)^   wrong +{paths[0]} and 1 more \(`lugpu verify\s+--list`\)")
+        self.assertEqual(self.verify("--list", "-d", "0", status=0).stdout, listed)
+
+        self.assertEqual(len(self.records()), 1)
+        self.assertEqual(self.automatic()[0], "lu")
+        self.assertIn("2 wrong paths", self.verify("--forget", "-d", "0", status=0).stdout)
+        self.assertEqual(self.records(), [])
+        self.assertEqual(self.automatic(), (BLOCKED, ""))
+        self.assertIn("No wrong paths", self.verify("--forget", status=0).stdout)
+
+    def test_records_of_a_device_that_is_gone(self):
+        """-d leaves them alone; without it they are forgotten too, and nothing else is."""
+        folder = self.folder / "cache/lugpu"
+        folder.mkdir(parents=True)
+        head = "wrong by lugpu verify\nplatform P\ndevice Ada\ndriver 1\nkernels 0123456789abcdef\n"
+        (folder / f"failed-paths-{fnv(head)}.txt").write_text(head + "lu none\nend\n", encoding="utf-8")
+        (folder / "else.txt").write_text(head + "lu none\nend\n", encoding="utf-8")
+        self.assertRegex(self.verify("--list", status=0).stdout, r"Ada \(P\)(.|\n)+others(.|\n)+lu none")
+        for arguments in (["--list", "-d", "0"], ["--forget", "-d", "0"]):
+            self.assertIn("No wrong paths", self.verify(*arguments, status=0).stdout)
+        self.assertEqual(len(self.records()), 2)
+        self.verify("--forget", "-q", status=0)
+        self.assertEqual([path.name for path in self.records()], ["else.txt"])
+
+    def test_one_thing_at_a_time(self):
+        for arguments in (["--list", "--forget"], ["--list", "--full"], ["--forget", "--json", "-"]):
+            self.refused("verify", *arguments, words=[arguments[0]], env=self.env)
+
     def test_what_is_no_record(self):
         """Garbage in the place of what was kept means nothing, and breaks nothing."""
         self.record(ROOT / "kernels", f"{BLOCKED} partial double buffer r")

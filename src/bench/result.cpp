@@ -93,6 +93,8 @@ const char* name(Status status) {
       return "unsupported";
     case Status::skipped:
       return "skipped";
+    case Status::unknown:
+      return "unknown";
     case Status::error:
       break;
   }

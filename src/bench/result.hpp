@@ -21,6 +21,7 @@ enum class Status {
   unsupported,  ///< cannot run on this device
   skipped,      ///< was not run, or stopped, because it would take too long
   error,        ///< something went wrong while running
+  unknown,      ///< of verify only: what kept it from running says nothing about its answers
 };
 
 const char* name(Status status);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace lugpu {
 namespace {
@@ -57,6 +58,7 @@ Finding judge(Result result) {
     result.reason = fault(result);
     result.status = result.reason.empty() ? Status::ok : Status::failed;
   }
+  if (!result.tried) return {Status::unknown, result.reason, 0, nullptr};
   const bool right = result.status == Status::ok;
   const double largest =
       std::max(result.checks.factor_ratio.value_or(0), result.checks.solve_ratio.value_or(0));
@@ -84,16 +86,21 @@ Verdict& verdict_on(const Case& what, std::vector<Verdict>& paths) {
 
 void Verification::add(const Case& what, const Finding& finding) {
   Verdict& verdict = verdict_on(what, paths);
+  const auto say = [&](const std::string& reason) {
+    verdict.status = finding.status;
+    verdict.reason = reason;
+  };
   switch (finding.status) {
     case Status::skipped:
     case Status::unsupported:
-      if (verdict.wrong == 0 && (verdict.systems == 0 || finding.status == Status::skipped)) {
-        verdict.status = finding.status;
-        verdict.reason = finding.reason;
-      }
+      if (verdict.systems == 0 && verdict.status == Status::ok) say(finding.reason);
+      return;
+    case Status::unknown:
+      if (verdict.wrong == 0 && verdict.status != Status::unknown) say(finding.reason);
       return;
     case Status::ok:
-      if (verdict.systems++ == 0) verdict.status = Status::ok, verdict.reason.clear();
+      ++verdict.systems;
+      if (verdict.status == Status::unsupported) say("");
       verdict.largest_ratio = std::max(verdict.largest_ratio, finding.largest_ratio);
       return;
     case Status::failed:
@@ -101,9 +108,7 @@ void Verification::add(const Case& what, const Finding& finding) {
       ++verdict.systems;
       wrong.push_back(finding.record);
       if (verdict.wrong++ > 0) return;
-      verdict.status = finding.status;
-      verdict.reason =
-          what.matrix + " of n = " + std::to_string(what.problem.n) + ": " + finding.reason;
+      say(what.matrix + " of n = " + std::to_string(what.problem.n) + ": " + finding.reason);
   }
 }
 
@@ -113,6 +118,14 @@ std::vector<std::string> Verification::failed_paths() const {
     if (verdict.wrong > 0) names.push_back(verdict.name);
   }
   return names;
+}
+
+std::vector<const Verdict*> Verification::unknown_paths() const {
+  std::vector<const Verdict*> found;
+  for (const Verdict& verdict : paths) {
+    if (verdict.status == Status::unknown) found.push_back(&verdict);
+  }
+  return found;
 }
 
 std::vector<Case> verification_cases(const Device& device, bool thorough) {
@@ -163,11 +176,16 @@ void verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts
   SweepPlan plan;
   plan.effort = {
       .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .build_first = false};
-  std::size_t i = 0;
-  run_sweep(plan, cases, contexts,
-            {.wanted = [](const Case&) { return true; },
-             .working = [&](const Case&) { begun(i); },
-             .done = [&](const Result& result, std::size_t) { found(i++, judge(result)); }});
+  std::set<std::string> given_up;
+  run_sweep(
+      plan, cases, contexts,
+      {.wanted = [&](const Case& what) { return !given_up.contains(path_of(what)); },
+       .working = [&](const Case& what) { begun(static_cast<std::size_t>(&what - cases.data())); },
+       .done =
+           [&](const Result& result, std::size_t i) {
+             if (!result.tried) given_up.insert(path_of(cases[i]));
+             found(i, judge(result));
+           }});
 }
 
 nlohmann::json to_json(const Verdict& verdict) {

@@ -16,8 +16,8 @@ namespace lugpu {
 struct Verdict {
   Case path;                           ///< the first system that it was given
   std::string name;                    ///< path_name()
-  Status status = Status::ok;          ///< unsupported: no system; skipped: not all of them were
-                                       ///< reached; failed, error: at least one
+  Status status = Status::ok;          ///< unsupported: no system; unknown: none was wrong, but
+                                       ///< not all could be tried; failed, error: at least one
   std::string reason;                  ///< why it is not ok, of the first system; empty for ok
   std::size_t systems = 0, wrong = 0;  ///< that were given to it, and were not solved right
   double largest_ratio = 0;  ///< of factor_ratio and solve_ratio over the systems that were right
@@ -25,7 +25,7 @@ struct Verdict {
 
 /// What became of one system of a path.
 struct Finding {
-  Status status = Status::ok;  ///< skipped: not reached
+  Status status = Status::ok;  ///< unknown: not reached, or it could not be tried
   std::string reason;          ///< why it is not ok
   double largest_ratio = 0;    ///< factor_ratio or solve_ratio, if it is ok
   nlohmann::json record;       ///< the result, if it is failed or an error
@@ -37,8 +37,10 @@ struct Verification {
 
   void add(const Case& what, const Finding& finding);
   bool passed() const { return wrong.empty(); }
-  /// The names of the paths that failed or could not run.
+  /// The names of the paths that solved a system wrong or failed while they ran.
   std::vector<std::string> failed_paths() const;
+  /// The paths without a verdict.
+  std::vector<const Verdict*> unknown_paths() const;
 };
 
 /// The systems for every path of a device. The matrices are the eleven types of LAPACK's
@@ -58,7 +60,8 @@ constexpr std::size_t kVerificationParts = 8;
 
 /// Runs the cases on the one device of `contexts` and judges by LAPACK's ratios; singular types by
 /// info, which must be exact. begun(i): called before any work on case i; found(i, finding): after
-/// it.
+/// it. A path is given up once a system of it could not be tried, at the latest after the one that
+/// follows: kernels that do not build take long to say so.
 void verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts,
             const std::function<void(std::size_t)>& begun,
             const std::function<void(std::size_t, const Finding&)>& found);

@@ -15,6 +15,22 @@ namespace lugpu {
 /// write_failed_paths leaves it.
 std::vector<std::string> read_failed_paths(const Device& device, const std::string& kernel_dir);
 
+/// What is recorded of one device with one driver and one set of kernels.
+struct FailedPathsRecord {
+  std::string file;
+  std::string platform, device, driver;
+  std::string kernels;              ///< their hash, and whether a vendor's are among them
+  bool of_embedded_kernels = true;  ///< whether they are those of this program
+  std::vector<std::string> paths;
+};
+
+/// Every record, by the names of their files; of files that are not exactly as write_failed_paths
+/// leaves them, none.
+std::vector<FailedPathsRecord> all_failed_paths();
+
+/// Removes a record. Throws Error (failure) if that cannot be done.
+void forget(const FailedPathsRecord& record);
+
 /// Records `paths` in the place of what was recorded before. Throws Error (failure) if that cannot
 /// be done.
 void write_failed_paths(const Device& device, const std::string& kernel_dir,
