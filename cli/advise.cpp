@@ -130,7 +130,7 @@ Command add_advise(CLI::App& app) {
       ->type_name("N");
   command
       ->add_option("--timeout", given->effort.timeout_s,
-                   "Seconds for a run; what takes longer is skipped (default: 20)")
+                   "Time limit of a run in seconds; longer ones are skipped (default: 20)")
       ->check(number(0.001, 1e6))
       ->type_name("S");
   add_device_options(*command, given->options, false);

@@ -72,7 +72,7 @@ std::string all_baselines() {
 std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
   if (given == std::vector<std::string>{"none"}) return {};
   if (std::count(given.begin(), given.end(), "none") > 0) {
-    throw InputError("--baseline: none is for no rivals at all; leave it out or give it alone.");
+    throw InputError("--baseline: none means no rivals; give it alone or leave it out.");
   }
   for (const std::string& name : given) find_baseline(name);
   return distinct(given, [](const std::string& name) { return name; });
@@ -98,11 +98,11 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   return plan;
 }
 
-// The report in a file that is there already, for --resume; null if there is none.
+// The report in an existing file, for --resume; null if there is none.
 nlohmann::json earlier_report(const Arguments& given) {
   if (!given.options.resume) return nullptr;
   if (given.options.json.empty() || given.options.json_to_stdout()) {
-    throw InputError("--resume needs --json FILE, the file to go on from.");
+    throw InputError("--resume needs --json FILE, the file to continue.");
   }
   if (!std::ifstream(given.options.json)) return nullptr;
   return read_sweep(given.options.json);
@@ -128,7 +128,7 @@ nlohmann::json begin_report(const std::vector<std::string>& arguments,
   add_digests(report, given.options.kernel_dir);
   if (!earlier.is_object()) return report;
   require_comparable(earlier, report, given.options.json);
-  // Those of rivals that this run does not ask for.
+  // Those of rivals that this run does not include.
   report["libraries"].insert(earlier["libraries"].begin(), earlier["libraries"].end());
   return report;
 }
@@ -236,8 +236,8 @@ class Sink {
     return json_.status(error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok);
   }
 
-  /// Takes over the results of an earlier run but those that are no final ones of cases that this
-  /// one runs again.
+  /// Takes over the results of an earlier run, except those that are not final and whose cases this
+  /// run repeats.
   void resume(const nlohmann::json& rows, const std::vector<Case>& cases) {
     for (const nlohmann::json& row : rows) {
       const bool again =
@@ -254,7 +254,7 @@ class Sink {
   const BenchTable& table() const { return table_; }
 
  private:
-  // Those that no earlier case is missing from.
+  // The rows that no missing earlier case must precede.
   void print_rows() {
     show_progress("");
     const auto end =
@@ -269,7 +269,7 @@ class Sink {
   nlohmann::json report_;
   std::map<std::string, Ceilings> ceilings_;  // by device
   BenchTable table_;
-  std::set<std::size_t> expected_, numbers_;  // of the cases to come, and of those that are done
+  std::set<std::size_t> expected_, numbers_;  // of the pending cases, and of those done
   std::map<std::size_t, Result> unprinted_;
   bool failed_ = false;
   bool error_ = false;
@@ -337,16 +337,16 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
   };
   list("--method", given.methods, method_names(), "Methods (default: lu-blocked,lu,gauss-jordan)");
   list("--pivot", given.pivots, pivot_names(),
-       "Pivotings; complete is another name of full (default: none,partial,full)");
+       "Pivotings; complete is another name for full (default: none,partial,full)");
   list("--precision", given.precisions, arithmetic_names(),
        "single, double, mixed: factors in single, X as accurate as in double (default: single)");
   list("--storage", given.storages, storage_names(), "Surfaces (default: auto, the fastest)");
   list("--texel", given.texels, texel_names(),
-       "r: one element a texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)");
+       "r: one element per texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)");
   list("--schedule", given.schedules, schedule_names(),
-       "Of the unblocked methods; fused: one pass a step, paper: LU-GPU's own passes "
+       "For the unblocked methods; fused: one pass per step, paper: LU-GPU's own passes "
        "(default: fused)");
-  command.add_option("--nb", given.nbs, "Columns of a block of lu-blocked (default: the fastest)")
+  command.add_option("--nb", given.nbs, "Columns per block of lu-blocked (default: the fastest)")
       ->delimiter(',')
       ->transform(whole_number(1, kLargestBlock))
       ->type_name("LIST");
@@ -368,27 +368,27 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
 }
 
 void add_effort_options(CLI::App& command, Arguments& given) {
-  command.add_option("--threads", given.threads, "Threads of getrf (default: all cores)")
+  command.add_option("--threads", given.threads, "Threads for getrf (default: all cores)")
       ->transform(whole_number(1, kMostThreads))
       ->type_name("N");
-  command.add_option("--warmup", given.effort.warmup, "Untimed runs of a case (default: 1)")
+  command.add_option("--warmup", given.effort.warmup, "Untimed runs per case (default: 1)")
       ->transform(whole_number(0, 1000))
       ->type_name("N");
-  command.add_option("--runs", given.effort.runs, "Timed runs of a case, at least (default: 5)")
+  command.add_option("--runs", given.effort.runs, "Timed runs per case, at least (default: 5)")
       ->transform(whole_number(1, 1000))
       ->type_name("N");
   command
       .add_option("--min-time", given.effort.min_time_s,
-                  "Seconds of timed runs of a case, at least, but no more than half of --timeout "
+                  "Seconds of timed runs per case, at least, but at most half of --timeout "
                   "(default: 0.2); the record keeps at most 1000 of the times, evenly spaced")
       ->check(number(0, 3600))
       ->type_name("S");
   command
       .add_option("--timeout", given.effort.timeout_s,
-                  "Seconds for a case; what takes longer is skipped (default: 20)")
+                  "Time limit of a case in seconds; longer ones are skipped (default: 20)")
       ->check(number(0.001, 1e6))
       ->type_name("S");
-  command.add_flag("--resume", given.options.resume, "Go on from the results in --json FILE");
+  command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The table that `lugpu bench` prints: a row a case, 80 columns.
+// The table that `lugpu bench` prints: one row per case, 80 columns.
 #pragma once
 
 #include <map>

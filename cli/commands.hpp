@@ -1,5 +1,5 @@
-// The subcommands. Each adds itself to the app; what runs it is called after the parse and returns
-// the exit status.
+// The subcommands. Each adds itself to the app; its action runs after the parse and returns the
+// exit status.
 #pragma once
 
 #include <CLI/CLI.hpp>

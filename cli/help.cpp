@@ -72,7 +72,7 @@ std::string hint(const std::string& given, const std::vector<std::string>& known
     return name.substr(std::min(name.find_first_not_of('-'), name.size()));
   };
   constexpr std::size_t kShort = 5;
-  std::size_t nearest = letters(given).size() < kShort ? 2 : 3;  // edits that are too many
+  std::size_t nearest = letters(given).size() < kShort ? 2 : 3;  // too many edits
   std::string meant;
   for (const std::string& name : known) {
     const std::size_t distance = edit_distance(letters(given), letters(name));

@@ -1,4 +1,4 @@
-// Help texts, and what is said of a command line that is wrong.
+// Help texts, and messages about invalid command lines.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,11 +19,11 @@ std::size_t help_indent();
 /// "Exit status: 0 done, ..." for a help text: those that a command can return.
 std::string exit_statuses(std::initializer_list<Exit> possible);
 
-/// The sentence about a parse that failed: what is wrong, what was probably meant, and which help
-/// says more.
+/// The sentence about a failed parse: what is wrong, what was probably meant, and which help says
+/// more.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
 
-/// The sentence about a subcommand that there is not.
+/// The sentence about an unknown subcommand.
 std::string unknown_subcommand(const CLI::App& app, const std::string& name);
 
 }  // namespace lugpu::cli

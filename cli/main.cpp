@@ -31,9 +31,9 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
     for (const auto& [app, command] : commands) {
       if (!app->parsed()) continue;
       const Exit status = command(arguments);
-      // A failure has been reported, which may be that of the standard output.
+      // A failure has been reported already, possibly that of standard output.
       if (!std::cout.flush() && status != Exit::failure) {
-        return fail(Exit::failure, "Cannot write to the standard output.");
+        return fail(Exit::failure, "Cannot write to standard output.");
       }
       return static_cast<int>(status);
     }

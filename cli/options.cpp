@@ -53,12 +53,14 @@ void add_device_options(CLI::App& command, Options& options, bool many) {
       ->envname("LUGPU_DEVICE");
   command
       .add_option("--units", options.units,
-                  "Use so many of the compute units, where the device can be partitioned")
+                  "Use this many compute units, if the device can be partitioned")
       ->transform(whole_number(1, 1 << 20))
       ->type_name("N");
   command.add_flag("--no-vendor-kernels", options.no_vendor_kernels,
                    "Use the kernels that any OpenCL device can run");
-  command.add_option("--kernel-dir", options.kernel_dir, "Read the kernels from .cl files here")
+  command
+      .add_option("--kernel-dir", options.kernel_dir,
+                  "Read the kernels from .cl files in this folder")
       ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
       ->type_name("DIR");
 }
@@ -136,7 +138,7 @@ Schedule to_schedule(const std::string& name) {
 
 namespace {
 
-// All of the text, in decimal, without a sign + or blanks; unlike CLI11, which takes 0x10 too.
+// The whole text, in decimal, without a leading + or blanks; CLI11 would accept 0x10 too.
 template <typename Number>
 std::optional<Number> read_number(const std::string& text) {
   Number number = 0;
@@ -188,15 +190,15 @@ std::vector<Device> chosen_devices(const Options& options) {
     for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
       if (devices[i].index != devices.back().index) continue;
       throw InputError("--device " + options.device + " names " + devices.back().name +
-                       " more than once; every entry must be another device.");
+                       " more than once; each entry must name a different device.");
     }
   }
   return devices;
 }
 
-// The system moves PoCL's threads between cores, at times two to the same one, which can double the
-// time of a short factorization. Each gets a core of its own, unless the user says otherwise or
-// some cores are not for this process.
+// The system moves PoCL's threads between cores, at times two onto the same one, which can double
+// the time of a short factorization. Each gets its own core, unless the user says otherwise or this
+// process may not use all cores.
 void pin_threads_of_pocl() {
   cpu_set_t ours;
   if (sched_getaffinity(0, sizeof ours, &ours) == 0 &&
@@ -235,7 +237,7 @@ void note_failed_paths(const Device& device) {
   const std::string more =
       failed.size() > 1 ? " and " + std::to_string(failed.size() - 1) + " more" : "";
   print_note("`lugpu verify` found " + failed.front() + more + " wrong on " + device.name +
-             "; auto does not choose what it found wrong.");
+             "; auto avoids it.");
 }
 
 }  // namespace lugpu::cli

@@ -52,7 +52,7 @@ Case make_case(const Arguments& given, const Device& device, const Matrix& a, co
   }
   if (problem.schedule == Schedule::paper && method.block_size) {
     throw InputError("--schedule paper: " + std::string(method.name) +
-                     " is not of the paper; use --method lu.");
+                     " is not in the paper; use --method lu.");
   }
   what.routine = method.name;
   what.problem = completed(problem, method, device, texel, given.nb);
@@ -91,7 +91,8 @@ void print_times(const Result& result) {
     if (found == result.phases_s.end()) continue;
     text += (text.empty() ? "" : ", ") + std::string(phase) + " " + duration(found->second);
   }
-  print_line("time", text + "; kernels built before in " + duration(result.phases_s.at("build")));
+  print_line("time",
+             text + "; kernels built beforehand in " + duration(result.phases_s.at("build")));
 }
 
 double largest(const std::vector<double>& errors) {
@@ -116,14 +117,14 @@ std::string condition_text(const Checks& checks) {
 std::string digits_text(const Result& result) {
   const auto digits = result.checks.digits(working_precision(result.what.problem));
   if (!digits) return "none guaranteed";
-  return format("%d guaranteed, of the largest element of X", *digits);
+  return format("%d guaranteed, relative to the largest element of X", *digits);
 }
 
 std::string refinement_text(const Refinement& refinement) {
   std::string text =
       std::to_string(refinement.steps) + (refinement.steps == 1 ? " step" : " steps");
   if (refinement.gmres_steps > 0) {
-    text += ", " + std::to_string(refinement.gmres_steps) + " of them of GMRES";
+    text += ", " + std::to_string(refinement.gmres_steps) + " of them by GMRES";
   }
   text += refinement.residuals_on_device ? ", residuals on the device" : ", residuals on the host";
   if (!refinement.fallback.empty()) {
@@ -233,7 +234,7 @@ nlohmann::json make_report(const Device& device, const Result& result,
   return report;
 }
 
-// Says which file holds what the precision does not.
+// Names the file with the value that overflows the precision.
 Result measure_files(DeviceContext& context, const Case& what, const Arguments& given,
                      const Matrix& a, const Matrix& b, Answers& answers) {
   const Effort once{
@@ -286,14 +287,13 @@ Command add_solve(CLI::App& app) {
       ->check(not_empty())
       ->type_name("FILE");
   command
-      ->add_option(
-          "--method", given->method,
-          "Method (default: auto, the fastest one that can do what the other options ask for)")
+      ->add_option("--method", given->method,
+                   "Method (default: auto, the fastest one that supports the other options)")
       ->check(CLI::IsMember(method_names()))
       ->type_name("NAME");
   command
       ->add_option("--pivot", given->pivot,
-                   "Pivoting; complete is another name of full (default: partial)")
+                   "Pivoting; complete is another name for full (default: partial)")
       ->check(CLI::IsMember(pivot_names()))
       ->type_name("WHICH");
   command
@@ -308,16 +308,16 @@ Command add_solve(CLI::App& app) {
   command
       ->add_option(
           "--texel", given->texel,
-          "r: one element a texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)")
+          "r: one element per texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)")
       ->check(CLI::IsMember(texel_names()))
       ->type_name("WHICH");
   command
       ->add_option("--schedule", given->schedule,
-                   "Of the unblocked methods; fused: one pass a step, paper: LU-GPU's own "
+                   "For the unblocked methods; fused: one pass per step, paper: LU-GPU's own "
                    "passes (default: fused)")
       ->check(CLI::IsMember(schedule_names()))
       ->type_name("WHICH");
-  command->add_option("--nb", given->nb, "Columns of a block of lu-blocked (default: the fastest)")
+  command->add_option("--nb", given->nb, "Columns per block of lu-blocked (default: the fastest)")
       ->transform(whole_number(1, kLargestBlock))
       ->type_name("N");
   command->add_flag("--refine", given->refine, "Improve X by iterative refinement");

@@ -20,8 +20,8 @@ struct RightHandSide {
   double solution = NAN;  ///< what every element of X should be; NaN if that is not known
 };
 
-/// B of as many rows as A from a file; if `path` is empty, A times a vector of ones, or of a power
-/// of two with which no sum overflows. Throws what read_matrix throws.
+/// B, with as many rows as A, from a file; if `path` is empty, A times a vector of ones, or of a
+/// power of two that keeps every sum from overflowing. Throws what read_matrix throws.
 RightHandSide read_rhs(const std::string& path, const Matrix& a);
 
 /// How a report names B, e.g. "A * ones".

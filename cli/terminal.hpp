@@ -1,16 +1,14 @@
-// Text for people: formatted, wrapped to the terminal's width, coloured where that is wanted; and
-// what goes to stderr. Control characters in it are escaped here (printable.hpp), whatever the
-// text.
+// Text for people: formatted, wrapped to the terminal's width, coloured if wanted; and all output
+// to stderr. Control characters are escaped here (printable.hpp) in any text.
 #pragma once
 
 #include <string>
 
 namespace lugpu::cli {
 
-inline constexpr std::size_t kColumns = 80;  ///< of tables, and the most of other text
+inline constexpr std::size_t kColumns = 80;  ///< of tables; the most of other text
 
-/// COLUMNS, or else the width of the terminal that stdout is, within 40 and 80; 80 where neither is
-/// known.
+/// COLUMNS, or else the width of stdout's terminal, limited to 40 to 80; 80 where neither is known.
 std::size_t columns();
 
 /// printf into a string.

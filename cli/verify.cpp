@@ -155,8 +155,8 @@ nlohmann::json make_report(const Verification& verification, const Device& devic
 void print_failures(const std::vector<Verdict>& paths) {
   for (const Verdict& verdict : paths) {
     if (verdict.wrong == 0) continue;
-    print_error(format("%s: %zu of %zu systems not solved right, the first: ", verdict.name.c_str(),
-                       verdict.wrong, verdict.systems) +
+    print_error(format("%s: %zu of %zu systems not solved correctly, the first: ",
+                       verdict.name.c_str(), verdict.wrong, verdict.systems) +
                 verdict.reason);
   }
 }
@@ -169,7 +169,7 @@ void print_unknown(const std::vector<const Verdict*>& unknown) {
               unknown.front()->reason);
 }
 
-// Compilers allocate and free a lot: a tenth of their time is the system's, for clearing pages.
+// Compilers allocate and free a lot: the system spends a tenth of their time clearing pages.
 void keep_freed_memory() {
   constexpr int kGigabyte = 1 << 30;
   mallopt(M_TRIM_THRESHOLD, kGigabyte);
@@ -354,7 +354,7 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
 Command add_verify(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "Check every kernel path on small systems");
   const auto given = std::make_shared<Arguments>();
-  command->add_flag("--full", given->full, "More orders and block sizes: minutes, not seconds");
+  command->add_flag("--full", given->full, "More orders and block sizes (minutes, not seconds)");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
   const auto add_instead = [&](const char* flag, bool& value, const char* description) {

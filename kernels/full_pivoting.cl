@@ -17,11 +17,11 @@
 
 #include "candidates.clh"
 
-// The first work-groups begin where lines of a cache and blocks of an image do.
+// The first work-groups begin at boundaries of cache lines and of image blocks.
 #define LINE (128 / (int)sizeof(pack))
 #define BLOCK_ROWS 8
 
-// Texels of a tile that a work-item takes; a CPU thread has no need to keep them.
+// Texels of a tile that a work-item takes; a CPU thread need not keep them.
 #define EACH (LANES == 1 ? 1 : ROWS * COLUMNS / LANES)
 
 // Elements of a row of U, and of a column of L, that is kept; whole texels.
@@ -54,7 +54,7 @@ inline steps_of steps_before(int end, int k, int n, const __global int2* places,
 // Where the interchange of a and b brings i.
 inline int exchanged(int i, int a, int b) { return i == a ? b : i == b ? a : i; }
 
-// Where the row (or column) is in S that the interchanges bring to place i.
+// Where in S the row (or column) is that the interchanges bring to place i.
 inline int source_row(const steps_of* s, int i) {
 #pragma unroll
   for (int r = DELAY - 1; r >= 0; --r) i = exchanged(i, s->first + r, s->place[r].x);
@@ -76,7 +76,7 @@ inline real element_after(SOURCE(source), const steps_of* s, int i, int j) {
   return element;
 }
 
-// The pivot that is divided by; `largest` is the first one that was found.
+// The pivot to divide by; `largest` is the first one found.
 inline real pivot_of(real found, real largest) {
 #ifdef LUGPU_PERTURB
   const real smin = fmax(EPSILON * fabs(largest), SMALLEST_NORMAL / EPSILON);
@@ -86,9 +86,9 @@ inline real pivot_of(real found, real largest) {
 #endif
 }
 
-// The first half of step k: its pivot, row of U and column of L. The pivot is the largest of `candidates`, of
-// equals the first, or at (k, k) if all are zero; places(k) is known if their count is 0. The candidates are
-// places of S, or of the surface that the block before has written.
+// The first half of step k: its pivot, row of U and column of L. The pivot is the first largest of `candidates`, or
+// at (k, k) if all are zero; places(k) is known if their count is 0. The candidates are
+// places of S, or of the surface that the previous block has written.
 //
 // NaN stands for l(p) and u(q), so that the searches to come find nothing in the row and column of the pivot.
 __kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
@@ -174,8 +174,8 @@ inline pack subtract(pack value, const real* l, const __local pack* u) {
   return value;
 }
 
-// A texel with columns from other places of S, and their elements of U, zero for the steps that do not
-// change a column any more.
+// A texel with columns from other places of S, and their elements of U, zero for the steps that no longer change a
+// column.
 typedef struct {
   int columns[PACK];  // or -1
   real u[PACK][DELAY];

@@ -1,10 +1,10 @@
 // One launch a step: the interchanges, the multipliers, the elimination and the search for the next
 // pivot in one pass over the matrix, so that each element is read and written once.
 //
-// With (p, q) the pivot's place, row p of the source is taken for row k and the other way round, and so
-// are columns q and k: nothing is moved beforehand. What a step leaves of row k and of column k is
+// With (p, q) the pivot's place, row p of the source is taken for row k and vice versa, likewise columns q and k:
+// nothing is moved beforehand. What a step leaves of row k and of column k is
 // final but for the interchanges to come and for the division by the pivot; finish.clh does both at the
-// end. The step after it copies row k and column k to the other surface (Lemma 4.1, a step late).
+// end. The next step copies row k and column k to the other surface (Lemma 4.1, a step late).
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
@@ -12,12 +12,12 @@
 
 #include "candidates.clh"
 
-// The first work-groups begin where lines of a cache and blocks of an image do: at whole lines of 128
-// bytes, and at multiples of 8 rows. (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)
+// The first work-groups begin at boundaries of cache lines (128 bytes) and of image blocks (multiples of 8 rows).
+// (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)
 #define LINE (128 / (int)sizeof(pack))
 #define BLOCK_ROWS 8
 
-// Texels of a tile that a work-item takes; a CPU thread has no need to keep them.
+// Texels of a tile that a work-item takes; a CPU thread need not keep them.
 #define EACH (LANES == 1 ? 1 : ROWS * COLUMNS / LANES)
 
 // Which of the updated elements may become the next pivot; SEARCH_LATER: search_rook finds it.
@@ -93,7 +93,7 @@ inline int next_special(const texels_of g, int t) {
 
 inline texels_of own_texels(const step_of s) {
   texels_of g;
-  // LU copies column k-1 too; Gauss-Jordan needs no column up to k any more.
+  // LU copies column k-1 too; Gauss-Jordan no longer needs columns up to k.
   g.written = (s.jordan ? s.k + 1 : max(s.k - 1, 0)) / PACK;
   g.first = g.written / LINE * LINE + get_group_id(0) * COLUMNS;
   g.last = min(g.first + COLUMNS, (s.end + PACK - 1) / PACK);
@@ -137,7 +137,7 @@ inline void load_plain(SOURCE(source), const step_of s, const texels_of g, int t
 inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
                          int bottom, const enum search search, const __local real* l,
                          const __local pack* u, const pack* own, bits* best, int* best_row) {
-  // Texels of A alone; what fills up the last one of an A without B is zero.
+  // Texels of A alone; the last one of an A without B is padded with zeros.
   const int searched = s.end > s.n ? s.n / PACK : (s.n + PACK - 1) / PACK;
 #if LANES == 1
   for (int i = top; i < bottom; ++i) {
@@ -371,7 +371,7 @@ void gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2*
             SEARCH_ALL, &scratch);
 }
 
-// places(k) = the candidate of the largest magnitude, of equals the first; (k, k) if all are zero. One
+// places(k) = the first candidate of the largest magnitude; (k, k) if all are zero. One
 // work-group.
 __kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
 void choose_pivot(const __global bits* magnitudes, const __global int2* candidates,

@@ -1,5 +1,5 @@
-// What kernels for CPU threads rest on: a work-item's loops run to their end. Mesa's llvmpipe stops them
-// after 65535 iterations in all.
+// Kernels for CPU threads rely on a work-item's loops running to their end. Mesa's llvmpipe stops them after 65535
+// iterations in total.
 
 // done = iterations
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))

@@ -106,7 +106,7 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
   for (int i = 0; i < PART; ++i) {
     if (to[part * PART + i] >= after) moved[i] = column[(size_t)(panel + part * PART + i) * pitch];
   }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // all has been read that is overwritten now
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // everything overwritten below has been read
   if (c < n) {
 #pragma unroll
     for (int i = 0; i < PART; ++i) {

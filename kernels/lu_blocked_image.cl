@@ -1,9 +1,9 @@
-// Blocked LU of a matrix A that one kernel cannot both read and write, an image above all: the trailing matrix
-// goes from one surface to the other in every step, while L and U grow in LU, a row-major buffer. Here is what
-// comes out of A before a step's panel is factored and before its rows of U are computed. The rest is in
+// Blocked LU of a matrix A that one kernel cannot both read and write, typically an image: the trailing matrix
+// goes from one surface to the other in every step, while L and U grow in LU, a row-major buffer. The kernels here
+// copy out of A what a step needs to factor its panel and to compute its rows of U. The rest is in
 // lu_blocked_image_cpu.cl and lu_blocked_image_gpu.cl.
 
-// LU(row, columns of a texel) = A(row, same), columns from `end` on excepted.
+// LU(row, columns of a texel) = A(row, same), except columns from `end` on.
 inline void copy_texel(SOURCE(source), __global real* restrict lu, int pitch, int row, int texel, int end) {
   const pack elements = LOAD_PACK(source, row, texel);
   for (int c = 0; c < PACK && texel * PACK + c < end; ++c) {

@@ -3,7 +3,7 @@
 
 #define ITEMS 256
 
-// Column first + j: the pivot's row, of equals the first, is interchanged with row first + j of the panel,
+// Column first + j: the pivot's row, the first if several are equal, is interchanged with row first + j of the panel,
 // columns first : first + width. One work-group. pivots and info as in panel_partial_gpu.clh.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void choose_and_exchange(__global real* a, int pitch, int m, int first, int width, int j, int pivoted,

@@ -1,6 +1,6 @@
-// R = B - A X for devices whose work-items are CPU threads; a work-group is one work-item. Each matrix is held
-// by columns: A(i, j) is a[j * a_pitch + i]. There is room behind each column for a whole vector, and X goes on
-// with zeros to a multiple of DEPTH.
+// R = B - A X for devices whose work-items are CPU threads; a work-group is one work-item. Each matrix is stored by
+// columns: A(i, j) is a[j * a_pitch + i]. Each column is followed by room for a whole vector, and X is padded with
+// zeros to a multiple of DEPTH.
 //
 // Build options: those of tile_cpu.clh.
 

@@ -1,4 +1,4 @@
-// R = B - A X on a GPU. Each matrix is held by columns: A(i, j) is a[j * a_pitch + i]. X goes on with zeros to a
+// R = B - A X on a GPU. Each matrix is stored by columns: A(i, j) is a[j * a_pitch + i]. X is padded with zeros to a
 // multiple of DEPTH.
 
 #define ROWS 16    // of R, for a work-group
@@ -39,7 +39,7 @@ void residual(SOURCE(a), SOURCE(x), SOURCE(b), TARGET(r), int n, int nrhs) {
 #pragma unroll
   for (int c = 0; c < COLUMNS; ++c) parts[part][c][lane] = sums[c];
   barrier(CLK_LOCAL_MEM_FENCE);
-  // From here on a part is a column: there are no fewer.
+  // From here on each part handles one column: there are at least as many parts.
   if (part >= columns || row >= n) return;
   real sum = 0;
   for (int p = 0; p < PARTS; ++p) sum += parts[p][part][lane];

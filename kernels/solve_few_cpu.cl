@@ -54,8 +54,8 @@ inline void solve_block(const __global real* t, int pitch, __global real* y, int
 }
 
 // X = inv(T) X. A work-group solves for a block of rows, the blocks in the order of substitution: as soon as an
-// earlier block is ready, it is multiplied. Work-groups take the blocks from a counter, so that those which one
-// waits for have begun, each on a thread of its own, and will end.
+// earlier block is ready, it is multiplied. Work-groups take the blocks from a counter, so those that one waits for
+// have started, each on its own thread, and will finish.
 // solved: X column by column, each n elements. state: blocks that are taken, and that are ready; 0 before and
 // afterwards.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))

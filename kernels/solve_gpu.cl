@@ -70,7 +70,7 @@ void subtract_block(__global const real* t, int pitch, __global real* x, int x_p
                 (__local real*)scratch);
     return;
   }
-  // Only the last block of rows may be so.
+  // Only the last block of rows may have another depth.
   for (int e = get_local_id(0); e < 128 * 128; e += TILE_ITEMS) {
     const int i = row + e / 128, j = column + e % 128;
     if (i >= last || j >= columns) continue;
@@ -84,9 +84,8 @@ void subtract_block(__global const real* t, int pitch, __global real* x, int x_p
 
 // For few columns, in one launch: a work-group has a block of NB rows of one column of B, waits for the
 // blocks of X that are solved before its own, subtracts what each contributes, and solves for its block.
-// It waits for earlier work-groups only. Whoever finds another number than the one that all of X was
-// filled with has the element, so that no order between stores is needed. B is left filled with it, to be the X
-// of the next solution.
+// It waits for earlier work-groups only. X starts filled with one number: a reader that finds any other has the
+// element, so stores need no ordering. B is left filled with that number, to be the X of the next solution.
 #define SPIN_LIMIT (1 << 25)
 #define EMPTY ((bits)-1)  // a NaN that no operation returns
 #define QUARTER (NB / 4)

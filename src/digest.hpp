@@ -1,4 +1,4 @@
-// Short names of long contents: two that have the same digest are taken for the same.
+// Short names of long contents: those with the same digest are taken to be equal.
 #pragma once
 
 #include <filesystem>

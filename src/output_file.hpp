@@ -11,8 +11,8 @@
 namespace lugpu {
 
 /// A new file beside its target that takes the target's place on commit and disappears otherwise.
-/// Through a symbolic link, the file behind it is replaced. What is no regular file (a pipe,
-/// /dev/stdout, /dev/null) is written into as it is. Throws Error (failure) that names the path if
+/// Through a symbolic link, the file behind it is replaced. What is not a regular file (a pipe,
+/// /dev/stdout, /dev/null) is written to directly. Throws Error (failure) that names the path if
 /// that cannot be done; directories and disks are refused.
 class OutputFile {
  public:

@@ -1,4 +1,4 @@
-// Text of others (arguments, names of files and devices, logs) as a terminal may show it.
+// Text from outside (arguments, names of files and devices, logs) as a terminal may show it.
 #pragma once
 
 #include <string>

@@ -279,7 +279,7 @@ class HelpTest(CommandLine):
 
     def test_complete_is_documented(self):
         for command in ("solve", "bench"):
-            self.assertIn("complete is another name of full", " ".join(self.help_of(command).split()))
+            self.assertIn("complete is another name for full", " ".join(self.help_of(command).split()))
 
     def test_short_and_long_help_agree(self):
         for command in self.COMMANDS:
@@ -1724,7 +1724,7 @@ class KernelDirTest(CommandLine):
         self.edit_kernel("pivot_search.clh", "places[k] = (int2)(row[0], column[0])",
                          "places[k] = (int2)(row[0] + n, column[0])")
         self.refused("solve", "a.csv", "--method", "lu", "--schedule", "paper", "--kernel-dir",
-                     "kernels", status=1, words=["Pivot 1 of", "computes wrong"])
+                     "kernels", status=1, words=["Pivot 1 of", "computes incorrectly"])
 
     def test_syntax_error(self):
         """Status 1; the file and the line are named; no X."""
@@ -2434,7 +2434,7 @@ class RivalsTest(CommandLine):
         for row in self.bench("Testcard"):
             if row["implementation"] == "cusolver":
                 self.assertEqual(row["status"], "unsupported")
-                self.assertRegex(row["reason"], f"^{re.escape(row['device'])} is no CUDA device.*"
+                self.assertRegex(row["reason"], f"^{re.escape(row['device'])} is not a CUDA device.*"
                                                 r"Testcard\.$")
 
     def test_on_the_device(self):

@@ -717,8 +717,8 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Header, BadNpy,
     ::testing::Values(
-        BadText{"Text", "[[1, 2], [3, 4]]\n", 0, "no .npy file (begins with '[[1, 2')"},
-        BadText{"Short", "\x93NUM", 0, "no .npy file"},
+        BadText{"Text", "[[1, 2], [3, 4]]\n", 0, "not an .npy file (begins with '[[1, 2')"},
+        BadText{"Short", "\x93NUM", 0, "not an .npy file"},
         BadText{"OnlyMagic", "\x93NUMPY", 0, "the file ends in its header"},
         BadText{"NoLength", std::string("\x93NUMPY\x01\x00\x05", 9), 0,
                 "the file ends in its header"},
@@ -734,9 +734,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"Blank", npy(1, "", kOne), 0, "malformed at ''; expected '{'"},
         BadText{"NoShape", npy(1, "{'descr': '<f8', 'fortran_order': False}", kOne), 0,
                 "expected all of the keys"},
-        BadText{"UnknownKey", npy(1, "{'order': 'C'}", kOne), 0, "another key than 'order'"},
+        BadText{"UnknownKey", npy(1, "{'order': 'C'}", kOne), 0, "a key other than 'order'"},
         BadText{"KeyTwice", npy(1, "{'descr': '<f8', 'descr': '<f4'}", kOne), 0,
-                "another key than 'descr'"},
+                "a key other than 'descr'"},
         BadText{"NoColon", npy(1, "{'descr' '<f8'}", kOne), 0, "expected ':'"},
         BadText{"NoComma", npy(1, "{'descr': '<f8' 'shape': (1,)}", kOne), 0,
                 "expected ',' or '}'"},

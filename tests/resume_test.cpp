@@ -216,7 +216,7 @@ TEST(ReadSweep, NamesTheFieldThatIsMissing) {
   for (const json& other : {json(1), json(nullptr), json::array(), json("row")}) {
     json report = sweep();
     report["results"][1] = other;
-    expect_mentions(complaint(report), {"results[1] is no object"});
+    expect_mentions(complaint(report), {"results[1] is not an object"});
   }
 }
 

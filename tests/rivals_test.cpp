@@ -179,8 +179,8 @@ TEST(Cusolver, OtherDevicesAreUnsupported) {
     FAIL() << "nothing was thrown";
   } catch (const Unsupported& error) {
     EXPECT_EQ(std::string(error.what()), device.name +
-                                             " is no CUDA device; cuSOLVER runs on those "
-                                             "alone, and here are: Testcard.");
+                                             " is not a CUDA device; cuSOLVER runs only on "
+                                             "those, and here are: Testcard.");
   }
 }
 

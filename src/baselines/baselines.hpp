@@ -12,7 +12,7 @@
 
 namespace lugpu {
 
-/// A library that lugpu can do without, as it was found.
+/// An optional library, as it was found.
 struct RivalLibrary {
   std::string version;  ///< as the library says, e.g. "11.7.5"
   std::string path;     ///< the file it was loaded from; empty if it is compiled in
@@ -21,10 +21,10 @@ struct RivalLibrary {
 /// What a rival on a device has in addition. It runs once on every device of a sweep.
 struct DeviceRival {
   /// Throws Unsupported, before anything is allocated, if the rival cannot run here: its library is
-  /// missing, the device is none that it runs on, or the problem does not fit.
+  /// missing, it does not run on the device, or the problem does not fit.
   void (*require)(const Device& device, const Problem& problem);
   std::unique_ptr<Solver> (*make)(DeviceContext& context, const Problem& problem);
-  /// Absent if there is none here.
+  /// Absent if it is not installed.
   std::optional<RivalLibrary> (*library)();
 };
 
@@ -47,7 +47,7 @@ const Baseline& find_baseline(const std::string& name);
 int blas_threads();
 void set_blas_threads(int threads);
 
-/// The BLAS and LAPACK that really run, as found by the dynamic linker.
+/// The BLAS and LAPACK that actually run, as found by the dynamic linker.
 struct BlasLibrary {
   std::string name;         ///< "OpenBLAS"
   std::string config;       ///< version and build options

@@ -82,8 +82,8 @@ struct Api {
 // A shared library that stays open.
 class Library {
  public:
-  // Opens the first of `names` that there is, where the linker looks for libraries and in the usual
-  // folders of CUDA. Throws Unsupported.
+  // Opens the first of `names` found where the linker looks for libraries or in CUDA's usual
+  // folders. Throws Unsupported.
   explicit Library(const std::vector<std::string>& names) {
     const std::string stem = names.front().substr(0, names.front().find('.'));
     std::string obstacle = stem + " was not found";
@@ -92,7 +92,7 @@ class Library {
         path_ = folder + name;
         handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle_) return;
-        // A file that is there but cannot be used, e.g. since it misses another one.
+        // A file that is there but cannot be used, e.g. because it needs a missing one.
         const std::string error = dlerror();
         if (!error.starts_with(path_ + ": cannot open")) {
           obstacle = path_ + " cannot be opened (" + error + ")";
@@ -189,7 +189,7 @@ const Api& api() {
   throw Error(Exit::failure, call + " failed: " + how + ".");
 }
 
-// Of a function of the runtime. An error is taken back, or cuSOLVER would find it later.
+// Of a function of the runtime. Clears an error, or cuSOLVER would find it later.
 void check_cuda(int error, const char* call) {
   if (error == kSuccess) return;
   api().cudaGetLastError();
@@ -221,7 +221,7 @@ int cuda_index(const std::string& name) {
     if (other == name) return i;
     known += (i > 0 ? ", " : "") + other;
   }
-  throw Unsupported(name + " is no CUDA device; cuSOLVER runs on those alone, and here are: " +
+  throw Unsupported(name + " is not a CUDA device; cuSOLVER runs only on those, and here are: " +
                     (known.empty() ? "none" : known) + ".");
 }
 
@@ -235,7 +235,7 @@ Memory allocate(std::size_t bytes) {
   const int error = api().cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
   if (error == kMemoryAllocation) {
     api().cudaGetLastError();
-    throw Unsupported("The CUDA device has not " + std::to_string(bytes) +
+    throw Unsupported("The CUDA device does not have " + std::to_string(bytes) +
                       " bytes of memory left for cuSOLVER.");
   }
   check_cuda(error, "cudaMalloc");
@@ -270,7 +270,7 @@ class Object {
   Destroy* destroy_;
 };
 
-// Makes a CUDA device the one that all later calls mean.
+// Selects a CUDA device for all later calls.
 void use_device(const std::string& name) {
   check_cuda(api().cudaSetDevice(cuda_index(name)), "cudaSetDevice");
 }
@@ -369,7 +369,7 @@ void Cusolver<Real>::upload(const Matrix& a, const Matrix& b) {
   reset();
 }
 
-// A copy within the device does not wait.
+// A copy within the device does not block.
 template <typename Real>
 void Cusolver<Real>::reset() {
   const std::size_t column = n_ * sizeof(Real);
@@ -386,7 +386,7 @@ void Cusolver<Real>::prepare() {
     int64_ = false;
     int64_ = least_time() > int64_seconds;
   }
-  // The solution's code too is loaded now.
+  // Loads the solution's code too.
   factor();
   if (outcome().info == 0) solve();
   reset();

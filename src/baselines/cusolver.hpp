@@ -1,5 +1,5 @@
-// NVIDIA's cuSOLVER: LU with partial pivoting or without, on an NVIDIA GPU. Nothing of CUDA is
-// needed to build this: libcusolver and the CUDA runtime are opened when they are asked for.
+// NVIDIA's cuSOLVER: LU with partial pivoting or without, on an NVIDIA GPU. Building this needs
+// nothing of CUDA: libcusolver and the CUDA runtime are opened on demand.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ namespace lugpu {
 
 /// Throws Unsupported if libcusolver or the CUDA runtime is missing, no CUDA device has the name of
 /// this device, or the problem does not fit into its memory. Of several CUDA devices of that name
-/// it is the first that runs.
+/// the first is used.
 void require_cusolver(const Device& device, const Problem& problem);
 
 /// getrf and getrs with A, B and the workspace in device memory; info and ipiv as LAPACK's.
 /// problem.pivot: partial, or none (a null ipiv). prepare() tries both interfaces, cusolverDn?getrf
-/// and the 64-bit cusolverDnXgetrf, and stays with the faster; before, it is the second.
+/// and the 64-bit cusolverDnXgetrf, and keeps the faster; until then it is the second.
 /// profiled_factor() times by CUDA events. Throws as require_cusolver(), Unsupported if memory for
 /// the workspace is missing, and Error (failure) if a call fails.
 std::unique_ptr<Solver> make_cusolver(DeviceContext& context, const Problem& problem);

@@ -131,10 +131,10 @@ void require_viennacl(const Device& device, const Problem& problem) {
   const std::uint64_t n = padded(problem.n), nrhs = padded(problem.nrhs);
   const std::uint64_t element = element_size(problem.precision);
   require_fits(device, n, n, problem.precision, Storage::buffer, 2, 2 * n * nrhs * element);
-  // It would allocate the rest of a division by 2^32.
+  // It would allocate the size modulo 2^32.
   if (n * std::max(n, nrhs) * element > std::numeric_limits<cl_uint>::max()) {
-    throw Unsupported("ViennaCL's matrices have less than 4 GiB, and one of order " +
-                      std::to_string(problem.n) + " has more.");
+    throw Unsupported("ViennaCL's matrices must be smaller than 4 GiB, and one of order " +
+                      std::to_string(problem.n) + " is not.");
   }
 }
 

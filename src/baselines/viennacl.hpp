@@ -1,5 +1,5 @@
-// ViennaCL's LU on an OpenCL device, without pivoting: it has no other. Its headers are asked for
-// at configure time.
+// ViennaCL's LU on an OpenCL device, without pivoting, the only kind it has. Its headers are looked
+// for at configure time.
 #pragma once
 
 #include <memory>

@@ -7,11 +7,11 @@
 namespace lugpu {
 namespace {
 
-// A run is clearly slower than another if it takes more than so many times as long, and so many
-// seconds longer: whatever else the machine does can hold up a short one.
+// A run is clearly slower than another if it takes more than this many times as long and this many
+// seconds longer: other work on the machine can delay a short one.
 constexpr double kClearly = 8;
 constexpr double kClearlySeconds = 0.1;
-// A backward error is noticeably worse than another if it is more than so many times that.
+// A backward error is noticeably worse than another if it is more than this many times that.
 constexpr double kNoticeably = 4;
 
 // Of X; of the factors of mixed precision it is single's.
@@ -42,7 +42,7 @@ bool is_same_arithmetic(const Result& a, const Result& b) {
   return a.what.problem.precision == b.what.problem.precision && is_mixed(a) == is_mixed(b);
 }
 
-// Whether no pivoting loses nothing against pivoting in the same precision.
+// Whether no pivoting loses nothing compared with pivoting in the same precision.
 bool is_as_good_as_pivoted(const Result& result, const std::vector<Result>& results) {
   return std::none_of(results.begin(), results.end(), [&](const Result& other) {
     return is_pivoted(other) && is_stable(other) && is_same_arithmetic(other, result) &&
@@ -121,7 +121,7 @@ std::string options_of(const Result& result) {
          precision_name(result.what.problem);
 }
 
-// The run with this pivoting in this arithmetic that came to an X; null if none did.
+// The run with this pivoting in this arithmetic that has an X; null if none does.
 const Result* find(const std::vector<Result>& results, Pivot pivot, const Arithmetic& arithmetic) {
   for (const Result& result : results) {
     const Problem& problem = result.what.problem;
@@ -133,7 +133,7 @@ const Result* find(const std::vector<Result>& results, Pivot pivot, const Arithm
   return nullptr;
 }
 
-// What speaks against a less safe pivoting than that of `best`, or for one.
+// The case against, or for, a less safe pivoting than that of `best`.
 std::string about_pivoting(const std::vector<Result>& results, const Result& best, int wanted) {
   const Problem& problem = best.what.problem;
   const Arithmetic arithmetic{problem.precision, problem.refine};
@@ -152,7 +152,7 @@ std::string about_pivoting(const std::vector<Result>& results, const Result& bes
   return "; without pivoting the backward error is " + short_number(*backward_error(*none));
 }
 
-// Why not single precision, where that is another choice.
+// Why not single precision, where that is an alternative.
 std::string about_single(const std::vector<Result>& results, const Result& best) {
   const Result* single = find(results, best.what.problem.pivot, Precision::single_precision);
   if (!single || single == &best || !is_stable(*single)) return {};

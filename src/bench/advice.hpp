@@ -1,5 +1,5 @@
 // Which pivoting and precision a matrix needs: judged by backward error and guaranteed digits
-// first, and by time only where no noise can turn the judgement.
+// first, and by time only where noise cannot change the verdict.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,8 @@
 namespace lugpu {
 
 /// A case for every pivoting in every precision that the device has and in mixed precision, each by
-/// automatic_method(), which for mixed must keep factors; the one to be preferred comes first,
-/// partial pivoting before none, double before mixed. matrix: the name of A, n x n, for the
-/// records.
+/// automatic_method(), which for mixed must keep factors; the preferred ones first, partial
+/// pivoting before none, double before mixed. matrix: the name of A, n x n, for the records.
 std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t nrhs,
                                const std::string& matrix);
 
@@ -26,8 +25,8 @@ struct Advice {
   std::optional<std::size_t> best = std::nullopt;
   std::string sentence = {};  ///< what to do and why
   bool singular = false;      ///< in the highest precision, every pivoting met a zero pivot
-  bool finished = true;       ///< whether a run came to an end
-  /// The decimal digits of X that a run had to guarantee; absent where that was not decided.
+  bool finished = true;       ///< whether any run finished
+  /// The decimal digits of X that a run had to guarantee; absent if undecided.
   std::optional<int> wanted = std::nullopt;
 };
 
@@ -44,11 +43,11 @@ struct Advice {
 /// safest run: in double before mixed before single, with partial before rook before full pivoting,
 /// none last. Where that guarantees none, the run that guarantees most.
 ///
-/// What is left is taken in that order, but single precision with partial pivoting first if
-/// `digits` are given: it has half the memory and half the work of double. A run later in the order
-/// is taken if it is more than 8 times as fast and saves more than 0.1 s. Single precision or no
-/// pivoting make a run about twice as fast, and noise of 60 % turns a ratio of 2 into 8 at most: it
-/// takes a device on which double is slow to go past that.
+/// The remaining runs are considered in that order, but single precision with partial pivoting
+/// first if `digits` are given: it takes half the memory and half the work of double. A run later
+/// in the order is taken if it is more than 8 times as fast and saves more than 0.1 s. Single
+/// precision or no pivoting make a run about twice as fast, and noise of 60 % turns a ratio of 2
+/// into 8 at most: only a device on which double is slow exceeds that.
 Advice advise(const std::vector<Result>& results, std::optional<int> digits);
 
 /// Checks::digits() of X: how many decimal digits are guaranteed. Absent if none is.

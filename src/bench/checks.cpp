@@ -1,5 +1,5 @@
-// LAPACK's and HPL's scaled residuals. NaN is carried along by hand where a comparison, or a BLAS
-// that skips products with zero, would lose it.
+// LAPACK's and HPL's scaled residuals. NaN is propagated by hand where a comparison, or a BLAS that
+// skips products with zero, would lose it.
 #include "bench/checks.hpp"
 
 #include <cblas.h>
@@ -77,7 +77,8 @@ double lu_factor_ratio(const Matrix& a, const Matrix& lu, const std::vector<int>
   if (!is_valid_pivots(ipiv, n) || !is_valid_pivots(jpiv, n)) return kInfinity;
   if (std::isnan(norm_max(lu))) return kNaN;
   Matrix residual = multiply_factors(lu);
-  // ||P A Q - L U||_1 = ||A - P' L U Q'||_1: a permutation does not change the norm, and A stays.
+  // ||P A Q - L U||_1 = ||A - P' L U Q'||_1: a permutation does not change the norm, and A stays as
+  // it is.
   undo_interchanges(residual, ipiv, jpiv);
   for (std::size_t k = 0; k < residual.values().size(); ++k) residual.values()[k] -= a.values()[k];
   return relative(norm_1(residual), norm_1(a)) / (static_cast<double>(n) * epsilon);

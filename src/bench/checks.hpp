@@ -1,6 +1,6 @@
-// The checks beside every timing: LAPACK's and HPL's scaled residuals, computed on the host in
-// double with the original matrix. A NaN never passes. A ratio is NaN if an input holds a NaN or a
-// norm overflows, 0 if the residual is exactly zero, and infinite if only its denominator is zero
+// The checks that accompany every timing: LAPACK's and HPL's scaled residuals, computed on the host
+// in double with the original matrix. A NaN never passes. A ratio is NaN if an input holds a NaN or
+// a norm overflows, 0 if the residual is exactly zero, and infinite if only its denominator is zero
 // (where LAPACK has 1/eps). 0 for an empty matrix or no right-hand side.
 #pragma once
 
@@ -55,7 +55,7 @@ struct Checks {
   std::optional<double> hpl_residual;
   std::optional<double> growth;
   std::optional<double> rcond;          ///< absent where the factors cannot support it
-  std::optional<double> rcond_at_most;  ///< what is known of it all the same
+  std::optional<double> rcond_at_most;  ///< what is known of it nevertheless
   std::vector<double> berr;             ///< backward_errors(), one for each right-hand side
   std::vector<double> ferr;  ///< forward_error_bounds(), infinite where nothing is known; empty for
                              ///< a method that keeps no factors
@@ -63,8 +63,8 @@ struct Checks {
 
   /// One sentence that names the first ratio that is not under its limit, or empty if all pass.
   std::string failure() const;
-  /// How many decimal digits of the largest element of every column of X are right for certain, as
-  /// far as X has so many: by ferr; absent if not one is known to be.
+  /// How many decimal digits of the largest element of every column of X are certainly correct, by
+  /// ferr, at most as many as X has; absent if not even one is.
   std::optional<int> digits(Precision precision_of_x) const;
 };
 

@@ -38,8 +38,8 @@ class InRange {
 
   const Matrix& matrix() const { return scale_ == 1 ? given_ : scaled_; }
   double scale() const { return scale_; }
-  /// The inverse of matrix(), by that of the given A: one half of the factor before, so that
-  /// neither what goes in nor what comes out leaves the range.
+  /// The inverse of matrix(), by that of the given A: half of the scaling comes before it and half
+  /// after, so that neither its input nor its output leaves the range.
   ApplyInverse inverse(ApplyInverse of_given) const {
     const double before = std::ldexp(1.0, -std::ilogb(scale_) / 2), after = 1 / scale_ / before;
     return [before, after, of_given = std::move(of_given)](Matrix& x, Op op) {

@@ -102,7 +102,7 @@ void with_profiling(DeviceContext& context, Work&& work) {
   context.set_profiling(false);
 }
 
-// Not what falling back from mixed precision adds: transfers and read-backs.
+// Not what the fallback from mixed precision adds: transfers and read-backs.
 bool is_part_of_factor(const std::string& phase) {
   return phase == "pivot_search" || phase == "interchange" || phase == "panel" || phase == "update";
 }
@@ -200,7 +200,7 @@ void check_solution(const System& system, Matrix x, double eps, double factors_e
   const Matrix sizes = residual_sizes(a.matrix(), x, b);
   checks.berr = backward_errors(r, sizes);
   if (!system.inverse) return;
-  // Factors that say nothing of the condition say nothing of the error.
+  // Factors that say nothing about the condition say nothing about the error.
   checks.ferr = checks.rcond
                     ? forward_error_bounds(a.matrix(), r, sizes, x, factors_eps,
                                            a.inverse(system.scaling.inverse(system.inverse)))
@@ -213,7 +213,7 @@ Precision factors_precision(const Result& result) {
   return fell_back ? Precision::double_precision : result.what.problem.precision;
 }
 
-// Names the pivot that rounding may have kept from being zero, and says what follows.
+// Names the pivot that only rounding may have kept from being zero, and says what follows.
 void warn_of_small_pivot(const Outcome& outcome, const Matrix& a, Result& result) {
   const double eps = epsilon(factors_precision(result));
   if (outcome.pivots.empty()) return;
@@ -221,12 +221,11 @@ void warn_of_small_pivot(const Outcome& outcome, const Matrix& a, Result& result
   const auto least = std::min_element(outcome.pivots.begin(), outcome.pivots.end(), smaller);
   const double threshold = eps * static_cast<double>(a.rows()) * norm_max(a);
   if (std::abs(*least) > threshold) return;
-  result.warnings.push_back(
-      "pivot " + std::to_string(least - outcome.pivots.begin() + 1) + " is " +
-      short_number(*least) + ", so near zero that " +
-      (result.what.problem.pivot == Pivot::none
-           ? "X may be wrong without pivoting; use --pivot partial."
-           : "it may be a rounding error: A is singular, or as good as singular."));
+  result.warnings.push_back("pivot " + std::to_string(least - outcome.pivots.begin() + 1) + " is " +
+                            short_number(*least) + ", so near zero that " +
+                            (result.what.problem.pivot == Pivot::none
+                                 ? "X may be wrong without pivoting; use --pivot partial."
+                                 : "it may be a rounding error: A is singular or nearly so."));
 }
 
 void warn_of_bad_scaling(const System& system, Result& result) {
@@ -238,13 +237,13 @@ void warn_of_bad_scaling(const System& system, Result& result) {
                             "); --equilibrate may make X more accurate.");
 }
 
-// With partial pivoting the growth of hardly any matrix of practice exceeds its order (Higham,
-// Accuracy and Stability, 9.4); small orders are granted more.
+// With partial pivoting, the growth of matrices in practice hardly ever exceeds their order
+// (Higham, Accuracy and Stability, 9.4); small orders are allowed more.
 bool is_large_growth(const Checks& checks, std::size_t n) {
   return checks.growth && !(*checks.growth <= static_cast<double>(std::max<std::size_t>(n, 100)));
 }
 
-// The pivoting that is safer, or refinement.
+// A safer pivoting, or refinement.
 std::string cure_for_growth(const Problem& problem) {
   if (problem.pivot == Pivot::none) return "use --pivot partial";
   if (problem.pivot == Pivot::full) return "use --refine";
@@ -286,7 +285,7 @@ void warn_of_growth(Result& result) {
   const Problem& problem = result.what.problem;
   if (!is_large_growth(result.checks, problem.n)) return;
   result.warnings.push_back("pivot growth is " + short_number(*result.checks.growth) +
-                            ", which may have cost X as many digits as that has; " +
+                            "; X may have lost about log10 of that in digits; " +
                             cure_for_growth(problem) + ".");
 }
 
@@ -339,7 +338,7 @@ Matrix inverse_by_columns(const System& system, const Result& result) {
   return inverse;
 }
 
-// inv(A), with a warning if it is none.
+// inv(A), with a warning if it is inaccurate.
 Matrix inverse_of(Solver& solver, const System& system, double eps, Result& result) {
   Matrix inverse = system.inverse ? inverse_by_columns(system, result) : solver.inverse().value();
   const double ratio = inverse_ratio(system.factored, inverse, eps);
@@ -371,7 +370,7 @@ std::optional<Matrix> solution_of(Solver& solver, Result& result) {
   return x;
 }
 
-// The samples, or where there are none the one run that was profiled, make the phases.
+// The phases come from the samples or, where there are none, from the one profiled run.
 void add_up_times(Result& result) {
   const bool mixed = result.what.problem.refine == Refine::mixed;
   std::map<std::string, double>& phases = result.phases_s;
@@ -441,9 +440,9 @@ double pilot(const Baseline& baseline, DeviceContext* context, const Problem& pr
   return timed([&] { solver->factor(); });
 }
 
-// Seconds that one factorization will take, from one of a smaller system, 0 for a small one. A
-// small system overestimates where it leaves the device idle or other programs delay its threads,
-// so that a larger one is tried as long as that costs little of the time limit.
+// Estimated seconds of one factorization, from that of a smaller system; 0 for a small one. A small
+// system overestimates where it leaves the device idle or other programs delay its threads, so
+// larger ones are tried while they take only a little of the time limit.
 double estimate(const Baseline& baseline, DeviceContext* context, const Problem& problem,
                 double limit) {
   constexpr std::size_t kFirst = 256, kStep = 2;
@@ -492,7 +491,7 @@ Measurement::Measurement(DeviceContext& context, const Method& method, const Cas
     scaling_ = into_range(a.rows(), advice_.amax, what.problem.precision);
   }
   if (scaling_.helps()) scaled_ = scaling_.matrix(a);
-  context.set_deadline(INFINITY);  // not the one of a case before
+  context.set_deadline(INFINITY);  // not that of an earlier case
   require_possible(context.device(), method, what.problem);
   if (effort.build_first) result_.phases_s["build"] = build(context, method, what.problem);
   solver_ = make_solver(context, method, what.problem);

@@ -11,8 +11,8 @@
 
 namespace lugpu {
 
-/// As many samples a result keeps: of more, every second, fourth, eighth ... one, so that those
-/// kept are spread evenly over the time. No run of hours makes a record that nobody can read.
+/// The most samples that a result keeps: of more, every second, fourth, eighth ... one, so that
+/// they are spread evenly over the time. Thus even a run of hours makes a readable record.
 inline constexpr std::size_t kMostSamples = 1000;
 
 /// How long and how often.
@@ -21,13 +21,13 @@ struct Effort {
   int runs = 5;             ///< timed factorizations, at least; 0 for the profiled one alone
   double min_time_s = 0.2;  ///< and at least this long in all; see kMostSamples
   double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
-  double turn_s = 0.02;   ///< a sweep goes from case to case after so long, and a sample at least
+  double turn_s = 0.02;   ///< a sweep changes cases after this long and at least one sample
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
   bool check_factors = true;   ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
   bool time_products = false;  ///< Solver::multiply() too
 };
 
-/// What there is to hand on besides the result; left empty where there is no solution.
+/// What is returned besides the result; left empty where there is no solution.
 struct Answers {
   bool wants_determinant = false;  ///< into the result
   bool wants_inverse = false;
@@ -36,11 +36,11 @@ struct Answers {
 };
 
 /// A X = B by a method on a device or by a baseline, in pieces, so that the samples of several
-/// cases can be taken in turn: whatever else the machine does then meets all of them alike.
+/// cases can be taken in turn: other load on the machine then affects all of them equally.
 /// problem.n and nrhs must be those of a (n x n) and b (n x nrhs), which must outlive the
 /// measurement. A breakdown or a failed check is a status of the result. Every piece throws
 /// TimedOut when the case has used up its time, Unsupported, InputError (a value overflows the
-/// precision) and cl::Error; then the measurement is of no more use.
+/// precision) and cl::Error; after that the measurement must not be used.
 class Measurement {
  public:
   /// Builds the kernels, uploads, warms up.
@@ -79,7 +79,7 @@ class Measurement {
   double used_s_ = 0;              // of the timeout
   double sampled_s_ = 0;           // of all samples
   std::size_t samples_ = 0;        // taken
-  std::size_t samples_apart_ = 1;  // every so many of them is kept
+  std::size_t samples_apart_ = 1;  // one of this many is kept
   int pace_ = 1;                   // DeviceContext::pace()
 };
 

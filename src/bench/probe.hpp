@@ -1,5 +1,5 @@
-// What is measured of a device beside its solvers: ceilings, and the variants of single passes that
-// the LU-GPU paper compares.
+// What is measured of a device besides its solvers: ceilings, and the variants of single passes
+// that the LU-GPU paper compares.
 #pragma once
 
 #include <cstddef>

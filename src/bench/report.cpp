@@ -58,8 +58,8 @@ json relevant_environment() {
   return variables;
 }
 
-// JSON that a terminal may show: nlohmann's writes DEL and U+0080 to U+009F, which are inside of
-// strings only, as they are.
+// JSON that a terminal may show: nlohmann's leaves DEL and U+0080 to U+009F, which occur only
+// inside strings, as they are.
 std::string without_controls(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -198,7 +198,7 @@ void write_report(const json& report, const std::string& path) {
   write_file(path, [&](std::FILE* file) { std::fwrite(text.data(), 1, text.size(), file); });
 }
 
-// Names from outside may hold bytes that are no UTF-8, which JSON must be.
+// Names from outside may hold bytes that are not UTF-8, as JSON must be.
 std::string to_text(const json& report) {
   return without_controls(report.dump(1, ' ', false, json::error_handler_t::replace)) + '\n';
 }

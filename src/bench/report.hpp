@@ -38,8 +38,7 @@ std::string to_text(const nlohmann::json& report);
 /// Throws what write_file throws if that cannot be done: the object is kept elsewhere then.
 void write_report(const nlohmann::json& report, const std::string& path);
 
-/// Reads a file of write_report back, with whatever its results are. Throws InputError if it is
-/// none.
+/// Reads back a file of write_report, whatever its results are. Throws InputError if it is not one.
 nlohmann::json read_report(const std::string& path);
 
 }  // namespace lugpu

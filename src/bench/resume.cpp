@@ -151,7 +151,7 @@ std::string to_line(const json& value) {
 
 // What is wrong with the first field that is not as it should be; empty if there is none.
 std::string fault(const json& object, const std::vector<Field>& fields, const std::string& place) {
-  if (!object.is_object()) return place + " is no object";
+  if (!object.is_object()) return place + " is not an object";
   for (const Field& field : fields) {
     if (!object.contains(field.name)) {
       if (field.optional) continue;
@@ -171,7 +171,7 @@ std::string fault_of_row(const json& row, const std::string& place) {
   const bool timed = row["median_s"].is_number() && row["times_s"] != json::array();
   if (row["status"] == name(Status::ok) && !timed) return place + " is ok and has no median_s";
   const bool on_host = row["storage"] == "host";
-  if (on_host != row["device"].is_null()) return place + ".device does not go with its storage";
+  if (on_host != row["device"].is_null()) return place + ".device does not match its storage";
   return {};
 }
 
@@ -209,8 +209,8 @@ constexpr Part kDevice[] = {{"/platform", "platform"},
                             {"/compute_units", "number of compute units"},
                             {"/vendor_kernels", "use of the vendor's kernels"}};
 
-// Those that are there on both sides and not the same. What is missing is no difference: a field
-// that files did not have at first, or the library of a rival that one of the runs did not ask for.
+// Those that are present on both sides and differ. A missing one is not a difference: a field that
+// early files did not have, or the library of a rival that one of the runs did not ask for.
 template <std::size_t count>
 std::vector<std::string> differences(const json& earlier, const json& now,
                                      const Part (&parts)[count], const std::string& of) {

@@ -1,5 +1,5 @@
-// Going on from the file of an earlier sweep: whether it is one, and whether its rows can stand
-// beside new ones under one head.
+// Continuing from the file of an earlier sweep: whether it is one, and whether its rows may be
+// combined with new ones under one head.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,8 +11,8 @@ namespace lugpu {
 /// and of the kernels, those of kernel_dir if it is not empty.
 void add_digests(nlohmann::json& report, const std::string& kernel_dir);
 
-/// Reads the file of a sweep back. Throws InputError that names the file, and of the first row that
-/// is none its index, its field and what that should be.
+/// Reads the file of a sweep back. Throws InputError that names the file and, for the first invalid
+/// row, its index, the field and what that should be.
 nlohmann::json read_sweep(const std::string& path);
 
 /// Throws InputError that says what differs unless the rows of `earlier` (read_sweep of path) are

@@ -97,7 +97,7 @@ void require_host_memory(const Problem& problem) {
   }
 }
 
-// How many cases like this one have room at the same time, one at least.
+// How many cases like this one fit at the same time, at least one.
 std::size_t cases_with_room(const Problem& problem, const std::vector<DeviceContext>& contexts) {
   const double system = bytes_of_system(problem);
   double bytes = bytes_of_host() - kSystemsOfChecks * system;
@@ -321,7 +321,7 @@ class Group {
 
   void add(const Case& what, std::size_t number) { cases_.push_back({&what, number}); }
 
-  // Samples of each case in turn, each time beginning with another one.
+  // Samples of each case in turn, beginning with a different one each time.
   void measure() {
     for (Running& running : cases_) {
       proceed(running, [&] { begin(running); });
@@ -375,7 +375,7 @@ class Group {
   // A sample, or as many short ones as fill the turn.
   void take_turn(Running& running) {
     const bool on_host = !running.what->device;
-    // The host's BLAS keeps its threads busy with waiting for 2^26 cycles after it was called.
+    // The host's BLAS keeps its threads spinning for 2^26 cycles after a call.
     if (host_was_last_ && !on_host) std::this_thread::sleep_for(std::chrono::milliseconds(40));
     host_was_last_ = on_host;
     const auto start = std::chrono::steady_clock::now();
@@ -398,7 +398,7 @@ class Group {
     });
     if (!threw) return;
     running.result = std::move(failure);
-    running.measurement.reset();  // its memory may be what another one needs
+    running.measurement.reset();  // another one may need its memory
   }
 
   const SweepPlan& plan_;

@@ -42,7 +42,7 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
 /// (time), error.
 Result attempt(const Case& what, const Effort& effort, const std::function<Result()>& action);
 
-/// What a sweep tells whoever started it.
+/// What a sweep tells its caller.
 struct SweepObserver {
   std::function<bool(const Case&)> wanted;   ///< whether the case is to be run
   std::function<void(const Case&)> working;  ///< called before every piece of work on a case

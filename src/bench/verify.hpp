@@ -19,7 +19,7 @@ struct Verdict {
   Status status = Status::ok;          ///< unsupported: no system; unknown: none was wrong, but
                                        ///< not all could be tried; failed, error: at least one
   std::string reason;                  ///< why it is not ok, of the first system; empty for ok
-  std::size_t systems = 0, wrong = 0;  ///< that were given to it, and were not solved right
+  std::size_t systems = 0, wrong = 0;  ///< that were given to it, and were not solved correctly
   double largest_ratio = 0;  ///< of factor_ratio and solve_ratio over the systems that were right
 };
 
@@ -33,7 +33,7 @@ struct Finding {
 
 struct Verification {
   std::vector<Verdict> paths;         ///< in the order in which they were met
-  std::vector<nlohmann::json> wrong;  ///< the records of the systems that were not solved right
+  std::vector<nlohmann::json> wrong;  ///< the records of the systems that were not solved correctly
 
   void add(const Case& what, const Finding& finding);
   bool passed() const { return wrong.empty(); }
@@ -53,8 +53,8 @@ struct Verification {
 /// what it adds to the factors is the same for all.
 std::vector<Case> verification_cases(const Device& device, bool thorough);
 
-/// Which of the parts a case belongs to, the longest first. Two parts have hardly a program in
-/// common, so that they can be verified side by side.
+/// Which of the parts a case belongs to, the longest first. The parts share hardly any programs, so
+/// they can be verified side by side.
 std::size_t verification_part(const Case& what);
 constexpr std::size_t kVerificationParts = 8;
 

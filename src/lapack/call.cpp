@@ -129,7 +129,7 @@ void Call::trace() const {
 
 bool Call::on_device(int order, const std::function<Place(DeviceLapack&)>& work) {
   if (order < asked_order().value_or(kLeastOrder)) {
-    // Small calls are many: no text for nobody.
+    // Small calls are frequent: no text that nobody reads.
     if (traced()) {
       on_host("order " + std::to_string(order) + " is below " +
               (asked_order() ? "LUGPU_LAPACK_MIN_N=" + std::to_string(*asked_order())

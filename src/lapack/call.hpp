@@ -19,10 +19,10 @@ struct Argument {
   bool valid;
 };
 
-/// LAPACK's check: 0, or -position of the first argument that is not valid. That one the next
-/// LAPACK has reported, `host` being the same call of its routine: so it goes to the xerbla_ that
-/// the loader gave to that LAPACK, which is the program's, or that of the module which loaded it
-/// (NumPy's raises ValueError), or its own.
+/// LAPACK's check: 0, or -position of the first argument that is not valid. The next LAPACK reports
+/// it, in `host`, the same call of its routine, so that it reaches the xerbla_ that the loader gave
+/// to that LAPACK: the program's, that of the module that loaded it (NumPy's raises ValueError), or
+/// its own.
 int check(const std::function<void()>& host, std::initializer_list<Argument> arguments);
 
 /// A call of a routine with legal arguments. With LUGPU_LAPACK_TRACE=1 the end prints a line to
@@ -39,10 +39,10 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// Does the work on the device if `order` is at least LUGPU_LAPACK_MIN_N, or without that a
-  /// device that is not the CPU gains time. False if it did not come to an end there: too small an
-  /// order, no device, or a failure, of which the first prints a warning to stderr. The work must
-  /// not overwrite an argument before nothing can fail any more.
+  /// Does the work on the device if `order` is at least LUGPU_LAPACK_MIN_N or, if that is not set,
+  /// if a device other than the CPU saves time. False if it did not finish there: too small an
+  /// order, no device, or a failure, the first of which prints a warning to stderr. The work must
+  /// not overwrite an argument until nothing can fail any more.
   bool on_device(int order, const std::function<Place(DeviceLapack&)>& work);
 
   /// The call ends on the host, for this reason.

@@ -18,8 +18,8 @@ template <typename Real>
 constexpr Precision kPrecision = sizeof(Real) == sizeof(double) ? Precision::double_precision
                                                                 : Precision::single_precision;
 
-// A hash of the bits of factors. A step is a bijection of the state and of the word, so that a
-// single changed element always changes the result, and others do but for one chance in 2^64.
+// A hash of the bits of factors. A step is a bijection of the state and of the word, so a single
+// changed element always changes the result, and other changes do but for one chance in 2^64.
 class Fingerprint {
  public:
   void add(const void* data, std::size_t bytes) {

@@ -24,7 +24,7 @@ struct Factors {
 
 /// One device. Real is float or double; shapes as in LAPACK, m and n at least 1. Every function
 /// throws (Error, cl::Error, std::bad_alloc) before it overwrites anything of the caller's, or not
-/// at all. Not for several threads at once.
+/// at all. Not thread-safe.
 class DeviceLapack {
  public:
   explicit DeviceLapack(Device device) : context_(std::move(device)) {}

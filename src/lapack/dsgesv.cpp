@@ -17,7 +17,7 @@ void dgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, 
 namespace lugpu::lapack {
 namespace {
 
-// dsgesv's: the most refinements, and why they were given up (ITER).
+// dsgesv's: the most refinements, and why they were abandoned (ITER).
 constexpr int kMostIterations = 30;
 constexpr int kOverflow = -2, kSingular = -3, kNoConvergence = -kMostIterations - 1;
 

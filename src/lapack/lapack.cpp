@@ -160,8 +160,8 @@ void gesc2(const int* n, const Real* a, const int* lda, Real* rhs, const int* ip
 
 namespace lapack = lugpu::lapack;
 
-// Fortran passes the length of TRANS behind the other arguments, C programs often do not: it is not
-// declared, so that nothing is read or written where it may not be.
+// Fortran passes the length of TRANS behind the other arguments, C programs often do not: so it is
+// not declared, and nothing is read or written where it must not be.
 extern "C" {
 
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* ipiv, int* info) {

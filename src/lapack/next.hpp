@@ -11,7 +11,7 @@ namespace lugpu::lapack {
 /// with a sentence and status 127, as it does in the loader for a missing symbol.
 void* next_symbol(const std::string& name);
 
-/// The letter that LAPACK's names begin with.
+/// The first letter of the names of LAPACK's routines.
 template <typename Real>
 constexpr char kPrefix = std::is_same_v<Real, float> ? 's' : 'd';
 

@@ -5,8 +5,8 @@
 
 namespace lugpu::lapack {
 
-/// One line on stderr, "lugpu_lapack: TEXT"; a warning or an error begins with that word, what does
-/// not is the trace.
+/// One line on stderr, "lugpu_lapack: TEXT"; a warning or an error begins with that word, anything
+/// else is the trace.
 void say(const std::string& text);
 
 }  // namespace lugpu::lapack

@@ -11,7 +11,8 @@
 namespace lugpu {
 namespace {
 
-// What may separate the fields; the first one that the first row has does. A run of blanks may.
+// Possible separators; the first one present in the first row is used. A run of blanks is one
+// separator.
 constexpr std::string_view kSeparators = ";,\t ";
 constexpr char kRunOfBlanks = ' ';
 

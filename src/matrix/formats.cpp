@@ -103,7 +103,7 @@ const Format& format_to_read(const std::string& path) {
   std::string what;
   try {
     what = hint(InputFile(path), {});
-  } catch (const InputError&) {  // not to be read either: the extension is what to say
+  } catch (const InputError&) {  // unreadable: the extension is the error to report
   }
   throw InputError(unknown_extension(path) + (what.empty() ? "" : " (" + what + ")"));
 }

@@ -8,15 +8,15 @@
 
 namespace lugpu {
 
-/// Reads the matrix in `path`; the extension (any case: .mtx, .npy, .csv) chooses the format. In
-/// memory are the matrix and a block of the file.
+/// Reads the matrix in `path`; the extension (any case: .mtx, .npy, .csv) chooses the format. Only
+/// the matrix and a block of the file are in memory.
 /// Every value is finite and the matrix has at least one element.
 /// Throws InputError with one sentence that names the file and, for text, the line
-/// ("FILE:LINE: ...") when the file cannot be read, is no regular file, is malformed, truncated,
+/// ("FILE:LINE: ...") when the file cannot be read, is not a regular file, is malformed, truncated,
 /// complex, empty, non-finite or not of the `wanted` shape; Unsupported (an InputError) when the
 /// dense matrix would take more than half of this machine's memory or more than is available.
-/// Nothing is allocated because a header says so: only what the bytes in the file bear out, or a
-/// dense matrix that fits in memory. Contents that plainly are of another format, or compressed,
+/// Nothing is allocated on a header's word alone: only what the bytes in the file bear out, or a
+/// dense matrix that fits in memory. Contents that are clearly of another format, or compressed,
 /// are named.
 Matrix read_matrix(const std::string& path, WantedShape wanted = {});
 

@@ -97,7 +97,7 @@ Matrix make_kahan(std::size_t n, std::uint64_t /*seed*/) {
 
 /// a(i,j) = d(i) r(i,j) d(j) with random r and d(i) = 2^-floor(30 (n-i) / (n-1)), so that d grows
 /// from 2^-30 to 1: the elements span 2^60, which single precision holds without underflow. The
-/// largest lie at the bottom right, whence pivoting has to fetch them.
+/// largest lie at the bottom right, from where pivoting has to fetch them.
 Matrix make_graded(std::size_t n, std::uint64_t seed) {
   Matrix a = make_random(n, seed);
   const auto exponent = [n](std::size_t i) {

@@ -55,7 +55,8 @@ std::size_t readable_size(const std::string& path, int fd) {
     throw InputError(path + ": this is a directory; expected a matrix file");
   }
   if (!S_ISREG(status.st_mode)) {
-    throw InputError(path + ": not a regular file; copy what a pipe or device gives to a file");
+    throw InputError(path +
+                     ": not a regular file; copy what the pipe or device delivers to a file");
   }
   if (status.st_size == 0) throw InputError(path + ": the file is empty");
   return static_cast<std::size_t>(status.st_size);

@@ -72,15 +72,15 @@ void check_shape(const InputFile& file, std::size_t line, std::size_t rows, std:
 /// already.
 void check_first_rows(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
 
-/// Throws Unsupported if the dense matrix takes more memory than is available at the moment. To be
-/// called last, since anything else that is wrong with a file is better to know.
+/// Throws Unsupported if the dense matrix takes more memory than is available at the moment. Call
+/// it last, since any other fault of the file is more useful to report.
 void check_available(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
 
 /// Bytes that a program can still get without swapping, as the lines of this file tell it (Linux:
 /// MemAvailable); infinity if it does not.
 double available_memory(const std::string& meminfo = "/proc/meminfo");
 
-/// The number in `token`. Throws InputError if it is none (see parse_number) or is not finite.
+/// The number in `token`. Throws InputError if it is not one (see parse_number) or is not finite.
 double finite_number(const InputFile& file, std::size_t line, std::string_view token);
 
 /// The text of a file, of which one block at a time is in memory. A byte order mark is skipped.
@@ -97,7 +97,7 @@ class Text {
   std::size_t bytes_left() const { return end_ - begin_ + file_.size() - offset_; }
   /// Drops the first `count` bytes of ahead().
   void drop(std::size_t count) { begin_ += count; }
-  /// Reads on behind ahead(). False if nothing was added, at the end of the file or because a whole
+  /// Reads on after ahead(). False if nothing was added, at the end of the file or because a whole
   /// block is ahead already. Throws InputError if the file holds a NUL byte, as no text does (but
   /// UTF-16 and binary data do), and what InputFile::read throws.
   bool more();

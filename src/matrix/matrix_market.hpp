@@ -12,19 +12,19 @@
 namespace lugpu {
 
 /// The rows x cols matrix in a Matrix Market file, expanded to a full dense matrix.
-/// Read are array and coordinate files; real, integer and (coordinate only) pattern values, where
+/// Reads array and coordinate files; real, integer and (coordinate only) pattern values, where
 /// every entry of a pattern is 1; general, symmetric, skew-symmetric and hermitian, which for real
 /// values is symmetric. Entries given twice are added. Beyond the standard: LF or CR LF, blank
 /// lines and comments after the banner, a byte order mark, a leading '+', and D exponents. Throws
-/// InputError with file and line for anything else, above all: complex values, objects that are no
-/// matrix, one value or entry too few or too many, more on a line than belongs there, an index out
-/// of range (files that count from 0), an entry above the diagonal of a file that stores only the
-/// lower triangle (a file with both halves would count them twice), a non-zero diagonal of a
+/// InputError with file and line for anything else, above all: complex values, objects other than
+/// matrices, one value or entry too few or too many, extra text on a line, an index out of range
+/// (files that count from 0), an entry above the diagonal of a file that stores only the lower
+/// triangle (a file with both halves would count them twice), a non-zero diagonal of a
 /// skew-symmetric matrix, a fraction in an integer file, a value that is not finite.
-/// The same goes for what the size line alone tells to be useless, before anything is allocated:
+/// It also throws, before anything is allocated, for what the size line alone shows to be useless:
 /// more values or entries than the file has room for, another shape than wanted, and a large system
-/// (more than 2^25 elements) with fewer entries than rows. In memory are the matrix and a block of
-/// the file, so a line may have at most Text::kBlock characters.
+/// (more than 2^25 elements) with fewer entries than rows. Only the matrix and a block of the file
+/// are in memory, so a line may have at most Text::kBlock characters.
 Matrix read_matrix_market(const InputFile& file);
 
 /// Whether a file that begins like this is one.

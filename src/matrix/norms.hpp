@@ -1,4 +1,4 @@
-// Norms of host matrices. NaN is carried along, where a comparison or std::max would lose it.
+// Norms of host matrices. NaN is propagated, where a comparison or std::max would lose it.
 #pragma once
 
 #include "matrix/matrix.hpp"

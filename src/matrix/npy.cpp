@@ -83,7 +83,7 @@ void HeaderParser::parse_item() {
   } else if (key == "shape" && !header_.shape) {
     header_.shape = parse_shape();
   } else {
-    fail("another key than " + shown(key));
+    fail("a key other than " + shown(key));
   }
 }
 
@@ -210,7 +210,7 @@ Start read_start(const InputFile& file) {
   std::array<char, 12> first;
   std::string_view rest(first.data(), file.read(0, first));
   if (!is_npy(rest)) {
-    throw file.error(0, "no .npy file (begins with " + shown(rest.substr(0, kMagic.size())) +
+    throw file.error(0, "not an .npy file (begins with " + shown(rest.substr(0, kMagic.size())) +
                             "); expected the magic string " + shown(kMagic));
   }
   rest.remove_prefix(kMagic.size());

@@ -11,12 +11,12 @@
 namespace lugpu {
 
 /// The matrix in a .npy file: an m x n array, or one of length n as n x 1.
-/// Read are versions 1.0, 2.0 and 3.0, C and Fortran order, either byte order, and the types f2,
-/// f4, f8, i1 to i8, u1 to u8 and b1 (as 0 or 1). A 64-bit integer that no double holds is rounded
-/// to the nearest, as NumPy's astype(float64) does. Not checked: that the values are finite. Throws
+/// Reads versions 1.0, 2.0 and 3.0, C and Fortran order, either byte order, and the types f2, f4,
+/// f8, i1 to i8, u1 to u8 and b1 (as 0 or 1). A 64-bit integer that no double holds is rounded to
+/// the nearest, as NumPy's astype(float64) does. Does not check that the values are finite. Throws
 /// InputError for other types (complex, structured, objects, text), other numbers of dimensions, a
 /// malformed header, and more or less data than the shape asks for, all before anything is
-/// allocated. In memory are the matrix and a block of the file.
+/// allocated. Only the matrix and a block of the file are in memory.
 Matrix read_npy(const InputFile& file);
 
 /// Whether a file that begins like this is one.

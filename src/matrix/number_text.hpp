@@ -11,7 +11,7 @@ namespace lugpu {
 /// The double nearest to the decimal number that the whole of `token` spells:
 /// [+-] digits [. digits] [e|E|d|D [+-] digits]  (D is Fortran's double precision exponent),
 /// or nan, inf, infinity in any case. A magnitude above the largest double gives +-inf, one below
-/// the smallest +-0. Nothing if it is no number.
+/// the smallest +-0. Nothing if it is not a number.
 std::optional<double> parse_number(std::string_view token);
 
 /// The whole number that the whole of `token` spells: [+-] digits. Nothing if it is not one, or

@@ -1,4 +1,4 @@
-// Random numbers that every machine draws alike, and random matrices.
+// Random numbers, the same on every machine, and random matrices.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lugpu {
 
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014; Vigna's constants). Integer arithmetic alone, so
+/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014; Vigna's constants). Integer arithmetic only, so
 /// that every machine draws the same numbers; the distributions of std:: may differ by library.
 class Random {
  public:

@@ -60,7 +60,7 @@ void DeviceContext::set_profiling(bool on) {
   last.finish();
 }
 
-// Whether the wait succeeds is no matter: there is an error to report already.
+// Whether the wait succeeds does not matter: there already is an error to report.
 void DeviceContext::abandon_profiling() noexcept {
   clFinish(queue()());
   profiling_ = false;
@@ -72,7 +72,7 @@ cl::Buffer DeviceContext::allocate(std::size_t bytes) {
     return cl::Buffer(context_, CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1));
   }
   // On a CPU, large buffers are in huge pages where the system has them: strides from row to row
-  // would miss the table of small ones.
+  // would miss the TLB with small ones.
   const std::size_t whole = round_up(bytes, kHugePage);
   void* memory = std::aligned_alloc(kHugePage, whole);
   if (!memory) throw std::bad_alloc();
@@ -204,7 +204,7 @@ void DeviceContext::require_long_loops() {
 }
 
 void DeviceContext::set_deadline(double seconds, int pace) {
-  // A deadline further away than a century is none.
+  // A deadline more than a century away is no deadline.
   deadline_ = seconds < 3e9 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                  std::chrono::duration<double>(seconds))
                             : Clock::time_point::max();

@@ -65,15 +65,15 @@ class DeviceContext {
   /// Seconds spent building programs so far.
   double build_seconds() const { return build_seconds_; }
 
-  /// How many kernels have run so far, the same for another precision, storage or option counted
-  /// again. Drivers may compile at the first launch.
+  /// How many different kernels have run so far; one built for another precision, storage or option
+  /// counts again. Drivers may compile at the first launch.
   std::size_t kernel_count() const { return kernels_.size(); }
 
   /// Uninitialized device memory of at least one byte.
   cl::Buffer allocate(std::size_t bytes);
 
-  /// A buffer of at least so many bytes that the next call hands out again: for what commands
-  /// enqueued before that read.
+  /// A buffer of at least this many bytes, which the next call hands out again: for data read by
+  /// commands enqueued before that.
   const cl::Buffer& scratch(std::size_t bytes);
 
   /// Enqueues a kernel with its fixed work-group size over at least `items`; nothing for no items.
@@ -100,10 +100,10 @@ class DeviceContext {
   /// From now on checkpoint() throws TimedOut after this many seconds. pace: what pace() was when
   /// the same computation last ran.
   void set_deadline(double seconds, int pace = 1);
-  /// Checkpoints from one wait for the device to the next, as it has turned out.
+  /// Checkpoints from one wait for the device to the next, as adapted so far.
   int pace() const { return steps_between_waits_; }
   /// Between the steps of a long computation: now and then waits for the device, so that no more is
-  /// enqueued than what fits into the time given. Throws TimedOut.
+  /// enqueued than fits in the time given. Throws TimedOut.
   void checkpoint();
 
  private:

@@ -10,7 +10,7 @@
 
 namespace lugpu {
 
-/// A device and what matters here about it. Sizes in bytes.
+/// A device and those of its properties that matter here. Sizes in bytes.
 struct Device {
   cl::Device handle;
   int index = 0;  ///< position in list_devices()
@@ -49,7 +49,7 @@ std::vector<Device> list_devices();
 Device choose_device(const std::string& platform, const std::string& device);
 
 /// The same device with only `units` of its compute units. Throws Unsupported if it cannot be
-/// partitioned, or has not so many.
+/// partitioned or has fewer.
 Device with_compute_units(const Device& device, unsigned units);
 
 }  // namespace lugpu

@@ -7,7 +7,7 @@ namespace lugpu {
 
 enum class Precision { single_precision, double_precision };
 enum class Storage { image, buffer };
-/// One element a texel, or as many as an RGBA texel of 16 bytes holds: 4 floats or 2 doubles.
+/// One element per texel, or as many as an RGBA texel of 16 bytes holds: 4 floats or 2 doubles.
 enum class Texel { r, rgba };
 
 /// Bytes of one element: 4 or 8.

@@ -1,4 +1,4 @@
-// Memory of the host by way of which large matrices travel to and from a device.
+// Host memory through which large matrices travel to and from a device.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace lugpu {
 
-/// Memory that the device reads and writes without a detour (CL_MEM_ALLOC_HOST_PTR: drivers of GPUs
-/// pin it), kept from transfer to transfer, since it takes long to allocate.
+/// Memory that the device reads and writes directly (CL_MEM_ALLOC_HOST_PTR: drivers of GPUs pin
+/// it), kept from transfer to transfer, since allocating it is slow.
 class Staging {
  public:
   /// The context must outlive it.
@@ -17,8 +17,7 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// `bytes` of uninitialized memory, until the next call. Throws cl::Error if there is not as
-  /// much.
+  /// `bytes` of uninitialized memory, until the next call. Throws cl::Error if there is not enough.
   void* room(std::size_t bytes);
 
  private:

@@ -10,8 +10,8 @@
 namespace lugpu {
 namespace {
 
-// Rows of a buffer start at odd multiples of this many bytes: aligned for vectors, and no power of
-// two apart, where the elements of a column would compete for the same places of a cache.
+// Rows of a buffer start at odd multiples of this many bytes: aligned for vectors, and not a power
+// of two apart, where the elements of a column would compete for the same cache lines.
 constexpr std::size_t kRowAlignment = 128;
 
 std::size_t pitch_of(std::size_t columns, Precision precision, Storage storage) {

@@ -57,14 +57,13 @@ struct PingPong {
 /// Every byte of a buffer, its padding too, becomes `byte`.
 void fill(DeviceContext& context, Surface& buffer, cl_uchar byte);
 
-/// Throws Unsupported, with the limit that is in the way, unless the device can hold `count`
-/// surfaces of this kind together with `other_bytes` of buffers, none of which is larger than a
-/// surface.
+/// Throws Unsupported, with the limit exceeded, unless the device can hold `count` surfaces of this
+/// kind together with `other_bytes` of buffers, none of which is larger than a surface.
 void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
                   Storage storage, std::size_t count, std::uint64_t other_bytes,
                   Texel texel = Texel::r);
 
-/// The largest n for which `count` n x n surfaces of one element a texel and as many bytes of
+/// The largest n for which `count` n x n surfaces of one element per texel and as many bytes of
 /// buffers as one of them fit; 0 where the device has no such storage or precision.
 std::size_t largest_order(const Device& device, Precision precision, Storage storage,
                           std::size_t count);

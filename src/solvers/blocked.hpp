@@ -32,7 +32,7 @@ class Blocked {
 
   /// The fastest number of columns of a block for a shape, as measured.
   static std::size_t block_size(const Device& device, const Shape& shape);
-  /// Bytes of device memory beside the surfaces, at most: panels, a block row of U, pivots, tiles.
+  /// Bytes of device memory besides the surfaces, at most: panels, a block row of U, pivots, tiles.
   static std::uint64_t workspace(const Device& device, const Shape& shape);
 
   virtual ~Blocked() = default;
@@ -46,7 +46,7 @@ class Blocked {
   void factor(PingPong& a, Surface& lu);
   /// Enqueues X = inv(L U) X or X = inv((L U)') X for the n x n factors `lu`: LAPACK's getrs
   /// without the interchanges. x: n rows, any number of columns, a buffer whose padding holds
-  /// finite numbers; its memory may be another afterwards. The first solution with the transpose
+  /// finite numbers; its memory may be different afterwards. The first solution with the transpose
   /// keeps the transpose of `lu` on the device for those to come, until the next factor().
   void solve(const Surface& lu, Surface& x, Op op = Op::none);
   /// Enqueues the update of the first block alone, C -= L U with whatever a factorization has left

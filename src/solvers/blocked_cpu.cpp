@@ -48,7 +48,7 @@ std::size_t BlockedCpu::block_size(const Shape& shape) {
   // The wider the panels, the fewer the passes over images.
   if (shape.ping_pong) return 192;
   const std::size_t n = std::min(shape.m, shape.n);
-  // The more bytes A has, the more its traffic costs, of which wide panels need less.
+  // The larger A is, the more its traffic costs, and wide panels need less of it.
   const std::size_t small = shape.precision == Precision::single_precision ? 2048 : 1024;
   return n < small ? 64 : n < 3072 ? 128 : 192;
 }
@@ -144,7 +144,7 @@ void BlockedCpu::factorize(Surface& a) {
   }
 }
 
-// A few columns along the rows of the triangle, which are many elements more than a strip of X has.
+// A few columns along the rows of the triangle, which hold many more elements than a strip of X.
 void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
   if (x.columns() > kFewColumns) return Blocked::solve_triangle(t, x);
   const std::size_t n = shape_.n;

@@ -13,7 +13,7 @@ class BlockedCpu : public Blocked {
   std::uint64_t multiply(Surface& a) override;
   /// Build options of kernels that include tile_cpu.clh.
   static std::string tile_options(const Device& device, Precision precision);
-  /// Of the tiles by way of which the trailing matrix goes from one surface to another.
+  /// Of the tiles through which the trailing matrix goes from one surface to another.
   static std::uint64_t tile_bytes(const Device& device, Precision precision);
 
  private:

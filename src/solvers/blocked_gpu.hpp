@@ -6,8 +6,8 @@
 
 namespace lugpu {
 
-/// Panels of 64 columns; a block of shape.nb columns is one or several of them, with whose product
-/// the columns right of the next block are updated at once.
+/// Panels of 64 columns; a block of shape.nb columns is one or several of them, whose product
+/// updates the columns right of the next block at once.
 class BlockedGpu : public Blocked {
  public:
   /// Chooses the fastest kernels that are proven on the device (see prove()). Throws Unsupported if
@@ -25,8 +25,8 @@ class BlockedGpu : public Blocked {
   struct Kernels {
     bool nvidia, waiting;
   };
-  /// Columns column : column_end of rows row : m get what columns k : k_end of L and rows k : k_end
-  /// of U say.
+  /// Columns column : column_end of rows row : m are updated with columns k : k_end of L and rows k
+  /// : k_end of U.
   struct Region {
     std::size_t row = 0, column = 0, column_end = 0, k = 0, k_end = 0;
   };

@@ -90,7 +90,7 @@ class NormEstimate {
     ask(Stage::unit_vector, Op::none, std::move(unit));
   }
 
-  // A last vector, against matrices that are made to deceive the rest.
+  // A last vector, against matrices made to deceive the others.
   void alternate() {
     std::vector<double> x(x_.size());
     for (std::size_t i = 0; i < x.size(); ++i) {

@@ -27,7 +27,7 @@ struct InverseNorms {
   std::vector<double> weighted;  ///< estimates of ||diag(w_j) N||_1
   double defect = 0;   ///< an estimate of ||I - op(A) N||_1: 0 if N is exact; a bound with room for
                        ///< an estimate that is too small by its usual factor
-  double stretch = 0;  ///< the least ||op(A) y||_1 / ||y||_1 that was met
+  double stretch = 0;  ///< the least ||op(A) y||_1 / ||y||_1 found
 };
 
 /// For op(A), n x n, and the weights w_j, the columns of an n x m matrix. The true inverse obeys
@@ -44,8 +44,8 @@ inline constexpr double kLargestDefect = 0.5;
 struct Condition {
   std::optional<double> rcond;  ///< LAPACK's gecon: seldom more than 3 times too large; absent if
                                 ///< the factors cannot support it
-  double at_most = 1;  ///< what holds all the same: a vector y with such an
-                       ///< ||A y||_1 / (||A||_1 ||y||_1) is known
+  double at_most = 1;           ///< what holds nevertheless: a vector y with such an
+                                ///< ||A y||_1 / (||A||_1 ||y||_1) is known
 };
 
 /// For A, n x n, by an inverse from factors whose unit round-off is eps: absent if it is below eps,

@@ -29,7 +29,7 @@ double to_factors(std::vector<double>& sizes) {
   return ratio;
 }
 
-// By no factors at all: not.
+// Empty factors scale nothing.
 void scale_rows(Matrix& a, const std::vector<double>& factors) {
   if (factors.empty()) return;
   for (std::size_t j = 0; j < a.cols(); ++j) {

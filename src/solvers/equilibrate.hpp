@@ -9,8 +9,7 @@
 namespace lugpu {
 
 /// Scales A to R A C, R = diag(r) and C = diag(c), whose rows and columns have largest elements
-/// near
-/// 1. As constructed: R = C = I.
+/// near 1. As constructed: R = C = I.
 struct Equilibration {
   std::vector<double> r, c;  ///< n powers of two each; empty where that side needs no scaling
   double rowcnd = 1;         ///< smallest over largest r: rows need scaling below 0.1
@@ -31,8 +30,8 @@ struct Equilibration {
   ApplyInverse inverse(ApplyInverse of_scaled) const;
 };
 
-/// R = s I with a power of two s for an n x n matrix whose largest magnitude, amax, is so near the
-/// end of the precision's range that pivots have no reciprocals or sums overflow: away from there.
+/// R = s I, s a power of two, for an n x n matrix whose largest magnitude, amax, is so near the end
+/// of the precision's range that pivots have no reciprocals or sums overflow: s moves it away.
 /// No scaling for other matrices, nor for those that the precision cannot hold.
 Equilibration into_range(std::size_t n, double amax, Precision precision);
 

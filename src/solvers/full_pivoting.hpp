@@ -16,7 +16,7 @@ class FullPivoting {
   /// Throws Unsupported on a CPU without long loops (DeviceContext::require_long_loops).
   FullPivoting(DeviceContext& context, const Problem& problem);
 
-  /// Bytes of device memory beside the surfaces that grow with n.
+  /// Bytes of device memory besides the surfaces that grow with n.
   static std::uint64_t workspace(const Problem& problem);
 
   /// From A in surfaces.src to the factors in surfaces.src, as LAPACK's getc2 leaves them. Pivots

@@ -9,7 +9,7 @@
 
 namespace lugpu {
 
-/// P A = L U, in place or by way of two images, X by forward and back substitution.
+/// P A = L U, in place or through two images, X by forward and back substitution.
 class LuBlocked : public Solver {
  public:
   /// Throws Unsupported if the device cannot hold the problem; so does the constructor.

@@ -100,7 +100,7 @@ const Method& automatic_method(const Device& device, const Problem& problem,
   }
   throw Unsupported("`lugpu verify` found every method with pivoting " +
                     std::string(name(problem.pivot)) + " wrong on " + device.name +
-                    "; --method NAME runs one all the same.");
+                    "; --method NAME runs one anyway.");
 }
 
 Storage automatic_storage(const Device&) {

@@ -42,7 +42,7 @@ const Method& find_method(const std::string& name);
 std::string path_name(const Method& method, const Problem& problem);
 
 /// What is fastest: the method that can do what the problem (pivoting, storage, schedule) and the
-/// texels asked for need, by a path that is none of device.failed_paths; the storage on a device
+/// texels asked for need, by a path that is not in device.failed_paths; the storage on a device
 /// (buffers on every device measured: on a CPU, images cost a function call an access). Throws
 /// Unsupported if every path failed.
 const Method& automatic_method(const Device& device, const Problem& problem,
@@ -50,7 +50,7 @@ const Method& automatic_method(const Device& device, const Problem& problem,
 Storage automatic_storage(const Device& device);
 
 /// The problem with the texels and the block size that are asked for, or else the fastest ones of
-/// the method on the device that are none of its failed_paths. nb = 0 asks for none.
+/// the method on the device that are not among its failed_paths. nb = 0 asks for none.
 Problem completed(Problem problem, const Method& method, const Device& device,
                   std::optional<Texel> texel, std::size_t nb);
 

@@ -11,7 +11,7 @@ class Pivoting {
  public:
   Pivoting(DeviceContext& context, const Problem& problem);
 
-  /// Bytes of device memory that this takes beside the surfaces.
+  /// Bytes of device memory that this takes besides the surfaces.
   static std::uint64_t workspace(const Problem& problem);
 
   /// Steps k = 0, 1, ..., n-1 in turn. Finds the pivot of step k in src(k:n, k:n) (rook and full)

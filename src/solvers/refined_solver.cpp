@@ -16,7 +16,7 @@ Problem in_double(Problem problem) {
   return problem;
 }
 
-// Whether A in double fits on the device beside what the method needs.
+// Whether A in double fits on the device besides what the method needs.
 bool has_room_for_residuals(const Device& device, const Method& method, const Problem& problem) {
   const std::uint64_t bytes = residual_bytes(problem.n, problem.nrhs);
   Device rest = device;
@@ -48,7 +48,7 @@ void RefinedSolver::upload(const Matrix& a, const Matrix& b) {
     first_->upload(a, b);
     return;
   }
-  // B stays on the host: what goes to the device are residuals.
+  // B stays on the host: only residuals go to the device.
   norm_inf_ = norm_inf(a);
   const auto largest = static_cast<double>(std::numeric_limits<float>::max());
   overflows_ = norm_max(a) > largest;

@@ -11,7 +11,7 @@ namespace lugpu {
 /// Solves with the factors of a method, then refines (refine.hpp). With Refine::mixed, residuals
 /// are computed on the device if that has doubles, and room for A in double; and A is factored in
 /// double after all, as dsgesv does, where single precision overflows, meets a zero pivot or does
-/// not lead to X: after that the factors are those.
+/// not lead to X: from then on those are the factors.
 class RefinedSolver : public Solver {
  public:
   /// problem.refine is fixed or mixed. Throws Unsupported if the method keeps no factors.

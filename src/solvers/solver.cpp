@@ -36,7 +36,7 @@ void require_inside(int place, std::size_t k, std::size_t n) {
   if (place >= static_cast<int>(k) && place < static_cast<int>(n)) return;
   throw Error(Exit::failure, "Pivot " + std::to_string(k + 1) + " of " + std::to_string(n) +
                                  " was found in row or column " + std::to_string(place + 1LL) +
-                                 ": the device computes wrong; `lugpu verify` says where.");
+                                 ": the device computes incorrectly; `lugpu verify` says where.");
 }
 
 std::vector<int> permutation_of(const std::vector<int>& ipiv) {

@@ -72,7 +72,7 @@ struct Problem {
   std::size_t nrhs = 0;
   Pivot pivot = Pivot::partial;
   Precision precision = Precision::double_precision;  ///< of the factors; single for Refine::mixed
-  Storage storage = Storage::buffer;  ///< this and the rest: of no meaning on the host
+  Storage storage = Storage::buffer;  ///< this and the rest: meaningless on the host
   Texel texel = Texel::r;
   Schedule schedule = Schedule::paper;
   std::size_t nb = 0;        ///< columns of a block; 0 for the fastest, or a method without blocks
