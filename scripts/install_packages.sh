@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what building, running and plotting need on Debian 12, where apt may be used; says what is
-# missing elsewhere. Packages that are there already cost nothing.
+# missing elsewhere. Packages already installed cost nothing.
 #   scripts/install_packages.sh [PACKAGE...]   more packages, e.g. for the tests
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config git ca-certificates

@@ -48,7 +48,7 @@ OTHER_COLOUR = "#66AABB"
 RIVAL_COLOURS = {"cusolver": "#228833", "viennacl": "#AA3377"}
 MARKERS = "osD^vPX<>p"
 BASELINE_MARKERS = "x+*12"
-JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is held against rivals
+JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is compared with rivals
 LINES = {"image": "-", "buffer": "--", "host": "-."}
 GREY, PALE = "#555555", "#F0F0F0"
 
@@ -91,7 +91,7 @@ Needs python3-matplotlib."""
 
 
 class BadInput(Exception):
-    """Something about the given files that the user can put right; one sentence."""
+    """A fault of the given files that the user can fix; one sentence."""
 
 
 def parse_arguments(argv):
@@ -184,7 +184,7 @@ def pages(drawn):
 def page_rows(device, precision, drawn):
     """Rows of a figure: the device's, and the host's from the same files where these have some.
 
-    A file that holds another device alone was measured beside that device, perhaps on another
+    A file that holds only another device was measured together with that device, perhaps on another
     machine; its baselines serve only where there are no closer ones.
     """
     rows = [row for row in drawn if row["precision"] == precision]
@@ -205,7 +205,7 @@ def left_out_of(device, precision, left_out, drawn_pages):
 # --- Naming --------------------------------------------------------------------------------------
 
 def details(row):
-    """What stands in brackets: a storage of the device, or for a baseline on the host its library."""
+    """What appears in brackets: a storage of the device, or for a baseline on the host its library."""
     if row["device"]:
         return [row["storage"]]
     threads = row["threads"]
@@ -213,7 +213,7 @@ def details(row):
 
 
 def title(row):
-    """A method as it is called; a baseline's routine implies its pivoting."""
+    """The name of a method; a baseline's routine implies its pivoting."""
     return row["routine"] if is_baseline(row) else f"{row['routine']}, {row['pivot']}"
 
 
@@ -272,7 +272,7 @@ def describe_left_out(row, several_files, several_matrices):
 
 
 def cut(text, length):
-    """A text on one line, no longer than there is room."""
+    """A text on one line, cut to the available length."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[:length - 3].rstrip() + "..."
 
@@ -287,14 +287,14 @@ def footnote(lines):
 
 
 def plain(text):
-    """Text without mathematics: matplotlib would set what stands between two dollars."""
+    """Text without mathematics: matplotlib would typeset what is between two dollars."""
     return text.replace("$", r"\$")
 
 
 # --- Drawing -------------------------------------------------------------------------------------
 
 def fastest(row, others):
-    """The least time of others at a result's n, of the same file and matrix if possible."""
+    """The shortest time of the others at a result's n, of the same file and matrix if possible."""
     near = [other for other in others if other["n"] == row["n"]]
     for field in ("source", "matrix"):
         near = [other for other in near if other[field] == row[field]] or near
@@ -362,7 +362,7 @@ def paler(colour, step):
 
 
 def styles_of(all_series):
-    """How to draw each style of a figure. Markers go out in turn, so that none repeats soon."""
+    """How to draw each style of a figure. Markers are taken in turn, so that none repeats soon."""
     sources = list(dict.fromkeys(entry["rows"][0]["source"] for entry in all_series))
     size = 5.5 if len({row["n"] for entry in all_series for row in entry["rows"]}) <= 10 else 4
     styles, turns = {}, {True: itertools.count(), False: itertools.count()}
@@ -401,7 +401,7 @@ def size_ticks(sizes):
 
 
 def is_drawn(series, quantity, pivot, rows):
-    """Whether a panel has something to show: a speed-up takes more than the baseline itself."""
+    """Whether a panel has something to show: a speed-up needs more than the baseline itself."""
     return quantity != "speedup" or sum(bool(points(entry, quantity, pivot, rows))
                                         for entry in series) > 1
 
@@ -429,13 +429,13 @@ def y_label(quantity, pivot, series):
 
 
 def are_crowded(sizes):
-    """Whether some sizes would lie upon one another on a logarithmic axis."""
+    """Whether some sizes would overlap on a logarithmic axis."""
     nearest = min((after / before for before, after in itertools.pairwise(sizes)), default=math.inf)
     return nearest < (sizes[-1] / sizes[0]) ** CROWDED
 
 
 def space_evenly(ax, sizes):
-    """An axis with a place for each size, one as far from the next as any other."""
+    """An axis with evenly spaced sizes."""
     knots = [sizes[0] / 1.15, *sizes, sizes[-1] * 1.15]
     places = [-0.6, *range(len(sizes)), len(sizes) - 0.4]
     ax.set_xscale("function", functions=(lambda x: numpy.interp(x, knots, places),

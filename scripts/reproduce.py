@@ -52,7 +52,7 @@ class Unsupported(Exception):
 
 
 class NotMeasured(Exception):
-    """A figure was not asked for, and its results are not there."""
+    """A figure was not requested, and its results do not exist."""
 
 
 # --- What to measure -----------------------------------------------------------------------------
@@ -205,13 +205,13 @@ def say(text):
 
 
 def last_line(text):
-    """What a program said last, without its name."""
+    """The last line a program printed, without its name."""
     lines = text.strip().splitlines() or ["it said nothing"]
     return lines[-1].removeprefix("lugpu: ")
 
 
 class Runner:
-    """Runs commands, each once, or takes the results that are there."""
+    """Runs commands, each once, or takes existing results."""
 
     def __init__(self, lugpu, device, folder, reuse):
         self.lugpu, self.folder, self.reuse = lugpu, folder, reuse
@@ -221,7 +221,7 @@ class Runner:
         self.outcomes = {}  # by stem: a record, or the exception that its command ended with
 
     def path(self, command):
-        """Where the results of a command lie."""
+        """The path of a command's results."""
         return self.folder / f"{command.stem}.json"
 
     def record(self, command):
@@ -254,9 +254,9 @@ class Runner:
         except OSError as error:
             raise NotMade(f"{self.lugpu} cannot be run ({error.strerror}).") from error
         except subprocess.TimeoutExpired:
-            status, words = None, f"it did not end within {COMMAND_TIMEOUT_S} s"
+            status, words = None, f"it did not finish within {COMMAND_TIMEOUT_S} s"
         except BaseException:
-            path.unlink(missing_ok=True)  # half of the results are not to be used again
+            path.unlink(missing_ok=True)  # partial results must not be reused
             raise
         say(f"    $ {shown(argv)}    ({time.monotonic() - start:.1f} s)")
         if status == 2 and command.may_be_unsupported:
@@ -391,7 +391,7 @@ def gigabytes(value):
 
 # Student's distribution, two-sided 95 %, for 1, 2, ... degrees of freedom; the last for more.
 STUDENT = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
-TIMED_ONCE = 2  # the factor within which a time is known that has no second sample
+TIMED_ONCE = 2  # the factor within which a time with only one sample is known
 
 
 def uncertainty(samples):
@@ -410,7 +410,7 @@ def together(*factors):
 
 @dataclass(frozen=True)
 class Claim:
-    """That a value, known within a factor, is at least (or at most) so large. A value under `least`
+    """That a value, known within a factor, is at least (or at most) this large. A value under `least`
     is impossible: its samples had something in common that their spread does not show."""
     value: float
     factor: float
@@ -432,7 +432,7 @@ class Claim:
         if self.verdict() != UNCLEAR:
             return ""
         if self.value * self.factor < self.least:
-            return (f" {number(self.value)} is less than is possible, so that something else must "
+            return (f" {number(self.value)} is less than is possible, so something else must "
                     "have slowed one of the two.")
         if self.factor >= 1e3:
             return f" For {number(self.value)} the samples are too few or too far apart to judge."
@@ -650,7 +650,7 @@ def draw(title, subtitle, panels):
 
 @dataclass
 class Finding:
-    """What came out: the verdict, one or two sentences, the same in few words, what to draw."""
+    """The outcome: the verdict, one or two sentences, the same in few words, what to draw."""
     verdict: str
     measured: str
     short: str
@@ -815,7 +815,7 @@ def overheads(rows, pivot):
 
 
 def cheapest_pivoting(costs, judged):
-    """A sentence about the form other than the judged one that pays least for full pivoting."""
+    """A sentence about the form, other than the judged one, that pays least for full pivoting."""
     others = [(n, -full, name) for (name, n), (full, _) in costs["full"].items()
               if name != judged and (name, n) in costs["partial"]]
     if not others:
@@ -1251,7 +1251,7 @@ def key_of(text):
 
 @dataclass
 class Outcome:
-    """What came of a figure: its finding or why there is none, and what it was made from."""
+    """The outcome of a figure: its finding or why there is none, and what it was made from."""
     figure: Figure
     verdict: str
     measured: str
@@ -1444,9 +1444,9 @@ def parse_arguments(argv):
     parser.add_argument("--quick", action="store_true", help="small sizes: minutes on a CPU")
     parser.add_argument("--out", metavar="DIR", type=Path, default=root / "results/reproduction",
                         help="folder for the page (default: results/reproduction)")
-    parser.add_argument("--only", metavar="FIG,...", help="measure these figures only")
+    parser.add_argument("--only", metavar="FIG,...", help="measure only these figures")
     parser.add_argument("--reuse", action="store_true",
-                        help="do not run again what has results in DIR")
+                        help="do not repeat runs that have results in DIR")
     arguments = parser.parse_args(argv)
     keys = [key_of(text) for text in (arguments.only or "").split(",") if text.strip()]
     unknown = sorted(set(keys) - {figure.key for figure in FIGURES})

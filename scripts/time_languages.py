@@ -4,9 +4,9 @@
 For every order and language a process without LD_PRELOAD and one with take turns. Each solves a random
 system in double (one right-hand side), inverts its matrix and takes the determinant; answers are checked,
 norminf(A x - b) / (norminf(A) norminf(x) n eps) < 30 and norminf(A inv(A) - I) / (norminf(A)
-norminf(inv(A)) n eps) < 30, and log|det| of both processes agrees to 1e-8. Where the calls of LAPACK ran, a
-process that is not timed tells at the smallest order. LUGPU_LAPACK_MIN_N and LUGPU_DEVICE are the caller's.
-NumPy is that of the Python that runs this; Rscript and octave-cli are found by PATH. Needs no package itself.
+norminf(inv(A)) n eps) < 30, and log|det| of both processes agrees to 1e-8. An untimed process at the
+smallest order reports where the calls of LAPACK ran. LUGPU_LAPACK_MIN_N and LUGPU_DEVICE are the caller's.
+NumPy is that of the Python that runs this; Rscript and octave-cli are found by PATH. Needs no packages itself.
 
   scripts/time_languages.py build/lugpu build/liblugpu_lapack.so --json results/FILE.json
 """
@@ -37,7 +37,7 @@ def say(sentence):
 
 
 def installed():
-    """The command of every language that is there; stderr names the others."""
+    """The command of every installed language; stderr names the others."""
     rscript, octave = shutil.which("Rscript"), shutil.which("octave-cli") or shutil.which("octave")
     commands = {
         "NumPy": importlib.util.find_spec("numpy") and [sys.executable, "numpy_lu.py"],
@@ -131,7 +131,7 @@ def main():
             versions[language] = version
             counts += counted
         else:
-            print(say(f"{language} calls nothing of {arguments.library}."), file=sys.stderr)
+            print(say(f"{language} calls nothing in {arguments.library}."), file=sys.stderr)
     if not versions:
         sys.exit(say("There is no language to time."))
     for order in arguments.orders:

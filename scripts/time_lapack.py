@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Time LAPACK's routines as a program meets them, with liblugpu_lapack.so before the host's LAPACK and
-without: transfers, copies and all.
+without: transfers and copies included.
 
 For every order a process with LD_PRELOAD and one without take turns. Each solves a random system by
 getrf, getrs (one right-hand side) and getri, and by gesv; answers are checked as LAPACK's own tests do,
 norm1(B - A X) / (norm1(A) norm1(X) n eps) < 30 and norm1(I - A inv(A)) / (norm1(A) norm1(inv(A)) n eps)
-< 30. Needs no package of Python.
+< 30. Needs no Python packages.
 
   scripts/time_lapack.py build/lugpu build/liblugpu_lapack.so --json results/FILE.json
 """
