@@ -1,5 +1,6 @@
-// What is said about the accuracy of X, and done for it: condition and error bounds, refinement,
-// mixed precision, equilibration, the determinant. Truth is LAPACK's on the host, or known exactly.
+// What is reported about the accuracy of X, and what improves it: condition and error bounds,
+// refinement, mixed precision, equilibration, the determinant. Truth is LAPACK's on the host, or
+// known exactly.
 #include <lapacke.h>
 
 #include <cmath>
@@ -130,7 +131,7 @@ Matrix with_condition(std::size_t n, double condition, std::uint64_t seed) {
   return a;
 }
 
-/// Scaled by powers of two from 2^-range to 2^range at random.
+/// Scaled by powers of two from 2^-range to 2^range, at random.
 Matrix badly_scaled(std::size_t n, int range, std::uint64_t seed) {
   const Matrix rows = random_matrix(n, 1, seed), columns = random_matrix(n, 1, seed + 1);
   Matrix a = random_matrix(n, n, seed + 2);
@@ -437,7 +438,7 @@ TEST(BackwardError, IsTheDefinition) {
 
 // gerfs's safe1 = (n + 1) times the smallest normal number is added where |A| |x| + |b| is no more
 // than safe2 = safe1 / eps, so that residuals of the size of rounding at underflow are not divided
-// by nothing.
+// by almost zero.
 TEST(BackwardError, IsGuardedNearUnderflow) {
   const double safe1 = 3 * std::numeric_limits<double>::min(), safe2 = safe1 / kEps;
   const auto error = [](double r, double size) {
@@ -585,7 +586,7 @@ TEST(Refine, MakesUpForPivotGrowth) {
 }
 
 TEST(Refine, NeverMakesAColumnWorse) {
-  // An inverse that is no inverse.
+  // An inverse that is not one.
   const Matrix a = random_matrix(20, 20, 1), b = random_matrix(20, 2, 2);
   const HostFactors factors(a);
   Matrix x = b;
@@ -671,7 +672,7 @@ TEST(Refine, StopsAtEpsilon) {
 }
 
 TEST(Refine, GoesOnWhileAStepHalvesTheError) {
-  EXPECT_EQ(refined_by({0.375}, 1)(0, 0), 1 - 0x1p-10 * 0.625);  // better all the same
+  EXPECT_EQ(refined_by({0.375}, 1)(0, 0), 1 - 0x1p-10 * 0.625);  // still an improvement
   EXPECT_EQ(refined_by({2.5}, 1)(0, 0), 1 - 0x1p-10);            // worse
   EXPECT_EQ(refined_by({0.5625}, 5)(0, 0), 1 - 0x1p-10 * std::pow(0.4375, 5));
 }

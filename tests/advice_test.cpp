@@ -1,4 +1,4 @@
-// What `lugpu advise` concludes from runs that went this way or that.
+// What `lugpu advise` concludes from given runs.
 #include "bench/advice.hpp"
 
 #include <gtest/gtest.h>
@@ -209,9 +209,9 @@ std::vector<Result> recorded(const std::vector<Recorded>& rows) {
   return results;
 }
 
-/// Runs of order 100 as they were once timed on PoCL, and of order 4000 on a device whose double is
-/// half as fast as single and on one where it is much slower; each with the digits asked for and
-/// the run to be recommended.
+/// Runs of order 100 as once timed on PoCL, and of order 4000 on a device where double is half as
+/// fast as single and on one where it is much slower; each with the digits asked for and the run to
+/// be recommended.
 struct RecordedSystem {
   std::size_t best;
   std::optional<int> digits;
@@ -322,7 +322,7 @@ TEST(Advise, IsOfAnyPivotingThatIsStable) {
   }
 }
 
-// Not one that some pivoting can factor in the highest precision; what did not run says nothing.
+// Not if some pivoting can factor it in the highest precision; what did not run says nothing.
 TEST(Advise, SingularIsWhatNoPivotingCanFactor) {
   std::vector<Result> results = {singular(Pivot::partial, kDouble), singular(Pivot::rook, kDouble),
                                  stable(Pivot::full, kDouble, 1, 0.1)};

@@ -71,7 +71,7 @@ def dominant_matrix(n):
 
 
 def write_matrix(path, a):
-    """Writes a matrix with other code than lugpu's, in the format of the extension."""
+    """Writes a matrix with code other than lugpu's, in the format of the extension."""
     if path.suffix == ".mtx":
         scipy.io.mmwrite(path, a, precision=17)
     elif path.suffix == ".npy":
@@ -81,7 +81,7 @@ def write_matrix(path, a):
 
 
 def read_matrix(path):
-    """Reads a matrix with other code than lugpu's."""
+    """Reads a matrix with code other than lugpu's."""
     if path.suffix == ".mtx":
         return scipy.io.mmread(path)
     if path.suffix == ".npy":
@@ -193,7 +193,7 @@ class CommandLine(unittest.TestCase):
         return json.loads(self.lugpu("solve", matrix, "--json", "-").stdout)["devices"][0]["type"]
 
     def refused(self, *arguments, status=2, words=(), env=None):
-        """Nothing but one line on stderr, which has these words; no file is written."""
+        """Only one line on stderr, which has these words; no file is written."""
         before = sorted(self.folder.rglob("*"))
         done = self.lugpu(*arguments, status=status, env=env)
         self.assertEqual(done.stdout, "")
@@ -382,7 +382,7 @@ class DeviceChoiceTest(CommandLine):
                     self.refused(*command, status=5, words=words, env={"LUGPU_DEVICE": name})
 
     def test_platforms_are_named(self):
-        """Where no platform is meant, those that there are; where one is, its devices."""
+        """Where no platform is given, the existing ones; where one is, its devices."""
         platform = re.search("platform +(.*?),", self.lugpu("devices").stdout)[1]
         self.refused("solve", "a.csv", "-p", "nosuch", status=5, words=[
             'no OpenCL platform "nosuch"', f'"{platform}"'])
@@ -517,7 +517,7 @@ class SolveTest(CommandLine):
                                            atol=tolerance)
 
     def test_automatic_method(self):
-        """The fastest one that can do what the other options ask for."""
+        """The fastest one that supports the other options."""
         self.write("a.csv", random_matrix(5, 5))
         for flags, path in {
                 (): (BLOCKED, "partial", "buffer", "r", None),
@@ -534,7 +534,7 @@ class SolveTest(CommandLine):
                         self.assertEqual(row[key], value, key)
 
     def test_options_that_a_method_does_not_have(self):
-        """Said, not passed over: one that is ignored would be a result of something else."""
+        """Refused, not ignored: an ignored one would give a result for something else."""
         self.write("a.csv", random_matrix(5, 5))
         for flags, words in (
                 (["--method", "lu", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
@@ -652,7 +652,7 @@ class SolveReportTest(CommandLine):
         self.assertIn("30 x 1, written to x.csv", text)
 
     def test_error_is_known_for_the_default_right_hand_side_alone(self):
-        """X is ones then; of another B nobody knows it."""
+        """X is ones then; for another B it is unknown."""
         a = np.loadtxt(self.folder / "a.csv", delimiter=",")
         self.write("b.csv", a @ np.arange(1.0, 31.0)[:, np.newaxis])
         self.lugpu("solve", "a.csv", "-o", "x.csv")
@@ -877,7 +877,7 @@ class AccuracyTest(CommandLine):
         self.assertIsNone(self.solve("b.csv")["refinement"])
 
     def test_mixed(self):
-        """Factors in single, X as good as in double; or double after all, which is said."""
+        """Factors in single, X as good as in double; or double after all, which is reported."""
         self.generate("random", 150)
         row = self.solve("a.mtx", "--precision", "mixed")
         self.assertEqual((row["precision"], row["status"]), ("mixed", "ok"))
@@ -1073,7 +1073,7 @@ class BadMatrixTest(CommandLine):
                 self.refused("solve", *arguments, words=FORMATS)
 
     def test_right_hand_side(self):
-        """B needs as many rows as A; whatever is wrong with its file is said of that file."""
+        """B needs as many rows as A; any fault of its file names that file."""
         self.write("a.csv", np.eye(3))
         for name, content, words in [("short.csv", [[1.0], [2.0]], ["2 x 1", "3"]),
                                      ("row.csv", [[1.0, 2.0, 3.0]], ["1 x 3", "3"]),
@@ -1173,7 +1173,7 @@ class BadUsageTest(CommandLine):
             self.refused(*arguments, words=["(see `lugpu --help`)"])
 
     def test_suggestions(self):
-        """A name of a few letters' difference, and none where nothing is near."""
+        """A name that differs by a few letters, and none where nothing is near."""
         for arguments, meant in ((["sovle", "a.csv"], "solve"), (["Bench"], "bench"), (["--vresion"], "--version"),
                                  (["slove"], "solve"), (["verfy"], "verify"), (["hepl", "solve"], "help"),
                                  (["solve", "a.csv", "--pivto", "none"], "--pivot"),
@@ -1305,7 +1305,7 @@ class BadUsageTest(CommandLine):
 
 
 class TerminalTest(CommandLine):
-    """What comes from outside does nothing to a terminal: no control characters but ends of lines."""
+    """Text from outside does nothing to a terminal: no control characters but ends of lines."""
     ODD = os.fsdecode("\x1b[31m\n\r\t\x7f\u009b31m größe 数".encode() + b"\x9b31m\xff")
     SHOWN = r"\x1b[31m\n\r\t\x7f\xc2\x9b31m größe 数\x9b31m\xff"
 
@@ -1456,7 +1456,7 @@ class OutputTest(CommandLine):
         self.assertIn("disk", self.failed("solve", "a.csv", "--json", str(disks[0])).stderr)
 
     def test_full_disk_behind_stdout(self):
-        """Text that is lost is a failure, so that a script does not go on without it."""
+        """Lost text is a failure, so that a script does not continue without it."""
         for command in (["devices"], ["solve", "a.csv"], ["solve", "a.csv", "--json", "-"],
                         [*small(), "--json", "-"]):
             with self.subTest(command=command), open("/dev/full", "wb") as full:
@@ -1649,7 +1649,7 @@ class FaultTest(CommandLine):
         return done, len(log.read_text(encoding="utf-8").splitlines())
 
     def test_a_wait_that_fails_costs_one_row(self):
-        """Whichever wait of the last case it is, the one for the profile too."""
+        """Whichever wait of the last case fails, including the one for the profile."""
         _, calls = self.run_with_fault("clFinish", "1+", 0, *self.CASES)
         self.assertGreater(calls, 20)
         for call in range(calls - 15, calls + 1):
@@ -1720,7 +1720,7 @@ class KernelDirTest(CommandLine):
         self.assertEqual(row["status"], "unsupported")
 
     def test_driver_that_computes_wrong_pivots(self):
-        """Status 1, and nothing is read or written in a row that is none of the matrix."""
+        """Status 1, and nothing is read or written in a row outside the matrix."""
         self.edit_kernel("pivot_search.clh", "places[k] = (int2)(row[0], column[0])",
                          "places[k] = (int2)(row[0] + n, column[0])")
         self.refused("solve", "a.csv", "--method", "lu", "--schedule", "paper", "--kernel-dir",
@@ -1755,7 +1755,7 @@ class KernelDirTest(CommandLine):
 
 
 class VerifyTest(CommandLine):
-    """Every kernel path of the device; what is found wrong is kept for the runs to come."""
+    """Every kernel path of the device; wrong ones are kept for later runs."""
     SECONDS = 300  # with every kernel to be compiled
     CELLS = r"(?:[0-9.]+|-|\?|WRONG|ERROR)"
 
@@ -1798,7 +1798,7 @@ class VerifyTest(CommandLine):
         self.assertEqual(self.automatic("-q"), ("lu", ""))
 
     def test_a_right_device(self):
-        """Status 0, a number or a dash for every path; what was kept of it is forgotten."""
+        """Status 0, a number or a dash for every path; what was kept about it is forgotten."""
         self.record(ROOT / "kernels", f"{BLOCKED} partial double buffer r")
         routine, note = self.automatic()
         self.assertEqual(routine, "lu")
@@ -2021,7 +2021,7 @@ class VerifyTest(CommandLine):
             self.refused("verify", *arguments, words=[arguments[0]], env=self.env)
 
     def test_what_is_no_record(self):
-        """Garbage in the place of what was kept means nothing, and breaks nothing."""
+        """Garbage in place of what was kept means nothing, and breaks nothing."""
         self.record(ROOT / "kernels", f"{BLOCKED} partial double buffer r")
         record, = self.records()
         whole = record.read_bytes()
@@ -2059,7 +2059,7 @@ class AdviseTest(CommandLine):
             self.assertIn(f"Use --pivot {marked[0]} --precision {marked[1]}: it guarantees", text)
 
     def test_easy(self):
-        """Every run is stable, and the safest one is recommended; the sentence says what else would do."""
+        """Every run is stable, and the safest one is recommended; the sentence names the alternatives."""
         self.write("a.npy", dominant_matrix(60))
         rows, best, advice = self.advise("a.npy")
         self.assertEqual({row["status"] for row in rows.values()}, {"ok"})
@@ -2068,7 +2068,7 @@ class AdviseTest(CommandLine):
         self.assertRegex(advice["sentence"], "single precision guarantees [1-6] digits")
 
     def test_same_advice_each_time(self):
-        """Noise, of which a busy machine has enough, decides nothing."""
+        """Noise, which a busy machine has plenty of, decides nothing."""
         for kind, n in (("random", 100), ("graded", 60), ("hilbert", 12)):
             self.generate(kind, n)
             advice = [self.advise("a.mtx")[2] for _ in range(3)]
@@ -2098,7 +2098,7 @@ class AdviseTest(CommandLine):
         self.assertIn("No run guarantees 15 digits", many["sentence"])
 
     def test_nothing_finishes(self):
-        """No word of what is stable; a failure while running."""
+        """Nothing about stability; a failure while running."""
         self.generate("random", 1000, "a.npy")
         rows, best, advice = self.advise("a.npy", "--timeout", "0.001", status=1)
         self.assertEqual({row["status"] for row in rows.values()}, {"skipped"})
@@ -2391,7 +2391,7 @@ class UnsupportedTest(CommandLine):
                 self.assertGreater(row["counters"]["bytes_counted"], 0)
 
     def test_matrix_too_large_for_any_memory(self):
-        """The largest n that -n takes; the table says so, and the rivals are told as well."""
+        """The largest n that -n takes; the table says so, also for the rivals."""
         done = self.lugpu("bench", "-n", str(2**20), "--method", "lu")
         self.assertEqual(done.stdout.count("unsupported: "), 5)
 
@@ -2492,7 +2492,7 @@ class ResumeTest(CommandLine):
         return parse_report(path.read_text(encoding="utf-8")) if path.exists() else []
 
     def interrupt(self, how, after):
-        """Stops a sweep once it has so many rows; the file is valid whenever one looks."""
+        """Stops a sweep once it has this many rows; the file is valid at any time."""
         process = self.start_lugpu(*SWEEP)
         while len(self.rows()) < after:
             self.assertIsNone(process.poll(), "the sweep ended too early")
@@ -2524,7 +2524,7 @@ class ResumeTest(CommandLine):
         self.assertEqual(self.file_names(), ["sweep.json"])
 
     def test_quick_case_does_not_wait_for_a_slow_one(self):
-        """It is in the file while the slow one is measured, in the end behind it."""
+        """It is in the file while the slow one is measured, and after it in the end."""
         # Two samples each in turn, the second one of lu-blocked first: it is done first at any speed.
         slow_first = ("--method", "lu-blocked", "--pivot", "partial", "--baseline", "getc2", "--runs", "2",
                       "--min-time", "0", "--timeout", "1000")
@@ -2667,7 +2667,7 @@ class ResumeTest(CommandLine):
                                 ['results[0].n is "64", not a whole number'])
 
     def test_resume_keeps_what_it_does_not_run_again(self):
-        """A skipped case that this sweep has not."""
+        """A skipped case that is not in this sweep."""
         self.lugpu(*small(sizes=512, baseline="getc2"), "--timeout", "0.001", "--json", "sweep.json")
         before = self.rows()
         self.assertEqual({row["status"] for row in before}, {"skipped"})
@@ -2695,7 +2695,7 @@ class ProbeTest(CommandLine):
             self.assertRegex(done.stdout, rf"(?m)^ *(16 )?{re.escape(probe['name'])} ")
 
     def test_samples(self):
-        """Every run, for whoever judges the medians."""
+        """Every run, so that readers can judge the medians."""
         done = self.lugpu("probe", "-n", "8", "--runs", "3", "--storage", "buffer", "--json", "-")
         timed = [probe for probe in self.probes(done.stdout) if "median_s" in probe]
         self.assertEqual(len(timed), 4)
@@ -2871,7 +2871,7 @@ class GenerateTest(CommandLine):
                 np.testing.assert_array_equal(solutions[0], solutions[2])
 
     def test_seed(self):
-        """The same seed, the same bytes; another seed, others, where chance has a part."""
+        """The same seed gives the same bytes; another seed gives others, for random kinds."""
         for kind in self.kinds():
             with self.subTest(kind=kind):
                 first = self.content(kind, "a.mtx")

@@ -1,6 +1,6 @@
-// What is said of the accuracy of X must be true: error bounds, digits and condition numbers of
-// systems of every kind, in every precision and with every pivoting, held against solutions in
-// quadruple precision.
+// What is reported about the accuracy of X must be true: error bounds, digits and condition numbers
+// of systems of every kind, in every precision and with every pivoting, checked against solutions
+// in quadruple precision.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -76,7 +76,7 @@ std::optional<QuadMatrix> solve_in_quad(QuadMatrix a, QuadMatrix b) {
   return x;
 }
 
-/// What is true of a system with one right-hand side. Good to some digits as long as rcond is above
+/// What is true of a system with one right-hand side. Correct to some digits while rcond is above
 /// 1e-30.
 struct Truth {
   QuadMatrix x;
@@ -258,7 +258,7 @@ class Bounds : public testing::Test {
     }
   }
 
-  /// Whether all that is said is true.
+  /// Whether everything reported is true.
   void expect_honest(const Result& result, const Matrix& x, const Truth& truth, Outcomes& seen) {
     const Checks& checks = result.checks;
     ++seen.runs;
@@ -320,7 +320,7 @@ TEST_F(Bounds, HoldInEveryPrecisionWithEveryPivoting) {
       }
     }
   }
-  // And enough is said to be of use.
+  // And enough is reported to be useful.
   for (auto& [precision, outcomes] : seen) {
     SCOPED_TRACE(precision);
     EXPECT_GT(3 * outcomes.bounded, outcomes.runs);

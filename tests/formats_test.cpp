@@ -1,5 +1,5 @@
 // The three file formats: what must be read, what must be refused and with which words, and that
-// what is written comes back bit for bit.
+// what is written is read back bit for bit.
 #include "matrix/formats.hpp"
 
 #include <fcntl.h>
@@ -71,7 +71,7 @@ void expect_refused(const std::string& path, std::size_t line, const std::string
   }
 }
 
-// A directory of its own for each test.
+// A separate directory for each test.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
@@ -854,8 +854,8 @@ TEST_F(Csv, WritesCommasAndSeventeenDigits) {
 
 // --- Memory ----------------------------------------------------------------------------------
 
-// Reads `path` with this many bytes of address space left, says on stderr what came of it and ends
-// the process with the status that the program would have.
+// Reads `path` with this many bytes of address space left, says on stderr how it went and ends the
+// process with the status that the program would have.
 [[noreturn]] void read_within(std::size_t bytes, const std::string& path, WantedShape wanted) {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -883,14 +883,14 @@ class Memory : public Formats {
     std::size_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     if (pages > std::size_t{1} << 30) GTEST_SKIP() << "a sanitizer has taken the address space";
-    mallopt(M_MMAP_THRESHOLD, 1 << 17);  // what is freed is no address space to be used again
+    mallopt(M_MMAP_THRESHOLD, 1 << 17);  // freed memory is not address space that can be used again
   }
   // Expects that the file is refused for this reason (a regular expression) without much memory.
   void expect_refused_within(std::size_t bytes, const std::string& path, WantedShape wanted,
                              const std::string& reason) {
     EXPECT_EXIT(read_within(bytes, path, wanted), ::testing::ExitedWithCode(2), reason);
   }
-  // A .npy file with this header and so many bytes of zeros, which take no room on the disk.
+  // A .npy file with this header and this many zero bytes, which take no room on the disk.
   std::string zeros(const std::string& shape, std::size_t bytes) {
     std::string path = directory.file("zeros.npy", npy(1, dict("<f8", "False", shape), ""));
     fs::resize_file(path, fs::file_size(path) + bytes);
@@ -948,7 +948,7 @@ TEST_F(MemoryDeathTest, CsvIsRefusedWhileItIsRead) {
   refused("1," + std::string(20 * kMegabyte, '1'), {}, "a.csv:1: a field is longer than 1048576");
 }
 
-// What the machine has in all does not help if it is not to be had.
+// The machine's total memory does not help if it is not available.
 TEST_F(MemoryDeathTest, MatricesLargerThanTheMemoryAvailableAreRefused) {
   std::string diagonal = kCoordinate + "30000 30000 30000\n";
   for (int i = 1; i <= 30000; ++i) {
@@ -1120,7 +1120,7 @@ TEST_F(Formats, ContentsOfAnotherFormatAreTold) {
     refused(name, "1,2", "end in .csv");
     refused(name, long_csv, "end in .csv");
   }
-  // Not plain enough to tell.
+  // Not clear enough to tell.
   expect_refused(directory.file("a.mtx", "1\n2\n"), 1, "no Matrix Market banner ('1')");
   expect_refused(directory.file("a.mtx", "1,5x\n"), 1, "no Matrix Market banner ('1,5x')");
   expect_refused(directory.file("a.mtx", ",\n"), 1, "no Matrix Market banner (',')");
@@ -1154,7 +1154,7 @@ TEST_F(Formats, OnlyWantedShapesAreRead) {
   }
 }
 
-// Whether a small matrix is singular, the factorization tells.
+// The factorization tells whether a small matrix is singular.
 TEST_F(MatrixMarket, SmallSystemsMayHaveEmptyRows) {
   const std::string path = directory.file("a.mtx", kCoordinate + "1000 1000 1\n1 1 1\n");
   EXPECT_EQ(read_matrix(path, kSquare).rows(), 1000u);
@@ -1298,7 +1298,7 @@ TEST_F(Formats, APipeIsWrittenInto) {
   EXPECT_EQ(directory.file_count(), 1u);
 }
 
-// Lets no file grow beyond some bytes, as a full disk would, as long as it lives.
+// Keeps files from growing beyond some bytes while it lives, as a full disk would.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {

@@ -116,7 +116,7 @@ TEST(Generate, OrderBeyondLapackIsRefused) {
   EXPECT_THROW(generate("random", std::size_t{1} << 32, 1), InputError);
 }
 
-// The values of splitmix64, computed apart from this program.
+// The values of splitmix64, computed independently of this program.
 TEST(Random, FirstValuesNeverChange) {
   EXPECT_EQ(generate("random", 2, 1).values(),
             (std::vector<double>{0x1.10a2dec890258p-4, 0x1.f75c6d0b2c774p-3, 0x1.e24e8bbbecc94p-2,

@@ -1,5 +1,5 @@
 // Every kernel against a plain loop on the host, launched as the solvers launch it. Targets are
-// filled with other values first, so that what a kernel writes beside its rectangle shows.
+// filled with other values first, so that anything a kernel writes outside its rectangle shows.
 #include <array>
 #include <limits>
 #include <numeric>
@@ -28,7 +28,7 @@ std::vector<std::size_t> steps_of(std::size_t n) {
   return steps;
 }
 
-/// A value of its own for each element, far from those of random_matrix.
+/// A different value for each element, far from those of random_matrix.
 Matrix poison(std::size_t rows, std::size_t columns) {
   Matrix a(rows, columns);
   std::iota(a.values().begin(), a.values().end(), 1000.0);
@@ -77,7 +77,7 @@ class Kernels : public SurfaceKindTest {
   }
   std::size_t pack() const { return elements_per_texel(precision, texel); }
   /// target(row, j) = source(row, j) for what the texels of the columns first : end hold: kernels
-  /// write whole texels, and beside their rectangle what the source has.
+  /// write whole texels, and outside their rectangle what the source has.
   void propagate(const Matrix& source, Matrix& target, std::size_t row, std::size_t first,
                  std::size_t end) const {
     if (first >= end) return;
@@ -516,7 +516,7 @@ TEST_P(PivotSearch, RookOfRandomElementsAndTies) {
       const Place place = search_rook(a, 0, n);
       const auto magnitude = [&](std::size_t i, std::size_t j) { return std::abs(a(i, j)); };
       for (std::size_t i = 0; i < n; ++i) {
-        // NaN is larger than nothing.
+        // NaN is not larger than anything.
         EXPECT_FALSE(magnitude(i, place.column) > magnitude(place.row, place.column)) << n;
         EXPECT_FALSE(magnitude(place.row, i) > magnitude(place.row, place.column)) << n;
       }
@@ -623,7 +623,7 @@ TEST_P(PivotSearch, AllOfZerosOrNaNGivesTheDiagonal) {
   }
 }
 
-// Candidates as no surface gives them: the slices in any order of rows.
+// Candidates that no surface would give: the slices in any order of rows.
 TEST_P(PivotSearch, CandidatesWithTies) {
   for (const std::size_t n : {1, 2, 5, 255, 256, 257, 513}) {
     for (const std::size_t slices : {1, 3, 16}) {
@@ -721,7 +721,7 @@ TEST_P(Substitution, GatherRows) {
       const Matrix in = random(n, nrhs);
       std::vector<int> order(n);
       for (std::size_t i = 0; i < n; ++i) order[i] = as_int((i * 7 + 3) % n);
-      // One more column, which no right-hand side is.
+      // One more column, which is not a right-hand side.
       Matrix expected = poison(n, nrhs + 1);
       const cl::Buffer out = buffer(expected);
       gather_rows(context, buffer(in), out, order, nrhs, precision);
@@ -870,7 +870,7 @@ class FusedSteps : public Kernels {
     const std::size_t line = 128 / (pack() * element_size(precision));
     const std::size_t group_columns =
         ceiling(ceiling(step.end, pack()) - first_texel(step) / line * line, tile.columns);
-    // One or two tiles of rows for a work-group.
+    // One or two tiles of rows per work-group.
     const std::size_t rows = tile.rows * (1 + step.n % 2);
     const std::size_t group_rows = ceiling(step.n - first_row(step) / 8 * 8, rows);
     const std::size_t groups = group_columns * group_rows;

@@ -22,7 +22,7 @@ import unittest
 if len(sys.argv) < 4:
     sys.exit(__doc__)
 LIBRARY, AS_LIBLAPACK, XERBLA_STUB = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
-# Before NumPy, whose own xerbla_ the LAPACK that comes with it would report to.
+# Before NumPy, to whose own xerbla_ its LAPACK would report.
 xerbla = ctypes.CDLL(XERBLA_STUB, mode=ctypes.RTLD_GLOBAL)
 
 import numpy as np  # noqa: E402
@@ -208,7 +208,7 @@ class ExportsTest(unittest.TestCase):
 
 
 class ArgumentsTest(LapackTest):
-    """Every argument that LAPACK checks, wrong alone; and the first of several wrong ones."""
+    """Every argument that LAPACK checks, alone wrong; and the first of several wrong ones."""
 
     def assert_wrong(self, position, routine, *arguments, workspace=None):
         kept = [a for a in arguments if isinstance(a, np.ndarray) and a is not workspace]
@@ -327,7 +327,7 @@ class GetrfTest(LapackTest):
             self.assertFalse(a.any())
 
     def test_what_is_no_number(self):
-        """NaN and infinities come to an end, in the factors and in the solution."""
+        """NaN and infinities do not prevent termination, in the factors or in the solution."""
         for x in REALS:
             for value in [np.nan, np.inf, -np.inf]:
                 for i, j in [(0, 0), (50, 3), (99, 99)]:
@@ -623,7 +623,7 @@ class ThreadsTest(LapackTest):
 
 
 class ProcessTest(LapackTest):
-    """Programs that know nothing of the library."""
+    """Programs unaware of the library."""
 
     def run_with(self, command, stdin="", check=True, **environment):
         unset = {k: v for k, v in os.environ.items() if not k.startswith("LUGPU_")}
@@ -683,7 +683,7 @@ print(abs(a @ x - 1).max() < 1e-9, abs(a.T @ y - 1).max() < 1e-9,
         self.assertEqual(counted["dgetri", "cache"], 1)
 
     def test_as_liblapack(self):
-        """What the alternatives system would put in the place of liblapack.so.3."""
+        """What the alternatives system would put in place of liblapack.so.3."""
         for preload in ["", LIBRARY]:
             out, lines = self.python("""
 eigenvalues = np.linalg.eigvalsh(np.diag([3., 1, 2]))

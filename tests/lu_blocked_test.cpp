@@ -41,7 +41,7 @@ Factors factors_of(DeviceContext& context, const Blocked& blocked, const Surface
   return factors;
 }
 
-/// A matrix that this pivoting copes with, rounded to the precision.
+/// A matrix that this pivoting can handle, rounded to the precision.
 Matrix harmless_for(Pivot pivot, Precision precision, std::size_t m, std::size_t n,
                     std::uint64_t seed) {
   Matrix a = random_in(precision, m, n, seed);
@@ -181,7 +181,7 @@ TEST_P(LuBlockedTest, TheFirstOfEqualPivotsIsTaken) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
   for (const std::size_t column : kColumns) {
     SCOPED_TRACE(column);
-    // What comes before the column changes nothing in it.
+    // Earlier columns do not change it.
     Matrix a = diagonal(140, 1);
     for (std::size_t i = column; i < 140; ++i) a(i, column) = i % 2 == column % 2 ? 1 : -1;
     EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(column) + 1);
@@ -410,8 +410,8 @@ TEST_P(LuBlockedTest, SolvesInOneLaunch) {
   }
 }
 
-// Triangles whose inverses are much larger than they are, or underflow: a product with those would
-// be wrong.
+// Triangles whose inverses are much larger than themselves, or underflow: a product with those
+// would be wrong.
 TEST_P(LuBlockedTest, SolvesInOneLaunchWhereInversesAreBad) {
   const std::size_t n = 130;
   const double large = precision == Precision::single_precision ? 0x1p120 : 0x1p1000;
@@ -439,7 +439,7 @@ INSTANTIATE_TEST_SUITE_P(All, LuBlockedTest,
                                          BlockedKind{Precision::double_precision, Pivot::partial}),
                          testing::PrintToStringParamName());
 
-// From one surface to the other: images, and buffers by the same kernels.
+// From one surface to the other: images, and buffers with the same kernels.
 
 struct PingPongKind {
   SurfaceKind surface;
@@ -491,9 +491,10 @@ class LuBlockedPingPong : public testing::TestWithParam<PingPongKind> {
 INSTANTIATE_TEST_SUITE_P(All, LuBlockedPingPong, testing::ValuesIn(ping_pong_kinds()),
                          testing::PrintToStringParamName());
 
-/// A = inv(P) L U whose elimination no precision rounds: the elements of L below its diagonal are 0
-/// or 1/2 in magnitude and those of U small whole numbers, with a diagonal of `diagonal`. A column
-/// whose pivot is zero has zeros below. The rows of A are shuffled if there is pivoting.
+/// A = inv(P) L U whose elimination is exact in every precision: the elements of L below its
+/// diagonal are 0 or 1/2 in magnitude and those of U small whole numbers, with a diagonal of
+/// `diagonal`. A column whose pivot is zero has zeros below. The rows of A are shuffled if there is
+/// pivoting.
 struct Exact {
   Matrix a, lu;
 };
@@ -639,7 +640,7 @@ TEST_P(UpdateBetweenSurfaces, ExactProducts) {
   for (const std::size_t n : {65, 130, 191, 193, 259}) {
     for (const std::size_t k : {0, 64}) {
       if (n <= k + 64) continue;
-      // The row that interchanges as getrf's bring to each row, and where the panel's go.
+      // The row that interchanges like getrf's bring to each row, and where the panel's rows go.
       std::vector<std::size_t> from(n);
       std::iota(from.begin(), from.end(), 0);
       for (std::size_t j = k; j < k + 64; ++j) std::swap(from[j], from[j + 7 * j % (n - j)]);

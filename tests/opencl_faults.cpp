@@ -1,5 +1,5 @@
-// An OpenCL that fails where a test wants it to. Preloaded (LD_PRELOAD), it hands every call on to
-// the real one but those that these variables of the environment choose:
+// An OpenCL that fails where a test wants it to. Preloaded (LD_PRELOAD), it passes on every call to
+// the real one, except those that these environment variables choose:
 //   OPENCL_FAULT_FUNCTION  the function, e.g. clFinish
 //   OPENCL_FAULT_CALL      which of its calls fails, from 1; "3+" for the third and all after it
 //   OPENCL_FAULT_CODE      the error code, e.g. -5; a function that creates something returns null
@@ -21,7 +21,7 @@ std::string variable(const char* name) {
   return text ? text : "";
 }
 
-// The error code of this call of the function; 0 if it is to be handed on.
+// The error code of this call of the function; 0 if it is to be passed on.
 cl_int fault(const char* function) {
   static std::atomic<int> calls = 0;
   if (variable("OPENCL_FAULT_FUNCTION") != function) return CL_SUCCESS;
@@ -49,7 +49,7 @@ cl_int call(const char* name, Function* type, Arguments... arguments) {
   return code == CL_SUCCESS ? behind(name, type)(arguments...) : code;
 }
 
-// A function that returns what it creates, its error code by way of its last argument.
+// A function that returns what it creates, its error code through its last argument.
 template <typename Function, typename... Arguments>
 auto create(const char* name, Function* type, cl_int* error, Arguments... arguments) {
   const cl_int code = fault(name);

@@ -58,7 +58,7 @@ inline std::vector<SurfaceKind> all_kinds() {
 }
 
 /// What the driver lacks for this kind; empty if nothing. The driver is asked, not lugpu's Device,
-/// so that a wrong answer there fails tests and does not skip them.
+/// so that a wrong answer there fails tests instead of skipping them.
 inline std::string missing_on(const cl::Device& device, const SurfaceKind& kind) {
   const bool doubles = kind.precision == Precision::double_precision;
   if (doubles && device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() == 0) return "no double precision";
@@ -75,7 +75,7 @@ inline std::string missing_on(const cl::Device& device, const SurfaceKind& kind)
   return found ? "" : "no images with such texels";
 }
 
-/// A test for every kind of surface, skipped where the device has no such thing.
+/// A test for every kind of surface, skipped where the device has no such surface.
 class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
  protected:
   void SetUp() override {

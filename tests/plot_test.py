@@ -136,7 +136,7 @@ def png_size(path):
 
 
 class InFolder(unittest.TestCase):
-    """A test that writes files into a folder of its own and runs plot.py there."""
+    """A test that writes files into its own folder and runs plot.py there."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -334,7 +334,7 @@ class PlotTest(InFolder):
                 self.assertAlmostEqual(ratio, 6)
 
     def test_ratios_need_a_rival_of_the_same_size(self):
-        """Where there is none there is no figure, and a rival's other sizes are not drawn."""
+        """Without any there is no figure, and a rival's other sizes are not drawn."""
         rows = self.rivals({})
         rows.append(rival("cusolver", "cusolver", "partial", 99, 1e-3))
         rows.append(baseline("getc2", "lapack", None, "full", "single", 64, 1e-3))

@@ -1,4 +1,4 @@
-// What a terminal may be shown of the text of others.
+// How text from outside may be shown on a terminal.
 #include "printable.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which files `bench --resume` goes on from.
+// Which files `bench --resume` continues.
 #include "bench/resume.hpp"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ class SweepFile {
                       ("lugpu_resume_test_" + std::to_string(getpid()) + ".json");
 };
 
-/// What read_sweep says of the report; empty if it takes it.
+/// What read_sweep says of the report; empty if it accepts it.
 std::string complaint(const json& report) {
   const SweepFile file(report);
   try {

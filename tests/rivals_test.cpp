@@ -16,7 +16,7 @@ namespace {
 // LAPACK's test sizes and those around the blocks and the padding of ViennaCL.
 constexpr std::size_t kOrders[] = {1, 2, 3, 5, 10, 31, 32, 33, 50, 63, 64, 65, 127, 128, 129, 500};
 
-/// The CUDA device of the stub is called as the OpenCL device of the tests.
+/// The stub's CUDA device has the name of the tests' OpenCL device.
 void name_cuda_device(const std::string& name) {
   setenv("LUGPU_CUDA_STUB", name.c_str(), 1);
 }
@@ -102,7 +102,7 @@ TEST_P(Rivals, PassTheChecks) {
   }
 }
 
-// Both of cuSOLVER's interfaces: which of them comes after prepare() is a matter of chance.
+// Both of cuSOLVER's interfaces: which of them is used after prepare() is a matter of chance.
 TEST_P(Rivals, AreRepeatable) {
   const Matrix a = system(65), b = random_matrix(65, 3, 1);
   const auto solver = make(65, 3);

@@ -43,7 +43,7 @@ void PrintTo(const SolverKind& kind, std::ostream* out) {
   *out << name(kind);
 }
 
-/// Those that are cut into steps, not blocks.
+/// Those divided into steps, not blocks.
 std::vector<Method> unblocked_methods() {
   std::vector<Method> unblocked;
   for (const Method& method : methods()) {
@@ -154,7 +154,7 @@ class Solvers : public testing::TestWithParam<SolverKind> {
     solver->factor();
     return {solver->outcome(), {}, solver->lu(), {}};
   }
-  /// A kind of random matrix that this pivoting copes with.
+  /// A kind of random matrix that this pivoting can handle.
   const char* harmless() const { return pivot == Pivot::none ? "dominant" : "random"; }
 
   /// The system of this kind passes the checks.
@@ -189,7 +189,7 @@ TEST_P(Solvers, PassTheChecksOnLapacksTypes) {
   for (const char* kind : {"diagonal", "upper", "lower"}) {
     for (const std::size_t n : {1, 2, 3, 10, 50}) check(kind, n, 2);
   }
-  if (pivot == Pivot::none) return;  // what it copes with has passed
+  if (pivot == Pivot::none) return;  // those it can handle have passed
   for (const char* kind : {"well-conditioned", "near-underflow", "near-overflow"}) {
     for (const std::size_t n : {1, 2, 3, 10, 50, 65}) check(kind, n, 2);
   }
@@ -263,7 +263,7 @@ TEST_P(Solvers, ExactExamples) {
   }
 }
 
-// A(i, p(i)) = 2^i: every solution and the inverse are exact, and only in the right order right.
+// A(i, p(i)) = 2^i: every solution and the inverse are exact, and correct only in the right order.
 TEST_P(Solvers, PermutationsComeBackInOrder) {
   const std::size_t n = 33;
   Matrix a(n, n), inverse(n, n), x = random_in(precision, n, 3, 1);
@@ -612,7 +612,8 @@ double smallest_lead(Matrix a, Pivot pivot) {
   return lead;
 }
 
-/// Random matrices of order n whose pivots lead by far more than rounding changes.
+/// Random matrices of order n whose pivots exceed the next candidates by far more than rounding
+/// errors.
 std::vector<Matrix> without_near_ties(std::size_t n, Pivot pivot, Precision precision) {
   const double lead = precision == Precision::double_precision ? 1e-9 : 2e-5;
   std::vector<Matrix> found;
@@ -624,8 +625,8 @@ std::vector<Matrix> without_near_ties(std::size_t n, Pivot pivot, Precision prec
   return found;
 }
 
-/// A dominant matrix with its rows out of order: full pivoting has to fetch every pivot, and they
-/// lead by far.
+/// A dominant matrix with its rows out of order: full pivoting has to fetch every pivot, each
+/// larger by far than the next candidate.
 Matrix shuffled_dominant(std::size_t n, std::uint64_t seed) {
   const Matrix dominant = generate("dominant", n, seed);
   Matrix a(n, n);
@@ -912,7 +913,7 @@ TEST(Permutations, ByHand) {
   // 0 1 2 -> 2 1 0 -> 2 0 1
   EXPECT_EQ(permutation_of({3, 3, 3}), (std::vector<int>{2, 0, 1}));
   EXPECT_EQ(permutation_of({2, 3, 4, 4}), (std::vector<int>{1, 2, 3, 0}));
-  // What a device that computes wrong may have left.
+  // What a device that computes incorrectly may have left.
   const std::vector<int> wrong[] = {{0}, {2}, {2, 1}, {1, 3}, {1, INT_MIN}, {INT_MAX, 2}};
   for (const std::vector<int>& ipiv : wrong) EXPECT_THROW(permutation_of(ipiv), Error);
   EXPECT_EQ(inverse_permutation({}), std::vector<int>{});

@@ -82,7 +82,8 @@ Matrix special_values(bool denormals) {
   return a;
 }
 
-// A double in an image travels as two integers: no bit of it may be taken for a number's.
+// A double in an image travels as two integers: none of its bits may be interpreted as part of a
+// number.
 TEST_P(Surfaces, SpecialValuesSurvive) {
   const cl_device_fp_config singles = context.device().handle.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>();
   const Matrix values = precision == Precision::double_precision
@@ -138,7 +139,7 @@ TEST(Upload, ErrorIsAShortSentence) {
   }
 }
 
-/// A device that does not exist, with room for anything reasonable.
+/// A fictitious device with room for anything reasonable.
 Device roomy_device() {
   Device device;
   device.name = "Testcard";

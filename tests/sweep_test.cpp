@@ -112,7 +112,7 @@ std::vector<std::string> lines(const std::vector<Case>& cases) {
   return text;
 }
 
-/// Devices that are only named.
+/// Devices that exist only by name.
 std::vector<Device> two_devices() {
   std::vector<Device> devices(2);
   devices[0].name = "Ada";
@@ -421,7 +421,7 @@ TEST_F(SmallSweep, WhatDoesNotFitIsUnsupported) {
   EXPECT_STREQ(name(results[1].status), "ok") << results[1].reason;
 }
 
-// PoCL is no CUDA device, whether or not CUDA is installed.
+// PoCL is not a CUDA device, whether or not CUDA is installed.
 TEST_F(Sweep, ARivalThatCannotRunIsUnsupported) {
   if (context().device().type != "cpu") GTEST_SKIP() << "it may run here";
   SweepPlan plan = small_plan();
@@ -469,7 +469,7 @@ TEST_F(Sweep, WithoutTimeACaseIsSkipped) {
   EXPECT_EQ(line(result.what), line(cases(plan)[0]));
 }
 
-// LAPACK cannot be stopped: what would take too long is not begun.
+// LAPACK cannot be stopped: what would take too long is not started.
 TEST_F(Sweep, WithoutTimeABaselineIsNotBegun) {
   SweepPlan plan = small_plan();
   plan.sizes = {400};
@@ -491,7 +491,7 @@ TEST_F(Sweep, ACaseThatTimedOutDoesNotStopTheNext) {
   EXPECT_STREQ(name(next.status), "ok") << next.reason;
 }
 
-// Events cost time, so they are taken in a run of their own, here the one that times out.
+// Events cost time, so they are taken in a separate run, here the one that times out.
 TEST_F(Sweep, ACaseThatTimedOutLeavesNoProfilingOn) {
   SweepPlan plan = small_plan();
   plan.effort = {.warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 1e-9};

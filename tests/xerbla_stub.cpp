@@ -1,4 +1,4 @@
-// A program's own XERBLA, as LAPACK's tests have one: it keeps what it was told.
+// A program's own XERBLA, as LAPACK's tests have one: it records what it was told.
 #include <cstddef>
 #include <cstring>
 
