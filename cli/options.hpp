@@ -24,9 +24,9 @@ struct Options {
   bool verbose = false;
 
   bool force = false;   ///< overwrite what check_outputs would keep
-  bool resume = false;  ///< bench: go on from the results in `json`
+  bool resume = false;  ///< bench: continue from the results in `json`
 
-  /// Whether `json` is "-" or names the standard output, e.g. /dev/stdout.
+  /// Whether `json` is "-" or names standard output, e.g. /dev/stdout.
   bool json_to_stdout() const;
   /// Whether text for people goes to stdout.
   bool prints() const { return !quiet && !json_to_stdout(); }

@@ -18,7 +18,7 @@ std::string text_of(const NamedFile& file) {
   return file.name + " " + file.path;
 }
 
-// Whether the file is what `lugpu bench` has written, of whatever version, with results.
+// Whether the file holds results that any version of `lugpu bench` has written.
 bool holds_sweep(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return false;
@@ -36,7 +36,7 @@ void check_against_outputs(const std::vector<NamedFile>& outputs) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!is_same_file(outputs[i].path, outputs[j].path)) continue;
       throw InputError(text_of(outputs[j]) + " and " + text_of(outputs[i]) +
-                       " are the same file; give each a file of its own.");
+                       " are the same file; give them different names.");
     }
   }
 }
@@ -71,7 +71,7 @@ void check_outputs(const Options& options, std::vector<NamedFile> outputs,
     if (!options.resume && !options.json_to_stdout() && holds_sweep(options.json)) {
       throw InputError("--json " + options.json +
                        " holds the results of an earlier `lugpu bench`; give another file, or add "
-                       "--force to replace them, or bench --resume to go on from them.");
+                       "--force to replace them, or bench --resume to continue from them.");
     }
   }
   for (const NamedFile& output : outputs) check_writable(output.path);
@@ -100,7 +100,7 @@ void JsonOutput::end(const nlohmann::json& report) {
     const std::string text = to_text(report);
     if (std::cout << text << std::flush) return;
     attempt([&] {
-      keep_elsewhere("Cannot write to the standard output", "results.json",
+      keep_elsewhere("Cannot write to standard output", "results.json",
                      [&](std::FILE* file) { std::fwrite(text.data(), 1, text.size(), file); });
     });
   } else if (!path_.empty() && is_stream(path_)) {

@@ -20,14 +20,14 @@ struct NamedFile {
 };
 
 /// Checks all files that a command is going to write, `outputs` and --json, before its work. Throws
-/// InputError if one of them is another one of them, or, without --force, one of `inputs`, a kernel
-/// of --kernel-dir, or the results of an earlier `lugpu bench`, unless that is to go on from them
+/// InputError if two of them are the same or, without --force, one is among `inputs`, a kernel of
+/// --kernel-dir, or the results of an earlier `lugpu bench`, unless that is to continue from them
 /// (options.resume). Throws Error (failure) if one cannot be written.
 void check_outputs(const Options& options, std::vector<NamedFile> outputs,
                    std::vector<NamedFile> inputs);
 
-/// Does `write`. Whether that went well; if it throws an Error, prints its sentence to stderr, so
-/// that other files can be written.
+/// Calls `write` and returns whether it succeeded; if it throws an Error, prints its sentence to
+/// stderr, so that other files can still be written.
 bool attempt_to_write(const std::function<void()>& write);
 
 /// Where --json sends a report; nothing happens without --json.
@@ -39,7 +39,7 @@ class JsonOutput {
   /// written, one line on stderr says where they are instead, and where those to come will be.
   /// Throws Error (failure) if they cannot be written anywhere.
   void update(const nlohmann::json& report);
-  /// All results, which a file has by update().
+  /// All results, which a file already has from update().
   void end(const nlohmann::json& report);
   /// Both.
   void write(const nlohmann::json& report);
@@ -49,7 +49,7 @@ class JsonOutput {
  private:
   void attempt(const std::function<void()>& write);
 
-  std::string path_;  // empty if there is no --json; another one than the option's after a failure
+  std::string path_;  // empty if there is no --json; after a failure not the option's
   bool to_stdout_;
   bool failed_ = false;
 };

@@ -162,7 +162,7 @@ std::string determinant_text(const Result& result) {
   return decimal(*result.determinant) + (mixed ? ", from pivots in single precision" : "");
 }
 
-// Which of the files that were asked for have been written.
+// Which of the requested files have been written.
 struct Written {
   bool x = false, inverse = false;
   Exit status = Exit::ok;

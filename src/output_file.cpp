@@ -25,7 +25,7 @@ Error unwritable(const std::string& path, int error) {
 }
 
 // Names of the files to remove when a signal ends the process. Whoever exchanges a name for null
-// owns it. A file that finds no place is not removed then.
+// owns it. A file for which there is no free entry is not removed.
 std::array<std::atomic<char*>, 16> unfinished;
 static_assert(std::atomic<char*>::is_always_lock_free);  // for the signal handler
 
@@ -47,7 +47,7 @@ void forget_unfinished(const std::string& name) {
   }
 }
 
-// Only what may be called in a signal handler.
+// Calls only functions that are allowed in a signal handler.
 void remove_unfinished(int signal) {
   for (std::atomic<char*>& place : unfinished) {
     if (const char* name = place.exchange(nullptr)) unlink(name);
@@ -55,7 +55,7 @@ void remove_unfinished(int signal) {
   raise(signal);  // the default action, once this handler has returned (SA_RESETHAND)
 }
 
-// The standard output or error output, if the path names what one of them goes to; else -1.
+// Standard output or standard error, if the path names where one of them goes; else -1.
 int standard_stream(const std::string& path) {
   struct stat named = {}, open = {};
   if (stat(path.c_str(), &named) != 0) return -1;
@@ -87,7 +87,7 @@ void refuse_folders_and_disks(const std::string& path) {
   if (fs::is_block_file(path, none)) throw unwritable(path, "it is a disk");
 }
 
-// A folder that nobody else has, in `folder`; empty if that cannot be.
+// A new private folder in `folder`; empty if it cannot be made.
 std::string new_folder(const fs::path& folder) {
   std::string pattern = (folder / "lugpu-XXXXXX").string();
   return mkdtemp(pattern.data()) ? pattern : "";
@@ -182,7 +182,7 @@ void keep_elsewhere(const std::string& failure, const std::string& name, const W
       fs::remove(own, none);
       continue;
     }
-    throw KeptElsewhere(failure + "; what it should hold is in " + place + ".", place);
+    throw KeptElsewhere(failure + "; its content is in " + place + ".", place);
   }
   throw Error(Exit::failure, failure + "; nor can it be kept in a temporary file.");
 }

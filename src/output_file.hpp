@@ -53,7 +53,7 @@ using Writer = std::function<void(std::FILE*)>;
 /// Error (failure).
 void write_file(const std::string& path, const Writer& write);
 
-/// Keeps what could not be written, and throws, as write_file. failure: the beginning of the
+/// Keeps what could not be written, and throws, like write_file. failure: the beginning of the
 /// sentence; name: of the file.
 [[noreturn]] void keep_elsewhere(const std::string& failure, const std::string& name,
                                  const Writer& write);
@@ -62,10 +62,10 @@ void write_file(const std::string& path, const Writer& write);
 /// Leaves nothing behind.
 void check_writable(const std::string& path);
 
-/// Whether writing to `path` is writing into something that is there and no regular file.
+/// Whether `path` exists and is not a regular file, so that writing goes into it.
 bool is_stream(const std::string& path);
 
-/// Whether `path` names what the standard output goes to, e.g. /dev/stdout.
+/// Whether `path` names where standard output goes, e.g. /dev/stdout.
 bool is_standard_output(const std::string& path);
 
 /// Whether writing one of the two paths would change what the other one names: links are followed,
@@ -74,7 +74,7 @@ bool is_standard_output(const std::string& path);
 bool is_same_file(const std::string& one, const std::string& other);
 
 /// From now on SIGHUP, SIGINT and SIGTERM remove the files of every OutputFile that was not
-/// committed before they end the process. A signal that is ignored stays so.
+/// committed before they end the process. Ignored signals stay ignored.
 void remove_unfinished_files_on_signals();
 
 }  // namespace lugpu

@@ -137,7 +137,7 @@ def rounding(text):
 
 
 class CommandLine(unittest.TestCase):
-    """A test that runs the program in a folder of its own."""
+    """A test that runs the program in its own folder."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -1352,7 +1352,7 @@ class TerminalTest(CommandLine):
         self.assert_harmless(done.stdout + done.stderr)
 
     def test_json(self):
-        """Has the characters as escapes of its own."""
+        """Has the characters as its own escapes."""
         name = "\x1b\x7f\u0080\u009b\n größe.csv"
         self.write(name, random_matrix(5, 5))
         text = self.lugpu("solve", name, "--json", "-").stdout
@@ -1466,7 +1466,7 @@ class OutputTest(CommandLine):
 
 
 class OverwriteTest(CommandLine):
-    """Outputs that are inputs, one another, or an older sweep."""
+    """Outputs that are the same file as an input, another output or an older sweep."""
 
     def setUp(self):
         super().setUp()
@@ -1543,7 +1543,7 @@ class OverwriteTest(CommandLine):
 
 
 class KeptElsewhereTest(CommandLine):
-    """Results that cannot be written where they should be when there are results."""
+    """Results that turn out not to be writable where they should be."""
 
     def setUp(self):
         super().setUp()
@@ -1586,7 +1586,7 @@ class KeptElsewhereTest(CommandLine):
         self.assertEqual(row["status"], "ok")
 
     def test_a_folder_that_is_moved_in_a_sweep(self):
-        """The sweep goes on, with all its results in another file."""
+        """The sweep continues, with all its results in another file."""
         folder = self.folder / "sub"
         folder.mkdir()
         process = subprocess.Popen(

@@ -106,7 +106,7 @@ Call::Call(char prefix, const char* routine, Size first, Size second)
       second_(second),
       start_(std::chrono::steady_clock::now()) {}
 
-// What calls LAPACK is not to end because there was no memory for a line of the trace.
+// The caller of LAPACK must not end for lack of memory for a line of the trace.
 Call::~Call() {
   if (!traced()) return;
   try {
