@@ -28,7 +28,7 @@ constexpr ExitStatus kExitStatuses[] = {
     {Exit::no_device, "no usable device"},
 };
 
-// CLI11 indents what follows a line break by itself.
+// CLI11 itself indents what follows a line break.
 class Help : public CLI::Formatter {
  public:
   Help() { column_width(help_indent()); }

@@ -15,7 +15,7 @@ void copy_bytes(__global const float4* restrict source, __global float4* restric
 
 #define VECTORS 8
 
-// 8 vectors of independent chains of `count` multiply-adds a work-item, in registers.
+// 8 vectors of independent chains of `count` multiply-adds per work-item, in registers.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void multiply_add(__global real* result, int count) {
   vec x[VECTORS];

@@ -39,8 +39,7 @@ void export_columns(SOURCE(source), __global real* restrict host, int rows, int 
   if (i < rows && j < columns) host[(size_t)j * rows + i] = LOAD(source, i, first + j);
 }
 
-// target(j, i) = source(i, j),  0 <= i < rows, 0 <= j < columns, for single elements: a 16 x 16 tile for a
-// work-group
+// target(j, i) = source(i, j), 0 <= i < rows, 0 <= j < columns, for single elements: a 16 x 16 tile per work-group
 __kernel __attribute__((reqd_work_group_size(16, 16, 1)))
 void transpose(SOURCE(source), TARGET(target), int rows, int columns) {
   __local real tile[16][17];

@@ -734,7 +734,7 @@ def cache_efficiency(records, device):
     times, ratios, storage, n = compare_variants(records, "cache", "fixed", "matrix")
     rate = ratios[storage][n]
     verdict, doubt = judge(Claim(rate, probe_uncertainty(records, "cache", storage, n), 0.75))
-    caches = " Fixed reads are no faster: caches are no limit here." if rate >= 1 else ""
+    caches = " Fixed reads are no faster: caches are not a limit here." if rate >= 1 else ""
     measured = (f"At n = {n} on {storage}s the updates take "
                 f"{seconds(times['matrix', storage][n])}, and "
                 f"{seconds(times['fixed', storage][n])} when every read goes to fixed elements: "

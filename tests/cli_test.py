@@ -373,7 +373,7 @@ class DeviceChoiceTest(CommandLine):
         self.lugpu("solve", "a.csv", "-d", "0", env={"LUGPU_DEVICE": "none-such"})
 
     def test_unknown_device(self):
-        """Status 5; the message repeats what was asked for and names what there is."""
+        """Status 5; the message repeats what was asked for and lists what is available."""
         for name in ("99", "none-such"):
             for command in (["solve", "a.csv", "-o", "x.csv"], small()):
                 with self.subTest(name=name, command=command):
@@ -915,7 +915,7 @@ class AccuracyTest(CommandLine):
         self.assertNotEqual(rows["mixed"]["speedup"], "-")
 
     def test_mixed_in_bench(self):
-        """Beside double and its rivals; without double, the rivals run in double all the same."""
+        """Beside double and its rivals; without double, the rivals still run in double."""
         for given, rivals in (("double,mixed", 1), ("mixed", 1), ("single,mixed", 2)):
             rows = self.results(*small(sizes=64, method=f"{BLOCKED},gauss-jordan", precision=given,
                                        pivot="partial", baseline="getrf"))
@@ -2302,7 +2302,7 @@ class BenchTest(CommandLine):
         self.assertEqual([case[:2] for case in table_rows(done.stdout)], [("lu", "rook")])
 
     def test_pivotings_that_no_method_has(self):
-        """Nothing to run is bad usage, with what there is; a rival alone is a sweep."""
+        """Nothing to run is bad usage, and the message lists what is possible; a rival alone is a sweep."""
         selection = small(method="gauss-jordan", pivot="rook", json="r.json")
         self.refused(*selection, words=["--pivot rook", "gauss-jordan has none, partial, full"])
         self.refused(*selection, "--resume", words=["--pivot rook"])

@@ -731,7 +731,7 @@ TEST(LuBlockedLimits, ImagesMustFit) {
   EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
   device.image_max_width = 399;  // a double takes two texels
   EXPECT_THROW(LuBlocked::require_room(device, problem), Unsupported);
-  problem.texel = Texel::rgba;  // two doubles a texel
+  problem.texel = Texel::rgba;  // two doubles per texel
   device.image_max_width = 100;
   EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
   device.image_max_height = 199;

@@ -743,7 +743,7 @@ TEST_P(LuSurfaces, AreBothUpToDateForSingularMatrices) {
   }
 }
 
-// Gauss-Jordan elimination beside LU.
+// Gauss-Jordan elimination compared with LU.
 
 class GaussJordanSurfaces : public SurfaceKindTest {};
 

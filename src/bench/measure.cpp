@@ -132,7 +132,7 @@ std::optional<double> product_rate(Solver& solver) {
   return static_cast<double>(multiply_adds) / median(times);
 }
 
-// What is solved, and in which form it is factored.
+// What is solved, and the form in which it is factored.
 struct System {
   const Matrix& a;  // as given
   const Matrix& b;

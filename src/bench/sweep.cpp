@@ -207,8 +207,8 @@ std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std:
   return cases;
 }
 
-// The precision in which rivals run beside this arithmetic: for mixed, whose X is as accurate, in
-// double. Absent if the plan has them in that already.
+// The precision in which rivals run for comparison with this arithmetic: for mixed, whose X is as
+// accurate, in double. Absent if the plan has them in that already.
 std::optional<Precision> rivals_precision(const SweepPlan& plan, const Arithmetic& arithmetic) {
   if (arithmetic.refine != Refine::mixed) return arithmetic.precision;
   const Arithmetic in_double = Precision::double_precision;

@@ -100,7 +100,7 @@ const Real* DeviceLapack::staged(const cl::Buffer& buffer, std::size_t count) {
 template <typename Real>
 Factors DeviceLapack::factor(Columns<const Real> a) {
   const Shape shape{a.rows, a.columns, Pivot::partial, kPrecision<Real>};
-  // A as uploaded, and on its way; and the caller's A, where the device's memory is the host's.
+  // A as uploaded and in transit, and the caller's A, where the device's memory is the host's.
   const std::size_t others = context_.device().type == "cpu" ? 3 : 2;
   require_fits(
       context_.device(), a.rows, a.columns, shape.precision, Storage::buffer, 1,

@@ -100,7 +100,7 @@ class Fields {
   std::size_t line_ = 0;
 };
 
-// Whether so many bytes lie ahead.
+// Whether this many bytes lie ahead.
 bool Fields::has(std::size_t count) {
   while (text_.ahead().size() < count) {
     if (!text_.more()) return false;
@@ -169,7 +169,7 @@ bool Fields::next() {
   if (stop == '\n' && text.ends_with('\r')) text.remove_suffix(1);
   last_ = stop == '\n' || stop == '#';
   length_ = last_ ? end : end + 1;
-  // A tab that separates is no blank: an empty field may stand before or after it.
+  // A tab that separates is not a blank: an empty field may stand before or after it.
   field_ = without_quotes(trimmed(text, separator_ == '\t' ? " " : " \t"));
   return true;
 }

@@ -205,7 +205,7 @@ void MarketReader::require_room() const {
 // Refuses the matrix of a large system that has fewer entries than rows, and so an empty row: it is
 // singular, and factoring it would take gigabytes to say so.
 void MarketReader::require_entries() const {
-  constexpr std::size_t kSmall = std::size_t{1} << 25;  // elements that are factored all the same
+  constexpr std::size_t kSmall = std::size_t{1} << 25;  // fewer elements are factored regardless
   const std::size_t each = symmetry_ == Symmetry::general ? 1 : 2;  // rows that an entry is in
   if (!file_.wanted().square || layout_ == Layout::array || rows_ * cols_ <= kSmall) return;
   if (count_ >= rows_ || count_ * each >= rows_) return;

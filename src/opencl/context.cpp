@@ -218,7 +218,7 @@ void DeviceContext::checkpoint() {
   queue().finish();
   const auto now = Clock::now();
   if (now > deadline_) throw TimedOut();
-  // Waits cost some 10 to 100 microseconds: a few a second are free.
+  // Waits cost some 10 to 100 microseconds: a few per second cost almost nothing.
   const double seconds = std::chrono::duration<double>(now - last_wait_).count();
   if (seconds < 0.05) steps_between_waits_ *= 2;
   if (seconds > 0.2 && steps_between_waits_ > 1) steps_between_waits_ /= 2;

@@ -39,7 +39,7 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
 
 std::string BlockedCpu::tile_options(const Device& device, Precision precision) {
   const std::size_t vector = device.vector_width(precision);
-  // As many sums as there are registers, less four: 16 of up to 32 bytes, 32 of 64.
+  // As many sums as there are registers, minus four: 16 of up to 32 bytes, 32 of 64.
   const std::size_t rows = vector * element_size(precision) == 64 ? 12 : 6;
   return " -DVECTOR=" + std::to_string(vector) + " -DROWS=" + std::to_string(rows);
 }

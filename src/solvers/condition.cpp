@@ -118,7 +118,7 @@ Op flipped(Op op) {
   return op == Op::none ? Op::transpose : Op::none;
 }
 
-// Those estimates that want a product with `op` get it.
+// Applies `op` for the estimates that want a product with it.
 void advance(std::vector<NormEstimate>& estimates, std::size_t n, Op op,
              const ApplyOperators& apply) {
   std::vector<std::size_t> which;

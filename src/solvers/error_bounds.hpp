@@ -25,7 +25,7 @@ std::vector<double> backward_errors(const Matrix& r, const Matrix& sizes);
 /// where w holds what rounding may have changed in r; the second norm and the defect (||I - inv(A)
 /// A||_inf, condition.hpp) are estimates (Arioli, Demmel and Duff, 1989, and gerfs's ferr, which
 /// takes |r| + w for w and the factors for exact). 0 where r and w are; infinite where nothing can
-/// be said, because the factors are no evidence or the bound leaves not one digit. A NaN gives
+/// be said, because the factors are no evidence or the bound leaves not a single digit. A NaN gives
 /// infinity.
 std::vector<double> forward_error_bounds(const Matrix& a, const Matrix& r, const Matrix& sizes,
                                          const Matrix& x, double eps_of_factors,

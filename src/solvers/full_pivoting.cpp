@@ -93,7 +93,7 @@ void FullPivoting::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::size_t line = kLineBytes / (pack * element_size(problem_.precision));
   const std::size_t texels = ceiling(n, pack) - begin / pack / line * line;
   const std::size_t group_columns = ceiling(texels, columns_);
-  // Whole tiles of rows, so many that there are about most_groups_ work-groups.
+  // Whole tiles of rows, as many as make about most_groups_ work-groups.
   const std::size_t rows = rows_ * ceiling(blocks * group_columns, rows_ * most_groups_);
   const std::size_t group_rows = ceiling(blocks, rows);
   const cl_int order = static_cast<cl_int>(n);

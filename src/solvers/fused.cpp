@@ -86,7 +86,7 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::size_t texels = ceiling(end_, pack) - first_texel / line * line;
   // At least one, since the first work-group records the pivot.
   const std::size_t group_columns = std::max<std::size_t>(1, ceiling(texels, columns_));
-  // Whole tiles of rows, so many that there are about most_groups_ work-groups.
+  // Whole tiles of rows, as many as make about most_groups_ work-groups.
   const std::size_t tiles =
       most_groups_ == 0 ? 1 : ceiling(blocks * group_columns, rows_ * most_groups_);
   const std::size_t rows = rows_ * tiles;

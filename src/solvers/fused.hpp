@@ -1,6 +1,6 @@
 // The fused schedule: one launch a step, two with pivoting, and nothing read back. Each element of
-// the trailing matrix is read and written once a step; the same pass finds the next pivot, but
-// for rook pivoting, whose search walks.
+// the trailing matrix is read and written once per step; the same pass finds the next pivot, except
+// with rook pivoting, whose search walks.
 #pragma once
 
 #include <string>

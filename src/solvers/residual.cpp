@@ -13,7 +13,7 @@ namespace {
 
 constexpr Precision kDouble = Precision::double_precision;
 
-// Every matrix is held by columns: row j of its surface is column j.
+// Every matrix is stored by columns: row j of its surface is column j.
 class DeviceResidual {
  public:
   DeviceResidual(DeviceContext& context, const Matrix& a)
