@@ -75,8 +75,8 @@ CLI::Validator number(double least, double most);
 /// prepare_pocl_cache(), with a note about it on stderr for -v; open_devices() does it.
 void prepare_pocl(const Options& options);
 
-/// A context for every device that the options name, each with its failed_paths. PoCL, if this is
-/// its start, is told to keep each of its threads on a core (POCL_AFFINITY) where it may use all.
+/// A context for every device that the options name, each with its failed_paths. If this starts
+/// PoCL, it is told to keep each of its threads on one core (POCL_AFFINITY) where it may use all.
 std::vector<DeviceContext> open_devices(const Options& options);
 
 /// One line on stderr about the device's failed_paths, if there are any.

@@ -39,8 +39,8 @@ std::string duration(double seconds);
 std::string byte_size(double bytes);
 
 /// One line on stderr that overwrites itself, at most ten times a second: the last text of a tenth
-/// of a second is drawn at its end. An empty text erases the line at once. Nothing where stderr is
-/// no terminal, or with -q.
+/// of a second is drawn at its end. An empty text erases the line at once. Nothing if stderr is not
+/// a terminal, or with -q.
 void show_progress(const std::string& text);
 
 }  // namespace lugpu::cli

@@ -122,7 +122,7 @@ std::string footer() {
              "*: the schedule of the LU-GPU paper. +: --precision mixed. A number is the largest "
              "of LAPACK's ratios "
              "(factor_ratio, solve_ratio) over all systems of the path; they pass under 30. -: not "
-             "possible. ?: not known, for not all of its systems could be tried.",
+             "possible. ?: not known, because not all of its systems could be tried.",
              0, 0) +
          "\n";
 }
@@ -182,7 +182,7 @@ std::string to_line(const nlohmann::json& message) {
   return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Some cases in a process of its own, which sends the number of each that it begins, and what it
+// Some cases in their own process, which sends the number of each that it begins, and what it
 // finds. contexts: the process's; empty for its first cases, and after an error that may have
 // broken them.
 void verify_some(const Arguments& given, const std::vector<std::size_t>& numbers,
@@ -214,7 +214,7 @@ Finding to_finding(const nlohmann::json& line) {
   return {line["status"], line["reason"], line["largest_ratio"], line["record"]};
 }
 
-// The case that a process was at when it crashed.
+// The case that a process was running when it crashed.
 Finding crash(const Case& what, const std::string& how) {
   Result result;
   result.what = what;
@@ -227,8 +227,8 @@ class Collector {
  public:
   explicit Collector(const std::vector<Case>& cases) : cases_(cases), states_(cases.size()) {}
 
-  // Those that have no verdict, part by part, so many parts at a time. Last in each what was tried
-  // in vain before: it may end the process again.
+  // Those that have no verdict, part by part, this many parts at a time. Cases that were tried in
+  // vain before come last in each: they may end the process again.
   void run(Processes& processes, std::size_t at_once) {
     std::vector<Numbers> lists(kVerificationParts);
     for (const bool tried : {false, true}) {
@@ -241,7 +241,7 @@ class Collector {
     std::erase_if(lists, [](const Numbers& list) { return list.empty(); });
     std::vector<std::string> orders;
     for (const Numbers& list : lists) orders.push_back(nlohmann::json(list).dump());
-    std::vector<std::optional<std::size_t>> at(lists.size());  // the case that each is at
+    std::vector<std::optional<std::size_t>> at(lists.size());  // the case that each is running
     processes.run(
         orders, at_once, [&](std::size_t list, const std::string& text) { at[list] = take(text); },
         [&](std::size_t list, const Processes::End& end) { close(lists[list], at[list], end); });
@@ -280,8 +280,8 @@ class Collector {
     return i;
   }
 
-  // The end of a list of cases. at: the last that was begun. A driver that crashed would go on
-  // doing so: what comes after is not tried again.
+  // The end of a list of cases. at: the last that was begun. A driver that crashed would do so
+  // again: later cases are not tried.
   void close(const Numbers& list, std::optional<std::size_t> at, const Processes::End& end) {
     using Kind = Processes::End::Kind;
     const bool crashed = at && end.kind == Kind::crashed;
@@ -289,7 +289,7 @@ class Collector {
     if (at && end.kind == Kind::killed && states_[*at].open) {
       states_[*at].finding.reason = "its process ended: " + end.how + ".";
     }
-    const std::string why = crashed ? ", for the driver crashed before."
+    const std::string why = crashed ? ", because the driver crashed before."
                             : end.kind == Kind::returned
                                 ? "."
                                 : ", for its process ended: " + end.how + ".";

@@ -288,7 +288,7 @@ Result attempt(const Case& what, const Effort& effort, const std::function<Resul
     result.reason = describe(error) + ".";
   } catch (const std::bad_alloc&) {
     result.tried = false;
-    result.reason = "The host has not enough memory.";
+    result.reason = "The host does not have enough memory.";
   } catch (const std::exception& error) {
     result.reason = first_line(error.what());
   }

@@ -100,7 +100,7 @@ std::string pocl_without_a_cache() {
          "; set POCL_CACHE_DIR to one that it can write.";
 }
 
-// A platform without devices reports that as an error; it is no error here.
+// A platform without devices reports that as an error; here it is not one.
 std::vector<cl::Device> devices_of(const cl::Platform& platform) {
   std::vector<cl::Device> handles;
   try {
