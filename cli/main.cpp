@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "commands.hpp"
+#include "error.hpp"
 #include "help.hpp"
 #include "opencl/opencl.hpp"
 #include "output_file.hpp"
@@ -37,6 +38,10 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
       }
       return static_cast<int>(status);
     }
+  } catch (const lugpu::NotTried& error) {
+    lugpu::cli::show_progress("");
+    lugpu::cli::print_error_and_log(error.what());
+    return static_cast<int>(error.status());
   } catch (const lugpu::Error& error) {
     return fail(error.status(), error.what());
   } catch (const cl::Error& error) {

@@ -120,6 +120,10 @@ void print_error(const std::string& text) {
   std::cerr << "lugpu: " << printable(text) << '\n';
 }
 
+void print_error_and_log(const std::string& text) {
+  std::cerr << "lugpu: " << printable_lines(text) << '\n';
+}
+
 void print_warning(const std::string& text) {
   if (!quiet) print_error("warning: " + text);
 }

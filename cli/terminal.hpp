@@ -23,6 +23,8 @@ void be_quiet();
 
 /// "lugpu: TEXT", "lugpu: warning: TEXT" and "lugpu: note: TEXT", each a line on stderr.
 void print_error(const std::string& text);
+/// The first for a text that ends in the log of a compiler, whose lines stay.
+void print_error_and_log(const std::string& text);
 void print_warning(const std::string& text);
 void print_note(const std::string& text);
 
