@@ -120,7 +120,7 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
   } catch (const cl::Error& error) {
     return {Proof::Outcome::not_tried, describe(error) + ".", true};
   } catch (const std::bad_alloc&) {
-    return {Proof::Outcome::not_tried, "The host has not enough memory.", true};
+    return {Proof::Outcome::not_tried, "The host does not have enough memory.", true};
   }
 }
 
