@@ -45,7 +45,8 @@ Exit forget_verdicts(const Options& options) {
   for (const FailedPathsRecord& record : records) {
     forget(record);
     if (!options.prints()) continue;
-    std::cout << wrapped("Forgot " + std::to_string(record.paths.size()) + " wrong paths of " +
+    std::cout << wrapped("Forgot " + std::to_string(record.paths.size()) +
+                             (record.paths.size() == 1 ? " wrong path of " : " wrong paths of ") +
                              device_of(record) + ".",
                          0, 0)
               << '\n';

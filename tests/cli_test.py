@@ -2015,7 +2015,8 @@ class VerifyTest(CommandLine):
         for arguments in (["--list", "-d", "0"], ["--forget", "-d", "0"]):
             self.assertIn("No wrong paths", self.verify(*arguments, status=0).stdout)
         self.assertEqual(len(self.records()), 2)
-        self.verify("--forget", "-q", status=0)
+        self.assertEqual(self.verify("--forget", status=0).stdout,
+                         "Forgot 1 wrong path of Ada (P), driver 1.\n")
         self.assertEqual([path.name for path in self.records()], ["else.txt"])
 
     def test_one_thing_at_a_time(self):
