@@ -880,7 +880,7 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
                         self.assertIn("\ntime_languages.py: " + reason, done.stderr)
                         self.assertEqual(done.stdout, "")
                     else:
-                        self.assertIn(f"time_languages.py: Octave calls nothing of {LIBRARY}.\n", done.stderr)
+                        self.assertIn(f"time_languages.py: Octave calls nothing in {LIBRARY}.\n", done.stderr)
                         self.assertIn("\n    40  R         inv            375.000       375.000    1.00\n",
                                       done.stdout)
 

@@ -189,7 +189,7 @@ class RuleTest(unittest.TestCase):
         self.assertIn("80.0 % of the speed", sentence)
         self.assertIn("On buffers, the ratio is 0.500 at n = 256", sentence)
         self.refuted(reproduce.cache_efficiency, probes(0.7, "buffer"))
-        self.assertIn("no limit", self.holds(reproduce.cache_efficiency, probes(1.2, "image")))
+        self.assertIn("not a limit", self.holds(reproduce.cache_efficiency, probes(1.2, "image")))
 
     def test_probes_without_both_variants_make_nothing(self):
         with self.assertRaises(reproduce.NotMade):
