@@ -2343,7 +2343,7 @@ class BenchTest(CommandLine):
             self.assertIn("--pivot partial", row["reason"])
             if row["routine"] != "gauss-jordan":  # which leaves no factors to see growth in
                 self.assertRegex(row["reason"], r"growth [0-9.]+e\+")
-        self.lugpu(*arguments, "--pivot", "partial")
+        self.lugpu(*arguments, "--pivot", "partial", "--force")
         self.assertEqual({row["status"] for row in self.report()}, {"ok"})
 
     def test_singular_is_failed(self):
