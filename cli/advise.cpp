@@ -3,15 +3,15 @@
 #include <iostream>
 #include <memory>
 
+#include "base/printable.hpp"
 #include "bench/advice.hpp"
 #include "bench/report.hpp"
 #include "bench/sweep.hpp"
 #include "commands.hpp"
+#include "formats/formats.hpp"
 #include "help.hpp"
-#include "matrix/formats.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
 

@@ -6,7 +6,7 @@
 #include "help.hpp"
 #include "opencl/device.hpp"
 #include "opencl/surface.hpp"
-#include "solvers/failed_paths.hpp"
+#include "solve/failed_paths.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace lugpu::cli {
 

@@ -1,13 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "base/version.hpp"
 #include "commands.hpp"
-#include "error.hpp"
 #include "help.hpp"
 #include "opencl/opencl.hpp"
-#include "output_file.hpp"
 #include "terminal.hpp"
-#include "version.hpp"
 
 namespace {
 

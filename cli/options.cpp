@@ -7,11 +7,11 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "base/output_file.hpp"
 #include "opencl/pocl_cache.hpp"
-#include "output_file.hpp"
-#include "solvers/failed_paths.hpp"
-#include "solvers/methods.hpp"
+#include "solve/failed_paths.hpp"
+#include "solve/methods.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {

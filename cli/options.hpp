@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "dense/solver.hpp"
 #include "opencl/context.hpp"
-#include "solvers/solver.hpp"
 
 namespace lugpu::cli {
 

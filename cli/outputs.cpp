@@ -5,10 +5,10 @@
 #include <fstream>
 #include <iostream>
 
+#include "base/error.hpp"
+#include "base/output_file.hpp"
 #include "bench/report.hpp"
-#include "error.hpp"
 #include "opencl/kernel_sources.hpp"
-#include "output_file.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {

@@ -3,15 +3,15 @@
 #include <limits>
 #include <memory>
 
+#include "base/printable.hpp"
 #include "bench/measure.hpp"
 #include "bench/report.hpp"
 #include "commands.hpp"
+#include "formats/formats.hpp"
 #include "help.hpp"
-#include "matrix/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "matrix/formats.hpp"
+#include "base/printable.hpp"
+#include "formats/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
-#include "printable.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {

@@ -9,13 +9,13 @@
 #include <optional>
 #include <thread>
 
+#include "base/processes.hpp"
 #include "bench/report.hpp"
 #include "commands.hpp"
 #include "help.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "processes.hpp"
-#include "solvers/failed_paths.hpp"
+#include "solve/failed_paths.hpp"
 #include "terminal.hpp"
 #include "verdicts.hpp"
 

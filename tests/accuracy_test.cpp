@@ -9,18 +9,18 @@
 #include <numeric>
 #include <utility>
 
+#include "accuracy/condition.hpp"
+#include "accuracy/determinant.hpp"
+#include "accuracy/equilibrate.hpp"
+#include "accuracy/error_bounds.hpp"
+#include "accuracy/gmres.hpp"
+#include "accuracy/refine.hpp"
+#include "base/error.hpp"
 #include "bench/measure.hpp"
-#include "error.hpp"
-#include "matrix/formats.hpp"
+#include "formats/formats.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/condition.hpp"
-#include "solvers/determinant.hpp"
-#include "solvers/equilibrate.hpp"
-#include "solvers/error_bounds.hpp"
-#include "solvers/gmres.hpp"
-#include "solvers/methods.hpp"
-#include "solvers/refine.hpp"
-#include "solvers/refined_solver.hpp"
+#include "solve/methods.hpp"
+#include "solve/refined_solver.hpp"
 
 namespace lugpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/checks.hpp"
+#include "accuracy/checks.hpp"
 
 #include <gtest/gtest.h>
 #include <lapacke.h>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/condition.hpp"
 #include "matrix/generate.hpp"
-#include "solvers/condition.hpp"
 
 extern "C" void dgetc2_(const int* n, double* a, const int* lda, int* ipiv, int* jpiv, int* info);
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "bench/measure.hpp"
-#include "error.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/methods.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu {
 namespace {

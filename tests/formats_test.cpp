@@ -1,6 +1,6 @@
 // The three file formats: what must be read, what must be refused and with which words, and that
 // what is written is read back bit for bit.
-#include "matrix/formats.hpp"
+#include "formats/formats.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "matrix/number_text.hpp"
-#include "output_file.hpp"
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "formats/number_text.hpp"
 
 namespace lugpu {
 namespace {

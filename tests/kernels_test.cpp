@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include "dense/substitution.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/substitution.hpp"
 
 namespace lugpu {
 namespace {
@@ -861,7 +861,7 @@ class FusedSteps : public Kernels {
     return (is_lu(step) ? first_row(step) : step.k + 1) / pack();
   }
 
-  /// Launches the step, and the choice of the next pivot, as solvers/fused.cpp does.
+  /// Launches the step, and the choice of the next pivot, as dense/fused.cpp does.
   Left launch(const Step& step, const Tile& tile, const Matrix& source, const Matrix& before) {
     const auto ceiling = [](std::size_t count, std::size_t divisor) {
       return (count + divisor - 1) / divisor;
@@ -1121,7 +1121,7 @@ class FullPivotingSteps : public Kernels {
   }
 
   /// The first half of step k: places[k] from the candidates of the step before, if there are any,
-  /// as solvers/full_pivoting.cpp does it.
+  /// as dense/full_pivoting.cpp does it.
   void take_pivot(State& state, const Tile& tile, std::size_t k) {
     const cl::Buffer places = buffer_of(state.places);
     context.run("test", state.source.kernel("full_pivoting.cl", "take_pivot", options(tile)), {300},

@@ -1,14 +1,14 @@
 // Blocked LU: every shape around the edges of its blocks, against LAPACK's getrf.
-#include "solvers/lu_blocked.hpp"
+#include "dense/lu_blocked.hpp"
 
 #include <lapacke.h>
 
 #include <map>
 #include <numeric>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "dense/blocked.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/blocked.hpp"
 
 namespace lugpu {
 namespace {

@@ -1,9 +1,9 @@
 // Errors of OpenCL as sentences: codes with names, kernels that do not build, and what becomes of
 // solvers that cannot be tried.
-#include "error.hpp"
+#include "base/error.hpp"
+#include "dense/blocked_gpu.hpp"
 #include "kernel_files.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/blocked_gpu.hpp"
 
 namespace lugpu {
 namespace {

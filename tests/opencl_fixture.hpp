@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/checks.hpp"
+#include "accuracy/checks.hpp"
 #include "matrix/generate.hpp"
 #include "opencl/context.hpp"
 #include "opencl/surface.hpp"

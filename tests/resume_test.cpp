@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/digest.hpp"
+#include "base/error.hpp"
 #include "bench/report.hpp"
 #include "bench/result.hpp"
-#include "digest.hpp"
-#include "error.hpp"
 
 namespace lugpu {
 namespace {

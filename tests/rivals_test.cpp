@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/error.hpp"
 #include "baselines/baselines.hpp"
 #include "baselines/cusolver.hpp"
 #include "bench/measure.hpp"
 #include "bench/report.hpp"
-#include "error.hpp"
 #include "opencl_fixture.hpp"
 
 namespace lugpu {

@@ -8,14 +8,14 @@
 #include <numeric>
 #include <utility>
 
+#include "accuracy/condition.hpp"
+#include "base/error.hpp"
 #include "baselines/baselines.hpp"
 #include "baselines/getc2.hpp"
-#include "error.hpp"
+#include "dense/gauss_jordan.hpp"
+#include "dense/lu.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/condition.hpp"
-#include "solvers/gauss_jordan.hpp"
-#include "solvers/lu.hpp"
-#include "solvers/methods.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu {
 namespace {

@@ -3,9 +3,9 @@
 #include <limits>
 #include <utility>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "dense/lu.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/lu.hpp"
 
 namespace lugpu {
 namespace {

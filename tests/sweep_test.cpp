@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "bench/report.hpp"
-#include "error.hpp"
 #include "matrix/generate.hpp"
 #include "opencl_fixture.hpp"
 

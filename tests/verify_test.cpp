@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "error.hpp"
+#include "base/error.hpp"
 #include "kernel_files.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/failed_paths.hpp"
+#include "solve/failed_paths.hpp"
 
 namespace lugpu {
 namespace {

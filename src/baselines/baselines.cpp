@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/error.hpp"
 #include "baselines/cusolver.hpp"
 #include "baselines/getc2.hpp"
 #include "baselines/getrf.hpp"
 #include "baselines/viennacl.hpp"
-#include "error.hpp"
 
 namespace lugpu {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include "dense/solver.hpp"
 #include "opencl/context.hpp"
-#include "solvers/solver.hpp"
 
 namespace lugpu {
 

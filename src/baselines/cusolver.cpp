@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
+#include "base/error.hpp"
 #include "matrix/rounded.hpp"
 
 namespace lugpu {

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "solvers/solver.hpp"
+#include "dense/solver.hpp"
 
 namespace lugpu {
 

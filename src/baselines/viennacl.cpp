@@ -1,6 +1,6 @@
 #include "baselines/viennacl.hpp"
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 #ifdef LUGPU_VIENNACL
 

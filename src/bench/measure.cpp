@@ -5,16 +5,16 @@
 #include <cmath>
 #include <cstdio>
 
-#include "bench/in_range.hpp"
+#include "accuracy/condition.hpp"
+#include "accuracy/determinant.hpp"
+#include "accuracy/equilibrate.hpp"
+#include "accuracy/error_bounds.hpp"
+#include "accuracy/in_range.hpp"
+#include "accuracy/refine.hpp"
+#include "base/error.hpp"
 #include "bench/statistics.hpp"
-#include "error.hpp"
 #include "matrix/generate.hpp"
-#include "solvers/condition.hpp"
-#include "solvers/determinant.hpp"
-#include "solvers/equilibrate.hpp"
-#include "solvers/error_bounds.hpp"
-#include "solvers/refine.hpp"
-#include "solvers/refined_solver.hpp"
+#include "solve/refined_solver.hpp"
 
 namespace lugpu {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <memory>
 
+#include "accuracy/equilibrate.hpp"
 #include "baselines/baselines.hpp"
 #include "bench/result.hpp"
 #include "opencl/context.hpp"
-#include "solvers/equilibrate.hpp"
-#include "solvers/methods.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu {
 

@@ -11,11 +11,11 @@
 #include <fstream>
 #include <thread>
 
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "base/version.hpp"
 #include "baselines/baselines.hpp"
 #include "bench/statistics.hpp"
-#include "error.hpp"
-#include "output_file.hpp"
-#include "version.hpp"
 
 extern char** environ;
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/checks.hpp"
-#include "solvers/determinant.hpp"
-#include "solvers/equilibrate.hpp"
-#include "solvers/solver.hpp"
+#include "accuracy/checks.hpp"
+#include "accuracy/determinant.hpp"
+#include "accuracy/equilibrate.hpp"
+#include "dense/solver.hpp"
 
 namespace lugpu {
 

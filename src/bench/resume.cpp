@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/digest.hpp"
+#include "base/error.hpp"
 #include "bench/report.hpp"
 #include "bench/result.hpp"
-#include "digest.hpp"
-#include "error.hpp"
 #include "opencl/kernel_digest.hpp"
 
 namespace lugpu {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <thread>
 
-#include "error.hpp"
+#include "base/error.hpp"
 #include "matrix/generate.hpp"
-#include "solvers/refined_solver.hpp"
+#include "solve/refined_solver.hpp"
 
 namespace lugpu {
 namespace {

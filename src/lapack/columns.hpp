@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace lugpu::lapack {
 

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <vector>
 
-#include "parallel.hpp"
-#include "solvers/lu.hpp"
-#include "solvers/methods.hpp"
-#include "solvers/substitution.hpp"
+#include "base/parallel.hpp"
+#include "dense/lu.hpp"
+#include "dense/substitution.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu::lapack {
 namespace {

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "dense/blocked.hpp"
 #include "lapack/columns.hpp"
 #include "opencl/staging.hpp"
 #include "opencl/surface.hpp"
-#include "solvers/blocked.hpp"
 
 namespace lugpu::lapack {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace lugpu {
 namespace {

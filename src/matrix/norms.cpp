@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "parallel.hpp"
+#include "base/parallel.hpp"
 
 namespace lugpu {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "matrix/matrix.hpp"
-#include "parallel.hpp"
 
 namespace lugpu {
 

@@ -7,10 +7,10 @@
 #include <iostream>
 #include <sstream>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "base/printable.hpp"
 #include "opencl/kernel_sources.hpp"
 #include "opencl/surface.hpp"
-#include "printable.hpp"
 
 namespace lugpu {
 namespace {

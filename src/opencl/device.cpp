@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "error.hpp"
+#include "base/error.hpp"
 #include "opencl/pocl_cache.hpp"
 
 namespace lugpu {

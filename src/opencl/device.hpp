@@ -31,7 +31,7 @@ struct Device {
   bool image_float = false;    ///< CL_R CL_FLOAT can be read and written
   bool image_uint32 = false;   ///< CL_R CL_UNSIGNED_INT32 can be read and written
   bool vendor_kernels = true;  ///< whether kernels for one vendor's devices may be used
-  /// path_name() of what `lugpu verify` found wrong here; see solvers/failed_paths.hpp
+  /// path_name() of what `lugpu verify` found wrong here; see solve/failed_paths.hpp
   std::vector<std::string> failed_paths;
 
   /// Elements of a vector register: 2, 4, 8 or 16.

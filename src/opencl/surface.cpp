@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "base/error.hpp"
 #include "matrix/rounded.hpp"
 
 namespace lugpu {

@@ -1,0 +1,110 @@
+#include "dense/pivoting.hpp"
+
+namespace lugpu {
+namespace {
+
+// The full search cuts every column into this many slices, so that it keeps a GPU busy.
+constexpr std::size_t kSlices = 16;
+
+constexpr std::size_t kSearchGroup = 256;  // one work-group of SEARCHERS, pivot_search.clh
+
+}  // namespace
+
+Pivoting::Pivoting(DeviceContext& context, const Problem& problem)
+    : context_(context), problem_(problem) {
+  const std::size_t n = problem.n;
+  values_ = context.allocate(n * element_size(problem.precision));
+  places_ = context.allocate(n * sizeof(cl_int2));
+  if (problem.pivot == Pivot::full) {
+    magnitudes_ = context.allocate(kSlices * n * element_size(problem.precision));
+    rows_ = context.allocate(kSlices * n * sizeof(cl_int));
+  }
+}
+
+std::uint64_t Pivoting::workspace(const Problem& problem) {
+  const std::uint64_t element = element_size(problem.precision);
+  const std::uint64_t candidates =
+      problem.pivot == Pivot::full ? kSlices * (element + sizeof(cl_int)) : 0;
+  return problem.n * (element + sizeof(cl_int2) + candidates);
+}
+
+void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::size_t end) {
+  if (problem_.pivot == Pivot::none) return;
+  search(surfaces.src, k);
+  cl_int2 place;
+  context_.read_back("pivot_search", places_, k * sizeof(place), sizeof(place), &place);
+  const int row = place.s[0];
+  const int column = place.s[1];
+  require_inside(row, k, problem_.n);
+  require_inside(column, k, problem_.n);
+
+  const std::uint64_t m = problem_.n - k;
+  // Of a rook's walk, the column and the row that it takes at least.
+  const std::uint64_t searched = problem_.pivot == Pivot::full
+                                     ? m * surfaces.src.pack() * surfaces.src.texels(k, problem_.n)
+                                 : problem_.pivot == Pivot::rook ? 2 * m
+                                                                 : m;
+  context_.timeline().add_bytes(searched * element_size(problem_.precision));
+  const int step = static_cast<int>(k);
+  if (row != step) interchange_rows(surfaces, step, row, first, end);
+  if (column != step) interchange_columns(surfaces, step, column);
+}
+
+void Pivoting::search(const Surface& source, std::size_t k) {
+  const cl_int step = static_cast<cl_int>(k);
+  const cl_int n = static_cast<cl_int>(problem_.n);
+  if (problem_.pivot != Pivot::full) {
+    const char* search = problem_.pivot == Pivot::rook ? "search_rook" : "search_column";
+    context_.run("pivot_search", source.kernel("passes.cl", search), {kSearchGroup}, source,
+                 places_, step, n);
+    return;
+  }
+  context_.run("pivot_search", source.kernel("passes.cl", "search_each_column"),
+               {source.texels(k, problem_.n), kSlices}, source, magnitudes_, rows_, step, n);
+  context_.run("pivot_search", source.kernel("passes.cl", "search_candidates"), {kSearchGroup},
+               magnitudes_, rows_, places_, step, n, static_cast<cl_int>(kSlices));
+}
+
+void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t first,
+                                std::size_t end) {
+  const cl_int from = static_cast<cl_int>(first);
+  const cl_int to = static_cast<cl_int>(end);
+  const std::size_t texels = surfaces.src.texels(first, end);
+  context_.run("interchange", surfaces.src.kernel("passes.cl", "exchange_rows"), {texels},
+               surfaces.src, surfaces.dst, a, b, from, to);
+  context_.run("interchange", surfaces.src.kernel("passes.cl", "copy_rows"), {texels}, surfaces.dst,
+               surfaces.src, a, b, from, to);
+  // Each kernel loads and stores two texels.
+  context_.timeline().add_bytes(8 * surfaces.src.pack() * texels *
+                                element_size(problem_.precision));
+}
+
+void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
+  const cl_int n = static_cast<cl_int>(problem_.n);
+  context_.run("interchange", surfaces.src.kernel("passes.cl", "exchange_columns"), {problem_.n},
+               surfaces.src, surfaces.dst, a, b, n);
+  context_.run("interchange", surfaces.src.kernel("passes.cl", "copy_columns"), {problem_.n},
+               surfaces.dst, surfaces.src, a, b, n);
+  context_.timeline().add_bytes(8 * surfaces.src.pack() * problem_.n *
+                                element_size(problem_.precision));
+}
+
+Outcome Pivoting::outcome() {
+  Outcome outcome;
+  outcome.pivots = download(context_, values_, problem_.n, 1, problem_.precision).values();
+  for (std::size_t k = 0; k < problem_.n && outcome.info == 0; ++k) {
+    if (outcome.pivots[k] == 0) outcome.info = static_cast<int>(k) + 1;
+  }
+  if (problem_.pivot == Pivot::none || problem_.n == 0) return outcome;
+
+  std::vector<cl_int2> places(problem_.n);
+  context_.queue().enqueueReadBuffer(places_, CL_TRUE, 0, places.size() * sizeof(cl_int2),
+                                     places.data());
+  for (const cl_int2& place : places) {
+    outcome.ipiv.push_back(place.s[0] + 1);
+    if (exchanges_columns(problem_.pivot)) outcome.jpiv.push_back(place.s[1] + 1);
+  }
+  return outcome;
+}
+
+}  // namespace lugpu
