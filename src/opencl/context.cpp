@@ -96,7 +96,7 @@ std::string DeviceContext::source_of(const std::string& file) const {
     std::ostringstream text;
     if (!stream || !(text << stream.rdbuf())) {
       throw InputError("Cannot read the kernel file " + kernel_dir_ + "/" + file +
-                       "; --kernel-dir takes a directory like the project's kernels/.");
+                       "; --kernel-dir takes a directory laid out like the project's kernels/.");
     }
     return text.str();
   }
@@ -132,7 +132,7 @@ cl::Program& DeviceContext::find_program(const KernelId& id) {
 
   const auto start = Clock::now();
   const std::string file = id.file;
-  cl::Program program(context_, with_includes("surface.clh") + with_includes(file));
+  cl::Program program(context_, with_includes("common/surface.clh") + with_includes(file));
   const cl_device_id device = device_.handle();
   const cl_int built = clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
   const std::string log = build_log(program(), device);
@@ -192,8 +192,9 @@ void DeviceContext::require_long_loops() {
     constexpr cl_int kIterations = 1 << 20;
     const cl::Buffer done = allocate(sizeof(cl_int));
     cl_int count = 0;
-    run("trial", {"loops.cl", "count_iterations", Precision::single_precision, Storage::buffer},
-        {1}, done, kIterations);
+    run("trial",
+        {"common/loops.cl", "count_iterations", Precision::single_precision, Storage::buffer}, {1},
+        done, kIterations);
     read_back("trial", done, 0, sizeof count, &count);
     long_loops_ = count == kIterations;
   }

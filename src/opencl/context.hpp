@@ -23,9 +23,10 @@ class TimedOut : public std::exception {
   const char* what() const noexcept override { return "the time limit was reached"; }
 };
 
-/// Names a kernel: the file of kernels/, the function in it, and how to build it.
+/// Names a kernel: its file with the folder of kernels/ it is in, the function there, and how to
+/// build it.
 struct KernelId {
-  const char* file;
+  const char* file;  ///< e.g. "dense/fused.cl"
   const char* function;
   Precision precision;
   Storage storage;
@@ -45,8 +46,8 @@ struct Items {
 
 class DeviceContext {
  public:
-  /// kernel_dir: read kernels from the .cl files of this directory instead of the embedded ones;
-  /// empty for the embedded ones. verbose: print build logs to stderr.
+  /// kernel_dir: read kernels from this directory, laid out like kernels/, instead of the embedded
+  /// ones; empty for the embedded ones. verbose: print build logs to stderr.
   explicit DeviceContext(Device device, std::string kernel_dir = "", bool verbose = false);
 
   const Device& device() const { return device_; }
@@ -77,7 +78,7 @@ class DeviceContext {
   const cl::Buffer& scratch(std::size_t bytes);
 
   /// Enqueues a kernel with its fixed work-group size over at least `items`; nothing for no items.
-  /// A Surface argument stands for SOURCE or TARGET of surface.clh, the rest for themselves
+  /// A Surface argument stands for SOURCE or TARGET of common/surface.clh, the rest for themselves
   /// (cl::Buffer, cl_int). Throws NotTried with the error and the log if the program does not
   /// build.
   template <typename... Arguments>

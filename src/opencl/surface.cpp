@@ -191,7 +191,7 @@ Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t ro
 
 void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
                     Surface& surface, std::size_t first) {
-  context.run("import", surface.kernel("transfer.cl", "import_columns"),
+  context.run("import", surface.kernel("common/transfer.cl", "import_columns"),
               {surface.texels(0, columns), surface.rows()}, buffer, surface,
               static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
               static_cast<cl_int>(first));
@@ -199,7 +199,7 @@ void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_
 
 Surface transpose(DeviceContext& context, const Surface& a) {
   Surface transposed(context, a.columns(), a.rows(), a.precision(), a.storage(), a.texel());
-  context.run("transpose", a.kernel("transfer.cl", "transpose"),
+  context.run("transpose", a.kernel("common/transfer.cl", "transpose"),
               {(a.columns() + 15) / 16 * 16, (a.rows() + 15) / 16 * 16}, a, transposed,
               static_cast<cl_int>(a.rows()), static_cast<cl_int>(a.columns()));
   return transposed;
@@ -208,8 +208,8 @@ Surface transpose(DeviceContext& context, const Surface& a) {
 std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface) {
   const std::size_t n = surface.rows();
   const cl::Buffer diagonal = context.allocate(n * element_size(surface.precision()));
-  context.run("export", surface.kernel("transfer.cl", "export_diagonal"), {n}, surface, diagonal,
-              static_cast<cl_int>(n));
+  context.run("export", surface.kernel("common/transfer.cl", "export_diagonal"), {n}, surface,
+              diagonal, static_cast<cl_int>(n));
   return download(context, diagonal, n, 1, surface.precision()).values();
 }
 
@@ -217,9 +217,9 @@ cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::s
                           std::size_t columns) {
   cl::Buffer buffer =
       context.allocate(surface.rows() * columns * element_size(surface.precision()));
-  context.run("export", surface.kernel("transfer.cl", "export_columns"), {surface.rows(), columns},
-              surface, buffer, static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
-              static_cast<cl_int>(first));
+  context.run("export", surface.kernel("common/transfer.cl", "export_columns"),
+              {surface.rows(), columns}, surface, buffer, static_cast<cl_int>(surface.rows()),
+              static_cast<cl_int>(columns), static_cast<cl_int>(first));
   return buffer;
 }
 
