@@ -93,7 +93,7 @@ void DeviceContext::require_long_loops() {
     constexpr cl_int kIterations = 1 << 20;
     const cl::Buffer done = allocate(sizeof(cl_int));
     cl_int count = 0;
-    run("trial", {"loops.cl", "count_iterations", Precision::single_precision, Storage::buffer},
+    run("trial", {"common/loops.cl", "count_iterations", Precision::single_precision, Storage::buffer},
         {1}, done, kIterations);
     read_back("trial", done, 0, sizeof count, &count);
     long_loops_ = count == kIterations;

@@ -56,7 +56,7 @@ std::string Programs::source_of(const std::string& file) const {
     std::ostringstream text;
     if (!stream || !(text << stream.rdbuf())) {
       throw InputError("Cannot read the kernel file " + settings_.folder + "/" + file +
-                       "; the folder of the kernels must be like the project's kernels/.");
+                       "; the folder of the kernels must be laid out like the project's kernels/.");
     }
     return text.str();
   }
@@ -92,7 +92,7 @@ cl::Program& Programs::find_program(const KernelId& id) {
 
   const auto start = Clock::now();
   const std::string file = id.file;
-  cl::Program program(context_, with_includes("surface.clh") + with_includes(file));
+  cl::Program program(context_, with_includes("common/surface.clh") + with_includes(file));
   const cl_device_id device = handle_();
   const cl_int built = clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
   const std::string log = build_log(program(), device);

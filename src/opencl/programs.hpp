@@ -8,7 +8,7 @@
 
 namespace lugpu {
 
-/// Names a kernel: the file of kernels/, the function in it, and how to build it.
+/// Names a kernel: its file with its folder in kernels/, the function there, and how to build it.
 struct KernelId {
   const char* file;
   const char* function;

@@ -286,7 +286,7 @@ Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t ro
 
 void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
                     Surface& surface, std::size_t first) {
-  context.run("import", surface.kernel("transfer.cl", "import_columns"),
+  context.run("import", surface.kernel("common/transfer.cl", "import_columns"),
               {surface.texels(0, columns), surface.rows()}, buffer, surface,
               static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
               static_cast<cl_int>(first));
@@ -294,14 +294,14 @@ void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_
 
 void import_rows(DeviceContext& context, const cl::Buffer& buffer, std::size_t rows,
                  std::size_t columns, Surface& surface, std::size_t first) {
-  context.run("import", surface.kernel("transfer.cl", "import_rows"),
+  context.run("import", surface.kernel("common/transfer.cl", "import_rows"),
               {surface.texels(0, columns), rows}, buffer, surface, static_cast<cl_int>(rows),
               static_cast<cl_int>(columns), static_cast<cl_int>(first));
 }
 
 Surface transpose(DeviceContext& context, const Surface& a) {
   Surface transposed(context, a.columns(), a.rows(), a.precision(), a.storage(), a.texel());
-  context.run("transpose", a.kernel("transfer.cl", "transpose"),
+  context.run("transpose", a.kernel("common/transfer.cl", "transpose"),
               {(a.columns() + 15) / 16 * 16, (a.rows() + 15) / 16 * 16}, a, transposed,
               static_cast<cl_int>(a.rows()), static_cast<cl_int>(a.columns()));
   return transposed;
@@ -310,7 +310,7 @@ Surface transpose(DeviceContext& context, const Surface& a) {
 std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface) {
   const std::size_t n = std::min(surface.rows(), surface.columns());
   const cl::Buffer diagonal = context.allocate(n * element_size(surface.precision()));
-  context.run("export", surface.kernel("transfer.cl", "export_diagonal"), {n}, surface, diagonal,
+  context.run("export", surface.kernel("common/transfer.cl", "export_diagonal"), {n}, surface, diagonal,
               static_cast<cl_int>(n));
   return download(context, diagonal, n, 1, surface.precision()).values();
 }
@@ -319,7 +319,7 @@ cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::s
                           std::size_t columns) {
   cl::Buffer buffer =
       context.allocate(surface.rows() * columns * element_size(surface.precision()));
-  context.run("export", surface.kernel("transfer.cl", "export_columns"), {surface.rows(), columns},
+  context.run("export", surface.kernel("common/transfer.cl", "export_columns"), {surface.rows(), columns},
               surface, buffer, static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
               static_cast<cl_int>(first));
   return buffer;
