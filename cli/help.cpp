@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "commands.hpp"
 #include "terminal.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/error.hpp"
+#include "exit.hpp"
 
 namespace lugpu::cli {
 

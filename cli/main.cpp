@@ -1,18 +1,19 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/version.hpp"
+#include "bench/wording.hpp"
 #include "commands.hpp"
+#include "exit.hpp"
 #include "help.hpp"
 #include "opencl/opencl.hpp"
 #include "terminal.hpp"
 
 namespace {
 
-using lugpu::Exit;
 using lugpu::cli::Command;
+using lugpu::cli::Exit;
 
 int fail(Exit status, const std::string& sentence) {
   lugpu::cli::show_progress("");
@@ -38,12 +39,12 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
       }
       return static_cast<int>(status);
     }
-  } catch (const lugpu::NotTried& error) {
-    lugpu::cli::show_progress("");
-    lugpu::cli::print_error_and_log(error.what());
-    return static_cast<int>(error.status());
   } catch (const lugpu::Error& error) {
-    return fail(error.status(), error.what());
+    const Exit status = lugpu::cli::exit_of(error.kind());
+    if (error.kind() != lugpu::ErrorKind::not_tried) return fail(status, lugpu::words(error));
+    lugpu::cli::show_progress("");
+    lugpu::cli::print_error_and_log(lugpu::words(error));
+    return static_cast<int>(status);
   } catch (const cl::Error& error) {
     return fail(Exit::failure, lugpu::describe(error) + ".");
   } catch (const std::bad_alloc&) {

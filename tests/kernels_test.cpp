@@ -1119,7 +1119,7 @@ class FullPivotingSteps : public Kernels {
 
   std::string options(const Tile& tile) const {
     return options_of(tile) + " -DDELAY=" + std::to_string(kDelay) +
-           " -DVECTOR=" + std::to_string(context.device().vector_width(precision));
+           " -DVECTOR=" + std::to_string(vector_width(context.device(), precision));
   }
 
   /// The first half of step k: places[k] from the candidates of the step before, if there are any,

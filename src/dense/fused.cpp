@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dense/finish.hpp"
+#include "dense/pivot_rules.hpp"
 
 namespace lugpu {
 namespace {
@@ -11,10 +12,6 @@ namespace {
 constexpr std::size_t kChoosers = 256;
 constexpr std::size_t kBlockRows = 8;
 constexpr std::size_t kLineBytes = 128;
-
-std::size_t ceiling(std::size_t count, std::size_t divisor) {
-  return (count + divisor - 1) / divisor;
-}
 
 // A work-group's tile: the work-items, the texels of a row, the rows at a time, and into how many
 // work-groups for each compute unit a launch is cut, or 0 for a work-group for each tile.
@@ -25,11 +22,11 @@ struct Tile {
 // A GPU's images are kept in square blocks, so that tiles of several rows are faster there. A GPU
 // is busiest with many small work-groups; but with full pivoting each of them has a candidate that
 // choose_pivot looks at.
-Tile tile_for(const Device& device, const Problem& problem) {
-  const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
+Tile tile_for(const Device& device, const DenseOptions& options) {
+  const std::size_t pack = elements_per_texel(options.precision, options.texel);
   if (device.type == "cpu") return {1, 1024 / pack, 16, 8};
-  const bool full = problem.pivot == Pivot::full;
-  if (problem.storage == Storage::image) {
+  const bool full = rule_of(options.pivot).search == Search::matrix;
+  if (options.storage == Storage::image) {
     if (pack == 1) return full ? Tile{128, 16, 128, 32} : Tile{128, 16, 64, 0};
     return {64, 4, 64, full ? 32u : 0u};
   }
@@ -39,16 +36,17 @@ Tile tile_for(const Device& device, const Problem& problem) {
 
 }  // namespace
 
-Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
+Fused::Fused(DeviceContext& context, const Size& size, const DenseOptions& options, std::size_t end,
              Elimination elimination)
     : context_(context),
-      problem_(problem),
+      size_(size),
+      options_(options),
       end_(end),
       step_kernel_(std::string(elimination == Elimination::lu ? "lu" : "gauss_jordan") + "_step_" +
-                   name(problem.pivot)),
+                   name(options.pivot)),
       is_lu_(elimination == Elimination::lu) {
-  const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
-  const Tile tile = tile_for(context.device(), problem);
+  const std::size_t pack = elements_per_texel(options.precision, options.texel);
+  const Tile tile = tile_for(context.device(), options);
   if (tile.lanes == 1) context.require_long_loops();
   lanes_ = tile.lanes;
   columns_ = tile.columns;
@@ -57,32 +55,32 @@ Fused::Fused(DeviceContext& context, const Problem& problem, std::size_t end,
           " -DROWS=" + std::to_string(rows_);
   most_groups_ = context.device().compute_units * tile.groups_per_unit;
   const std::size_t candidates =
-      most_groups_ + ceiling(end, pack * columns_) + ceiling(problem.n, rows_);
-  magnitudes_ = context.allocate(candidates * element_size(problem.precision));
+      most_groups_ + ceiling(end, pack * columns_) + ceiling(size.n, rows_);
+  magnitudes_ = context.allocate(candidates * element_size(options.precision));
   candidates_ = context.allocate(candidates * sizeof(cl_int2));
 }
 
 void Fused::factor(PingPong& surfaces, Pivoting& pivoting) {
-  if (problem_.n == 0) return;
-  if (problem_.pivot != Pivot::none) pivoting.search(surfaces.src, 0);
-  for (std::size_t k = 0; k < problem_.n; ++k) {
+  if (size_.n == 0) return;
+  if (options_.pivot != Pivot::none) pivoting.search(surfaces.src, 0);
+  for (std::size_t k = 0; k < size_.n; ++k) {
     step(surfaces, pivoting, k);
     context_.checkpoint();
   }
-  if (is_lu_) finish_lu(context_, problem_, surfaces, pivoting, 1);
+  if (is_lu_) finish_lu(context_, size_, options_, surfaces, pivoting, 1);
   context_.queue().finish();
 }
 
 void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
-  const std::size_t n = problem_.n;
-  const std::size_t pack = elements_per_texel(problem_.precision, problem_.texel);
+  const std::size_t n = size_.n;
+  const std::size_t pack = elements_per_texel(options_.precision, options_.texel);
   // LU copies row and column k-1 too; Gauss-Jordan takes all rows, and the columns after k.
   const std::size_t before = k == 0 ? 0 : k - 1;
   const std::size_t first_row = is_lu_ ? before : 0;
   const std::size_t first_texel = (is_lu_ ? before : k + 1) / pack;
   // The first work-groups begin at a block of rows and at a line.
   const std::size_t blocks = n - first_row / kBlockRows * kBlockRows;
-  const std::size_t line = kLineBytes / (pack * element_size(problem_.precision));
+  const std::size_t line = kLineBytes / (pack * element_size(options_.precision));
   const std::size_t texels = ceiling(end_, pack) - first_texel / line * line;
   // At least one, since the first work-group records the pivot.
   const std::size_t group_columns = std::max<std::size_t>(1, ceiling(texels, columns_));
@@ -100,15 +98,15 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::uint64_t m = n - first_row;
   const std::uint64_t width = end_ - pack * first_texel;
   context_.timeline().add_bytes((2 * m * width + group_rows * width + group_columns * m) *
-                                element_size(problem_.precision));
+                                element_size(options_.precision));
   surfaces.swap();
-  if (problem_.pivot == Pivot::none || k + 1 == n) return;
-  if (problem_.pivot == Pivot::rook) {
+  if (options_.pivot == Pivot::none || k + 1 == n) return;
+  if (options_.pivot == Pivot::rook) {
     pivoting.search(surfaces.src, k + 1);
     return;
   }
   const std::size_t groups =
-      problem_.pivot == Pivot::full ? group_columns * group_rows : group_rows;
+      options_.pivot == Pivot::full ? group_columns * group_rows : group_rows;
   context_.run("pivot_search", surfaces.src.kernel("dense/fused.cl", "choose_pivot", tile_),
                {kChoosers}, magnitudes_, candidates_, pivoting.places(), static_cast<cl_int>(k + 1),
                static_cast<cl_int>(groups));

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "dense/pivoting.hpp"
-#include "opencl/surface.hpp"
+#include "opencl/transfer.hpp"
 
 namespace lugpu {
 
@@ -16,7 +16,8 @@ enum class Elimination { lu, gauss_jordan };
 class Fused {
  public:
   /// Throws Unsupported on a CPU without long loops (DeviceContext::require_long_loops).
-  Fused(DeviceContext& context, const Problem& problem, std::size_t end, Elimination elimination);
+  Fused(DeviceContext& context, const Size& size, const DenseOptions& options, std::size_t end,
+        Elimination elimination);
 
   /// From A in surfaces.src to the factors in surfaces.src (LU: finished, as LAPACK's), or to [I |
   /// X]. The columns before n of [I | X] are not written. Pivots and their places go to `pivoting`.
@@ -26,7 +27,8 @@ class Fused {
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
 
   DeviceContext& context_;
-  Problem problem_;
+  Size size_;
+  DenseOptions options_;
   std::size_t end_;
   std::string step_kernel_;             // one of dense/fused.cl
   std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/fused.cl
