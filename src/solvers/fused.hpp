@@ -7,6 +7,7 @@
 
 #include "opencl/surface.hpp"
 #include "solvers/pivoting.hpp"
+#include "solvers/tiling.hpp"
 
 namespace lugpu {
 
@@ -28,13 +29,11 @@ class Fused {
   DeviceContext& context_;
   Problem problem_;
   std::size_t end_;
-  std::string step_kernel_;             // one of dense/fused.cl
-  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/fused.cl
-  std::string tile_;                    // the same as build options
+  std::string step_kernel_;  // one of dense/fused.cl
   bool is_lu_;
-  std::size_t most_groups_;  // work-groups a launch is cut into, about; 0 for one each tile
-  cl::Buffer magnitudes_;    // a candidate for the next pivot from each work-group
-  cl::Buffer candidates_;    // its place, (row, column)
+  Tiling tiling_;
+  std::string options_;  // the same for building dense/fused.cl
+  Candidates candidates_;
 };
 
 }  // namespace lugpu
