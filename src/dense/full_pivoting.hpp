@@ -6,7 +6,8 @@
 #include <string>
 
 #include "dense/pivoting.hpp"
-#include "opencl/transfer.hpp"
+#include "dense/tiling.hpp"
+#include "opencl/surface.hpp"
 
 namespace lugpu {
 
@@ -30,14 +31,12 @@ class FullPivoting {
   DeviceContext& context_;
   Size size_;
   DenseOptions options_;
-  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/full_pivoting.cl
-  std::size_t choosers_;                // work-items of take_pivot, at most
-  std::size_t most_groups_;             // work-groups a launch is cut into, about
-  std::string build_options_;           // for building dense/full_pivoting.cl
-  cl::Buffer l_, u_;                    // columns of L and rows of U of steps not written yet
-  cl::Buffer magnitudes_;               // a candidate for the next pivot from each work-group
-  cl::Buffer candidates_;               // its place, (row, column)
-  std::size_t candidate_count_ = 0;     // of the last step
+  Tiling tiling_;
+  Candidates candidates_;
+  std::size_t candidate_count_ = 0;  // of the last step
+  std::size_t choosers_;             // work-items of take_pivot, at most
+  std::string build_options_;        // for building dense/full_pivoting.cl
+  cl::Buffer l_, u_;                 // columns of L and rows of U of steps not written yet
 };
 
 }  // namespace lugpu

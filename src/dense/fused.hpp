@@ -6,7 +6,8 @@
 #include <string>
 
 #include "dense/pivoting.hpp"
-#include "opencl/transfer.hpp"
+#include "dense/tiling.hpp"
+#include "opencl/surface.hpp"
 
 namespace lugpu {
 
@@ -30,13 +31,11 @@ class Fused {
   Size size_;
   DenseOptions options_;
   std::size_t end_;
-  std::string step_kernel_;             // one of dense/fused.cl
-  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/fused.cl
-  std::string tile_;                    // the same as build options
+  std::string step_kernel_;  // one of dense/fused.cl
   bool is_lu_;
-  std::size_t most_groups_;  // work-groups a launch is cut into, about; 0 for one each tile
-  cl::Buffer magnitudes_;    // a candidate for the next pivot from each work-group
-  cl::Buffer candidates_;    // its place, (row, column)
+  Tiling tiling_;
+  std::string build_options_;  // the same for building dense/fused.cl
+  Candidates candidates_;
 };
 
 }  // namespace lugpu
