@@ -1,19 +1,19 @@
 // One launch a step: the interchanges, the multipliers, the elimination and the search for the next
 // pivot in one pass over the matrix, so that each element is read and written once.
 //
-// With (p, q) the pivot's place, row p of the source is taken for row k and vice versa, likewise columns q and k:
-// nothing is moved beforehand. What a step leaves of row k and of column k is
-// final but for the interchanges to come and for the division by the pivot; finish.clh does both at the
-// end. The next step copies row k and column k to the other surface (Lemma 4.1, a step late).
+// With (p, q) the pivot's place, row p of the source is taken for row k and vice versa, likewise
+// columns q and k: nothing is moved beforehand. What a step leaves of row k and of column k is
+// final but for the interchanges to come and for the division by the pivot; finish.clh does both at
+// the end. The next step copies row k and column k to the other surface (Lemma 4.1, a step late).
 //
-// Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
-// time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
-// the rows, in a loop that the compiler vectorizes.
+// Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS
+// at a time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that
+// walks along the rows, in a loop that the compiler vectorizes.
 
 #include "candidates.clh"
 
-// The first work-groups begin at boundaries of cache lines (128 bytes) and of image blocks (multiples of 8 rows).
-// (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)
+// The first work-groups begin at boundaries of cache lines (128 bytes) and of image blocks
+// (multiples of 8 rows). (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)
 #define LINE (128 / (int)sizeof(pack))
 #define BLOCK_ROWS 8
 
@@ -35,8 +35,8 @@ typedef struct {
 inline int source_row(const step_of s, int i) { return i == s.k ? s.p : i == s.p ? s.k : i; }
 inline int source_column(const step_of s, int j) { return j == s.k ? s.q : j == s.q ? s.k : j; }
 
-// What row i is reduced by: source(k, :) times the multiplier l(i) = source(i, k) / pivot for LU; the
-// divided row k times source(i, k) for Gauss-Jordan.
+// What row i is reduced by: source(k, :) times the multiplier l(i) = source(i, k) / pivot for LU;
+// the divided row k times source(i, k) for Gauss-Jordan.
 inline real multiplier(SOURCE(source), const step_of s, int i) {
   if (s.jordan) return i == s.k ? 0 : LOAD(source, source_row(s, i), s.q);
   if (i <= s.k || s.pivot == 0) return 0;
@@ -72,8 +72,9 @@ inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l,
   return pack_of(elements);
 }
 
-// The part of a work-group: texels first : last of its rows, but for those before `written`. Texels that
-// hold columns up to k, column q, or both A and B are `special` and are updated element by element.
+// The part of a work-group: texels first : last of its rows, but for those before `written`. Texels
+// that hold columns up to k, column q, or both A and B are `special` and are updated element by
+// element.
 typedef struct {
   int first, last, written;
   int edge, swapped, seam;
@@ -117,10 +118,10 @@ inline pack pivot_texel(SOURCE(source), const step_of s, const texels_of g, int 
   return pack_of(elements);
 }
 
-// The plain texels of rows top : bottom that a work-item takes. All of them are loaded before the first
-// is needed; a CPU thread loads them as it comes to them.
-inline void load_plain(SOURCE(source), const step_of s, const texels_of g, int top, int bottom,
-                       pack* own) {
+// The plain texels of rows top : bottom that a work-item takes. All of them are loaded before the
+// first is needed; a CPU thread loads them as it comes to them.
+inline void
+load_plain(SOURCE(source), const step_of s, const texels_of g, int top, int bottom, pack* own) {
 #if LANES > 1
   const int t = g.first + (int)get_local_id(0) % COLUMNS;
   if (t >= g.last || is_special(g, t)) return;
@@ -132,10 +133,10 @@ inline void load_plain(SOURCE(source), const step_of s, const texels_of g, int t
 #endif
 }
 
-// Rows top : bottom of the plain texels, `own` after load_plain. Returns the largest magnitude below row
-// k, and its row.
-inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
-                         int bottom, const enum search search, const __local real* l,
+// Rows top : bottom of the plain texels, `own` after load_plain. Returns the largest magnitude
+// below row k, and its row.
+inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g,
+                         int top, int bottom, const enum search search, const __local real* l,
                          const __local pack* u, const pack* own, bits* best, int* best_row) {
   // Texels of A alone; the last one of an A without B is padded with zeros.
   const int searched = s.end > s.n ? s.n / PACK : (s.n + PACK - 1) / PACK;
@@ -211,7 +212,8 @@ inline void update_special(SOURCE(source), TARGET(target), const step_of s, int 
   }
 }
 
-// The first column of the work-group where row i has the magnitude `wanted`; every work-item gets it.
+// The first column of the work-group where row i has the magnitude `wanted`; every work-item gets
+// it.
 inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, bits wanted,
                      const __local pack* u, __local int* column) {
   if (get_local_id(0) == 0) *column = s.n - 1;
@@ -231,17 +233,17 @@ inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, 
 
 // The local memory of a work-group.
 typedef struct {
-  real l[ROWS];       // multipliers of ROWS rows
-  pack u[COLUMNS];    // row k
-  bits best[LANES];   // largest magnitudes and their rows
+  real l[ROWS];      // multipliers of ROWS rows
+  pack u[COLUMNS];   // row k
+  bits best[LANES];  // largest magnitudes and their rows
   int best_row[LANES];
   int column;
 } scratch_of;
 
 inline void eliminate(SOURCE(source), TARGET(target), __global const int2* places,
-                      __global real* pivots, __global bits* magnitudes,
-                      __global int2* candidates, int k, int n, int end, int rows,
-                      const bool jordan, const enum search search, __local scratch_of* local_) {
+                      __global real* pivots, __global bits* magnitudes, __global int2* candidates,
+                      int k, int n, int end, int rows, const bool jordan, const enum search search,
+                      __local scratch_of* local_) {
   const int me = get_local_id(0);
   const int2 place = search == SEARCH_NONE ? (int2)(k, k) : places[k];
   const real pivot = LOAD(source, place.x, place.y);
@@ -316,66 +318,66 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
 }
 
 // The step with its pivoting, for LU: source and target are n x n.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step_none(SOURCE(source), TARGET(target), __global const int2* places,
-                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
-                  int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+lu_step_none(SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+             __global bits* magnitudes, __global int2* candidates, int k, int n, int end,
+             int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_NONE, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
-                     __global real* pivots, __global bits* magnitudes, __global int2* candidates,
-                     int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+lu_step_partial(SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+                __global bits* magnitudes, __global int2* candidates, int k, int n, int end,
+                int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_COLUMN, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step_rook(SOURCE(source), TARGET(target), __global const int2* places,
-                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
-                  int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+lu_step_rook(SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+             __global bits* magnitudes, __global int2* candidates, int k, int n, int end,
+             int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_LATER, &scratch);
 }
 
 // The same for Gauss-Jordan: source and target are n x end, [A | B].
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void gauss_jordan_step_none(SOURCE(source), TARGET(target), __global const int2* places,
-                            __global real* pivots, __global bits* magnitudes,
-                            __global int2* candidates, int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+gauss_jordan_step_none(SOURCE(source), TARGET(target), __global const int2* places,
+                       __global real* pivots, __global bits* magnitudes, __global int2* candidates,
+                       int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            SEARCH_NONE, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            true, SEARCH_NONE, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void gauss_jordan_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
-                               __global real* pivots, __global bits* magnitudes,
-                               __global int2* candidates, int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+gauss_jordan_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
+                          __global real* pivots, __global bits* magnitudes,
+                          __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            SEARCH_COLUMN, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            true, SEARCH_COLUMN, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2* places,
-                            __global real* pivots, __global bits* magnitudes,
-                            __global int2* candidates, int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
+gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2* places,
+                       __global real* pivots, __global bits* magnitudes, __global int2* candidates,
+                       int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            SEARCH_ALL, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            true, SEARCH_ALL, &scratch);
 }
 
 // places(k) = the first candidate of the largest magnitude; (k, k) if all are zero. One
 // work-group.
-__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
-void choose_pivot(const __global bits* magnitudes, const __global int2* candidates,
-                  __global int2* places, int k, int count) {
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void
+choose_pivot(const __global bits* magnitudes, const __global int2* candidates,
+             __global int2* places, int k, int count) {
   __local bits best[CHOOSERS];
   __local int where[CHOOSERS];
   const int largest = first_largest(magnitudes, count, best, where);
