@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_packages.sh libgtest-dev python3-scipy python3-jsonschema libviennacl-dev \
-  liblapack-test liblapack3 libblas3
+  liblapack-test liblapack3 libblas3 clang-format clang-tidy
 cmake --preset dev >/dev/null
 cmake --build --preset dev | tail -n 1
 ctest --preset dev "$@"
