@@ -1,13 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "bug_report.hpp"
 #include "commands.hpp"
 #include "error.hpp"
 #include "help.hpp"
 #include "opencl/opencl.hpp"
 #include "output_file.hpp"
 #include "terminal.hpp"
-#include "version.hpp"
 
 namespace {
 
@@ -62,7 +62,13 @@ int main(int argc, char** argv) {
       "Solves dense linear systems by direct methods on OpenCL devices, and "
       "measures how well.",
       "lugpu");
-  app.set_version_flag("-V,--version", std::string("lugpu ") + lugpu::version());
+  bool verbose = false;  // read before the version flag calls back
+  CLI::Option* verbose_flag =
+      app.add_flag("-v,--verbose", verbose, "With --version, print what a bug report needs");
+  verbose_flag->needs(app.set_version_flag(
+      "-V,--version",
+      [&] { return verbose ? lugpu::cli::bug_report() : lugpu::cli::version_line(); },
+      "Print the version and exit"));
   app.require_subcommand(1);
   app.formatter(lugpu::cli::help_formatter());
   app.footer(lugpu::cli::exit_statuses(
