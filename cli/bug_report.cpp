@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <iostream>
+
 #include "bench/report.hpp"
 #include "opencl/device.hpp"
 #include "opencl/kernel_digest.hpp"
@@ -63,31 +65,30 @@ std::string version_line() {
   return std::string("lugpu ") + version();
 }
 
-std::string bug_report() {
+void print_bug_report() {
   const nlohmann::json head = report_head({}, {});
   const nlohmann::json &tool = head["tool"], &context = head["context"],
                        &libraries = head["libraries"];
   const auto text_of = [](const nlohmann::json& value) { return value.get<std::string>(); };
   const std::string revision = text_of(tool["git_rev"]);
-  std::string text = version_line() + '\n';
-  text += line("revision", revision.empty() ? "unknown" : revision);
-  text += line("compiler", text_of(tool["compiler"]) + ", " + text_of(tool["build_type"]));
-  text += line("system", text_of(context["kernel"]));
-  text += line("processor", text_of(context["cpu"]) + ", cores: " + context["cores"].dump() +
-                                ", memory: " + byte_size(context["memory_bytes"].get<double>()));
-  text +=
-      line("OpenCL loader", loader_version() + ", " + text_of(libraries["opencl_loader"]["path"]));
-  text += platforms_and_devices();
-  text += line("BLAS", text_of(libraries["blas"]["config"]) +
-                           ", threads: " + libraries["blas"]["threads"].dump() + ", " +
-                           text_of(libraries["blas"]["path"]));
-  text += line("LAPACK", text_of(libraries["lapack"]["path"]));
-  text += line("kernels", kernel_digest(""));
+  std::cout << version_line() << '\n'
+            << line("revision", revision.empty() ? "unknown" : revision)
+            << line("compiler", text_of(tool["compiler"]) + ", " + text_of(tool["build_type"]))
+            << line("kernels", kernel_digest("")) << line("system", text_of(context["kernel"]))
+            << line("processor",
+                    text_of(context["cpu"]) + ", cores: " + context["cores"].dump() +
+                        ", memory: " + byte_size(context["memory_bytes"].get<double>()))
+            << line("BLAS", text_of(libraries["blas"]["config"]) +
+                                ", threads: " + libraries["blas"]["threads"].dump() + ", " +
+                                text_of(libraries["blas"]["path"]))
+            << line("LAPACK", text_of(libraries["lapack"]["path"]));
   for (const auto& [name, value] : context["environment"].items()) {
-    text += line("variable", name + '=' + text_of(value));
+    std::cout << line("variable", name + '=' + text_of(value));
   }
-  text.pop_back();  // CLI11 ends the line
-  return text;
+  std::cout << line("OpenCL loader",
+                    loader_version() + ", " + text_of(libraries["opencl_loader"]["path"]))
+            << std::flush  // a driver may end the process
+            << platforms_and_devices();
 }
 
 }  // namespace lugpu::cli

@@ -8,8 +8,8 @@ namespace lugpu::cli {
 /// "lugpu 0.1.0".
 std::string version_line();
 
-/// That line, and how the program was built, OpenCL with its platforms and devices, the libraries
-/// that run, and the variables that change what they do. Without OpenCL it says so.
-std::string bug_report();
+/// Prints that line, and how the program was built, the libraries that run, the variables that
+/// change what they do, and OpenCL with its platforms and devices. Without OpenCL it says so.
+void print_bug_report();
 
 }  // namespace lugpu::cli

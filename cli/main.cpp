@@ -67,7 +67,11 @@ int main(int argc, char** argv) {
       app.add_flag("-v,--verbose", verbose, "With --version, print what a bug report needs");
   verbose_flag->needs(app.set_version_flag(
       "-V,--version",
-      [&] { return verbose ? lugpu::cli::bug_report() : lugpu::cli::version_line(); },
+      [&] {
+        if (!verbose) return lugpu::cli::version_line();
+        lugpu::cli::print_bug_report();
+        throw CLI::Success();
+      },
       "Print the version and exit"));
   app.require_subcommand(1);
   app.formatter(lugpu::cli::help_formatter());
