@@ -93,20 +93,8 @@ std::string bash_case(const std::string& pattern, const std::string& action) {
   return action.empty() ? "" : "        " + pattern + ") " + action + " ;;\n";
 }
 
-std::string bash(const CLI::App& app) {
-  std::string values, positions = bash_case("',0'", bash_words(names_of_commands(app)));
-  for (const auto& [name, command] : all_commands(app)) {
-    for (const Entry& entry : options(app, *command)) {
-      std::vector<std::string> patterns;
-      for (const std::string& option : entry.names) patterns.push_back(name + ',' + option);
-      values += bash_case(joined(patterns, "|"), bash_values(entry));
-    }
-    std::size_t position = 0;
-    for (const Entry& entry : arguments(app, *command)) {
-      positions += bash_case(name + ',' + std::to_string(position++), bash_values(entry));
-    }
-  }
-  return R"(# bash completion for lugpu, written by `lugpu help --format bash`
+constexpr const char* kBashHead =
+    R"(# bash completion for lugpu, written by `lugpu help --format bash`
 
 # The last of several values, separated by commas.
 _lugpu_list()
@@ -126,7 +114,23 @@ _lugpu()
     for ((i = 1; i < cword; i++)); do
         [[ ${words[i]} == -* ]] || { command=${words[i]}; break; }
     done
-)" + bash_options(app) +
+)";
+
+std::string bash(const CLI::App& app) {
+  std::string values, positions = bash_case("',0'", bash_words(names_of_commands(app)));
+  for (const auto& [name, command] : all_commands(app)) {
+    const std::string start = name + ',';
+    for (const Entry& entry : options(app, *command)) {
+      std::vector<std::string> patterns;
+      for (const std::string& option : entry.names) patterns.push_back(start + option);
+      values += bash_case(joined(patterns, "|"), bash_values(entry));
+    }
+    std::size_t position = 0;
+    for (const Entry& entry : arguments(app, *command)) {
+      positions += bash_case(start + std::to_string(position++), bash_values(entry));
+    }
+  }
+  return kBashHead + bash_options(app) +
          R"(    for ((i++; i < cword; i++)); do
         [[ ${words[i]} == -* || " $with_value " == *" ${words[i - 1]} "* ]] || ((arguments++))
     done

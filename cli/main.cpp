@@ -88,6 +88,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error);
+  } catch (const std::exception& error) {
+    return fail(Exit::failure, error.what());
   }
   return run(commands, {argv, argv + argc});
 }

@@ -14,8 +14,8 @@
 namespace lugpu::cli {
 namespace {
 
-// What a page says beyond --help. The examples stand on their own: run in the order of these rows
-// in one folder, each finds the files that it reads.
+// What a page says beyond --help. Run in the order of the help in one folder, each example finds
+// the files that it reads.
 struct Example {
   const char* purpose;
   const char* line;
@@ -29,49 +29,48 @@ const std::map<std::string, Page>& pages() {
   static const std::map<std::string, Page> table = {
       {"",
        {"Matrices are Matrix Market (.mtx), NumPy (.npy) or CSV (.csv) files. The device is the "
-        "first GPU, or the first device if there is none. Residuals are computed from the matrix "
+        "first GPU, or the first device if there is none. Residuals are computed with the matrix "
         "as given and must pass the limits of LAPACK and HPL; what fails is reported as failed, "
-        "without a speed. No output overwrites another output of the same run; to overwrite an "
+        "without a speed. No output overwrites another output of the same run; overwriting an "
         "input or the results of an earlier benchmark takes --force.",
         {{"Make a test matrix, solve a system with it and keep X:",
           "lugpu generate random 300 -o A.npy && lugpu solve A.npy -o x.npy"},
-         {"What a bug report needs:", "lugpu --version --verbose"}}}},
+         {"Print what a bug report needs:", "lugpu --version --verbose"}}}},
       {"devices",
-       {"Each device is listed with its index, by which --device finds it, its driver, its limits "
-        "and the largest order of a matrix that fits into it.",
+       {"Each device is listed with the index that --device takes, its driver, its limits and the "
+        "largest order of a matrix that fits.",
         {{"List all devices:", "lugpu devices"}}}},
       {"solve",
-       {"Without RHS, B is A times a vector of ones, so that the error of X is known. Printed are "
-        "the times, residuals, pivot growth, condition, error bounds and the decimal digits of X "
-        "that are guaranteed.",
+       {"Without RHS, B is A times a vector of ones, so that the error of X is known. The report "
+        "gives times, residuals, pivot growth, condition, error bounds and the decimal digits of "
+        "X that are guaranteed.",
         {{"Solve with full pivoting in double precision, and write X:",
           "lugpu solve A.npy --pivot full --precision double -o x.npy"},
-         {"The determinant and the inverse:", "lugpu solve A.npy --det --inverse inverse.npy"}}}},
+         {"Compute the determinant and the inverse too:",
+          "lugpu solve A.npy --det --inverse inverse.npy"}}}},
       {"advise",
-       {"The system is solved with every pivoting and precision. Recommended is what has the best "
-        "backward error and enough guaranteed digits; time decides only where it differs "
-        "clearly.",
-        {{"At least six digits of X:", "lugpu advise A.npy --digits 6"}}}},
+       {"The system is solved with every pivoting and precision. The advice goes by the backward "
+        "error and the guaranteed digits first, and by time only where it differs clearly.",
+        {{"Ask for at least six digits of X:", "lugpu advise A.npy --digits 6"}}}},
       {"bench",
        {"The samples of all cases of one order take turns, so that other load on the machine "
-        "affects all of them equally. A row that fails its check shows no speed. Finished results "
+        "affects all cases equally. A row that fails its check shows no speed. Finished results "
         "are in the file of --json at once.",
-        {{"Full pivoting, and a record of every sample:",
+        {{"Time full pivoting, and record every sample:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json"},
-         {"Go on after an interrupt:",
-          "lugpu bench -n 64:256:*2 --pivot full --json full.json "
-          "--resume"}}}},
+         {"Continue after an interrupt:",
+          "lugpu bench -n 64:256:*2 --pivot full --json full.json --resume"}}}},
       {"probe",
-       {"Measures what the device itself reaches: copies, multiply-adds, and variants of one pass "
+       {"This is what the device itself reaches: copies, multiply-adds, and variants of one pass "
         "of elimination.",
-        {{"As JSON on standard output:", "lugpu probe -n 128 --json -"}}}},
-      {"verify", {"", {{"What earlier runs found wrong:", "lugpu verify --list"}}}},
+        {{"Print JSON:", "lugpu probe -n 128 --json -"}}}},
+      {"verify", {"", {{"List what earlier runs found wrong:", "lugpu verify --list"}}}},
       {"generate",
-       {"The same seed gives the same matrix on every machine, for kinds of a prescribed condition "
-        "up to rounding.",
-        {{"A matrix on which partial pivoting loses all digits:",
+       {"The same seed gives the same matrix on every machine, for kinds with a prescribed "
+        "condition up to rounding.",
+        {{"Write a matrix on which partial pivoting loses all digits:",
           "lugpu generate wilkinson 60 -o wilkinson.mtx"}}}},
-      {"help", {"", {{"The help of solve:", "lugpu help solve"}}}},
+      {"help", {"", {{"Print the help of solve:", "lugpu help solve"}}}},
   };
   return table;
 }

@@ -3,7 +3,7 @@
 # LUGPU_LIBDIR: that folder, relative to the prefix or absolute.
 cmake_path(ABSOLUTE_PATH LUGPU_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" NORMALIZE)
 set(LUGPU_LIBLAPACK "$ENV{DESTDIR}${LUGPU_LIBDIR}/lugpu/liblapack.so.3")
-if(LUGPU_LIBDIR MATCHES "^/usr/lib")
+if(LUGPU_LIBDIR MATCHES "^/usr/lib(/[^/]+-linux-gnu[^/]*)?$")
   file(RPATH_REMOVE FILE "${LUGPU_LIBLAPACK}")
 else()
   file(RPATH_SET FILE "${LUGPU_LIBLAPACK}" NEW_RPATH "${LUGPU_LIBDIR}")

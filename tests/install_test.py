@@ -81,6 +81,9 @@ class FilesTest(Installed):
         self.assertRegex(run(self.lugpu, "--version").stdout, r"^lugpu \d+\.\d+\.\d+\n$")
         self.assertIn("Usage: lugpu solve", run(self.lugpu, "help", "solve").stdout)
 
+    def test_what_the_build_asks_for_is_in_no_help(self):
+        self.assertNotIn("--format", run(self.lugpu, "help", "--help").stdout)
+
     def test_files(self):
         share = {str(pathlib.Path("share", name)) for name in
                  ["bash-completion/completions/lugpu", "zsh/vendor-completions/_lugpu",
