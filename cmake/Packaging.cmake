@@ -6,34 +6,34 @@
 # Packages need CMAKE_INSTALL_PREFIX=/usr, where Debian keeps libraries by architecture:
 #   cmake --preset package && cmake --build --preset package --target package
 
-# The program writes its man pages and completions itself.
-set(LUGPU_MANUAL ${CMAKE_BINARY_DIR}/manual)
-add_custom_command(
-  OUTPUT ${LUGPU_MANUAL}.stamp
-  COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:lugpu>" "-DOUTPUT=${LUGPU_MANUAL}"
-          -P ${PROJECT_SOURCE_DIR}/cmake/write_manual.cmake
-  COMMAND ${CMAKE_COMMAND} -E touch ${LUGPU_MANUAL}.stamp
-  DEPENDS lugpu ${PROJECT_SOURCE_DIR}/cmake/write_manual.cmake
-  COMMENT "Writing the man pages and completions"
-  VERBATIM)
-add_custom_target(lugpu_manual ALL DEPENDS ${LUGPU_MANUAL}.stamp)
+if(TARGET lugpu)
+  # The program writes its man pages and completions itself.
+  set(LUGPU_MANUAL ${CMAKE_BINARY_DIR}/manual)
+  add_custom_command(
+    OUTPUT ${LUGPU_MANUAL}.stamp
+    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:lugpu>" "-DOUTPUT=${LUGPU_MANUAL}"
+            -P ${PROJECT_SOURCE_DIR}/cmake/write_manual.cmake
+    COMMAND ${CMAKE_COMMAND} -E touch ${LUGPU_MANUAL}.stamp
+    DEPENDS lugpu ${PROJECT_SOURCE_DIR}/cmake/write_manual.cmake
+    COMMENT "Writing the man pages and completions"
+    VERBATIM)
+  add_custom_target(lugpu_manual ALL DEPENDS ${LUGPU_MANUAL}.stamp)
 
-install(TARGETS lugpu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
-install(DIRECTORY ${LUGPU_MANUAL}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT tool)
-install(DIRECTORY ${LUGPU_MANUAL}/bash-completion ${LUGPU_MANUAL}/zsh ${LUGPU_MANUAL}/fish
-        DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tool)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tool)
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT tool
-        FILES_MATCHING PATTERN "*.md" PATTERN "*.json")
-# Debian's packages have these in its own form, see below.
+  install(TARGETS lugpu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tool)
+  install(DIRECTORY ${LUGPU_MANUAL}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT tool)
+  install(DIRECTORY ${LUGPU_MANUAL}/bash-completion ${LUGPU_MANUAL}/zsh ${LUGPU_MANUAL}/fish
+          DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tool)
+  install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tool)
+  install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT tool
+          FILES_MATCHING PATTERN "*.md" PATTERN "*.json")
+endif()
+# Debian's packages have these in Debian's form (DebianPackages.cmake).
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT plain_documents)
 
 if(TARGET lugpu_library)
-  set_target_properties(lugpu_library PROPERTIES EXPORT_NAME lugpu)
   install(TARGETS lugpu_library EXPORT lugpuTargets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
-                  NAMELINK_COMPONENT development
-          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+                  NAMELINK_COMPONENT development)
   install(DIRECTORY include/lugpu DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
   include(CMakePackageConfigHelpers)
@@ -53,13 +53,17 @@ if(TARGET lugpu_library)
           DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 endif()
 
-# Programs name the drop-in in LD_PRELOAD rather than link to it, so its link without a number belongs to
-# it and not to the files for developers.
-set_target_properties(lugpu_lapack PROPERTIES SOVERSION 0)
-install(TARGETS lugpu_lapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lapack)
-install(TARGETS lugpu_liblapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lugpu COMPONENT lapack
-        NAMELINK_SKIP)
-install(CODE "set(LUGPU_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")" COMPONENT lapack)
-install(SCRIPT cmake/SetRunpath.cmake COMPONENT lapack)
+if(TARGET lugpu_lapack)
+  # Programs name the drop-in in LD_PRELOAD rather than link to it, so its link without a number belongs
+  # to it and not to the files for developers.
+  set_target_properties(lugpu_lapack PROPERTIES SOVERSION 0)
+  install(TARGETS lugpu_lapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT lapack)
+  install(TARGETS lugpu_liblapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lugpu COMPONENT lapack
+          NAMELINK_SKIP)
+  install(CODE "set(LUGPU_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")" COMPONENT lapack)
+  install(SCRIPT cmake/SetRunpath.cmake COMPONENT lapack)
+endif()
 
-include(cmake/DebianPackages.cmake)
+if(TARGET lugpu)
+  include(cmake/DebianPackages.cmake)
+endif()
