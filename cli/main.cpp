@@ -4,6 +4,7 @@
 #include "base/output_file.hpp"
 #include "base/version.hpp"
 #include "bench/wording.hpp"
+#include "bug_report.hpp"
 #include "commands.hpp"
 #include "exit.hpp"
 #include "help.hpp"
@@ -63,7 +64,17 @@ int main(int argc, char** argv) {
       "Solves dense linear systems by direct methods on OpenCL devices, and "
       "measures how well.",
       "lugpu");
-  app.set_version_flag("-V,--version", std::string("lugpu ") + lugpu::version());
+  bool verbose = false;  // read before the version flag calls back
+  CLI::Option* verbose_flag =
+      app.add_flag("-v,--verbose", verbose, "With --version, print what a bug report needs");
+  verbose_flag->needs(app.set_version_flag(
+      "-V,--version",
+      [&] {
+        if (!verbose) return lugpu::cli::version_line();
+        lugpu::cli::print_bug_report();
+        throw CLI::Success();
+      },
+      "Print the version and exit"));
   app.require_subcommand(1);
   app.formatter(lugpu::cli::help_formatter());
   app.footer(lugpu::cli::exit_statuses(
@@ -79,6 +90,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error);
+  } catch (const std::exception& error) {
+    return fail(Exit::failure, error.what());
   }
   return run(commands, {argv, argv + argc});
 }
