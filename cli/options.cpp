@@ -60,7 +60,7 @@ void add_device_options(CLI::App& command, Options& options, bool many) {
                    "Use the kernels that any OpenCL device can run");
   command
       .add_option("--kernel-dir", options.kernel_dir,
-                  "Read the kernels from .cl files in this folder")
+                  "Read the kernels from this folder, laid out like the project's kernels/")
       ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
       ->type_name("DIR");
 }

@@ -687,7 +687,7 @@ class SolveReportTest(CommandLine):
     def test_verbose_names_the_kernels(self):
         done = self.lugpu("solve", "a.csv", "-v")
         self.assertIn("residual", done.stdout)
-        for name in ("transfer", "lu_blocked_[cg]pu"):
+        for name in ("common/transfer", "[cg]pu/lu_blocked"):
             self.assertRegex(done.stderr, rf"built {name}\.cl ")
 
     def test_json_file(self):
@@ -1497,7 +1497,7 @@ class OverwriteTest(CommandLine):
 
     def test_kernels(self):
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
-        kernel = "kernels/surface.clh"
+        kernel = "kernels/common/surface.clh"
         before = (self.folder / kernel).read_bytes()
         self.refused("solve", "a.csv", "--kernel-dir", "kernels", "--json", kernel, words=[kernel])
         self.assertEqual((self.folder / kernel).read_bytes(), before)
@@ -1711,7 +1711,7 @@ class KernelDirTest(CommandLine):
         """What needs long loops on a CPU is refused, and what does not is possible."""
         if self.device_type("a.csv") != "cpu":
             self.skipTest("only kernels for CPUs have long loops")
-        self.edit_kernel("loops.cl", "i < iterations", "i < min(iterations, 65535)")
+        self.edit_kernel("common/loops.cl", "i < iterations", "i < min(iterations, 65535)")
         for method in ("auto", BLOCKED, *METHODS):
             self.refused("solve", "a.csv", "--method", method, "--kernel-dir", "kernels",
                          words=["loops", "--schedule paper"])
@@ -1721,14 +1721,14 @@ class KernelDirTest(CommandLine):
 
     def test_driver_that_computes_wrong_pivots(self):
         """Status 1, and nothing is read or written in a row outside the matrix."""
-        self.edit_kernel("pivot_search.clh", "places[k] = (int2)(row[0], column[0])",
+        self.edit_kernel("dense/pivot_search.clh", "places[k] = (int2)(row[0], column[0])",
                          "places[k] = (int2)(row[0] + n, column[0])")
         self.refused("solve", "a.csv", "--method", "lu", "--schedule", "paper", "--kernel-dir",
                      "kernels", status=1, words=["Pivot 1 of", "computes incorrectly"])
 
     def test_syntax_error(self):
         """Status 1; the file and the line are named; no X."""
-        for name in ("transfer.cl", "surface.clh"):
+        for name in ("common/transfer.cl", "common/surface.clh"):
             with self.subTest(name=name):
                 place = self.break_kernel(name)
                 done = self.lugpu("solve", "a.csv", "-o", "x.csv", "--kernel-dir", "kernels",
@@ -1740,14 +1740,14 @@ class KernelDirTest(CommandLine):
 
     def test_syntax_error_in_a_sweep(self):
         """Cases whose kernels do not build are rows of status error, with the reason."""
-        place = self.break_kernel("transfer.cl")
+        place = self.break_kernel("common/transfer.cl")
         row, = self.results(*small(), "--kernel-dir", "kernels", status=1)
         self.assertEqual((row["status"], row["gflops"]), ("error", None))
         self.assertIn(place, row["reason"])
 
     def test_errors_and_failed_checks_in_a_sweep(self):
         """Status 1, whichever comes first."""
-        self.break_kernel("fused.cl")
+        self.break_kernel("dense/fused.cl")
         for schedules, statuses in (("fused,paper", ["error", "failed"]),
                                     ("paper,fused", ["failed", "error"])):
             with self.subTest(schedules=schedules):
@@ -1785,8 +1785,8 @@ class VerifyTest(CommandLine):
     def record(self, kernels, *paths):
         """Keeps these paths as wrong with these kernels, as verify would."""
         device, = json.loads(self.lugpu("solve", "a.mtx", "--json", "-").stdout)["devices"]
-        text = "".join((kernels / name).read_text(encoding="utf-8")
-                       for name in sorted(os.listdir(kernels)))
+        files = sorted(str(path) for path in kernels.rglob("*") if path.is_file())
+        text = "".join(Path(file).read_text(encoding="utf-8") for file in files)
         head = (f"wrong by lugpu verify\nplatform {device['platform']}\ndevice {device['name']}\n"
                 f"driver {device['driver_version']}\nkernels {fnv(text)}\n")
         folder = self.folder / "cache/lugpu"
@@ -1837,7 +1837,7 @@ class VerifyTest(CommandLine):
     def test_a_driver_that_is_wrong(self):
         """Status 4; the paths are named, in the text and in the JSON; auto avoids them."""
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
-        source = self.folder / "kernels/lu_blocked_cpu.cl"
+        source = self.folder / "kernels/cpu/lu_blocked.cl"
         source.write_text(source.read_text(encoding="utf-8").replace("if (p != k + j)", "if (0)"),
                           encoding="utf-8")
         if self.device_type("a.mtx") != "cpu":
@@ -1873,7 +1873,7 @@ class VerifyTest(CommandLine):
     def test_a_driver_that_crashes(self):
         """Status 1; the path is named, auto avoids it, and what does not share its process is verified."""
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
-        source = self.folder / "kernels/lu_blocked_cpu.cl"
+        source = self.folder / "kernels/cpu/lu_blocked.cl"
         crash = "if (p != k + j) *(volatile __global int*)16 = 0;"
         source.write_text(source.read_text(encoding="utf-8").replace("if (p != k + j)", crash + " if (1)"),
                           encoding="utf-8")
@@ -2583,7 +2583,7 @@ class ResumeTest(CommandLine):
     def test_resumed_sweep_runs_error_rows_again(self):
         """Status 1 for as long as they end in errors."""
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
-        (self.folder / "kernels/transfer.cl").write_text("no kernel", encoding="utf-8")
+        (self.folder / "kernels/common/transfer.cl").write_text("no kernel", encoding="utf-8")
         broken = small(json="sweep.json", kernel_dir="kernels")
         self.lugpu(*broken, status=1)
         self.change_row(reason="clFinish: out of resources.")
@@ -2658,7 +2658,7 @@ class ResumeTest(CommandLine):
         shutil.copytree(ROOT / "kernels", self.folder / "kernels")
         kernels = ("--kernel-dir", "kernels")
         self.lugpu(*small(sizes="8,16"), "--json", "sweep.json", "--resume", *kernels)
-        with open(self.folder / "kernels/fused.cl", "a", encoding="utf-8") as stream:
+        with open(self.folder / "kernels/dense/fused.cl", "a", encoding="utf-8") as stream:
             stream.write("// a change")
         self.refused(*small(sizes="8,16"), "--resume", "--json", "sweep.json", *kernels,
                      words=["sweep.json", "kernels"])

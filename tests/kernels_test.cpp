@@ -99,7 +99,7 @@ class Kernels : public SurfaceKindTest {
 INSTANTIATE_TEST_SUITE_P(Kinds, Kernels, testing::ValuesIn(all_kinds()),
                          testing::PrintToStringParamName());
 
-// copy.clh
+// common/copy.clh
 
 TEST_P(Kernels, CopyRow) {
   for (const std::size_t length : kOrders) {
@@ -109,8 +109,8 @@ TEST_P(Kernels, CopyRow) {
     for (const std::size_t row : {0, 2, 4}) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("passes.cl", "copy_row", {src.texels(first, end)}, src, dst, as_int(row), as_int(first),
-          as_int(end));
+      run("dense/passes.cl", "copy_row", {src.texels(first, end)}, src, dst, as_int(row),
+          as_int(first), as_int(end));
       propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
     }
@@ -125,7 +125,7 @@ TEST_P(Kernels, CopyColumn) {
     for (const std::size_t column : {0, 2, 4}) {
       Matrix expected = poison(end + 2, 5);
       const Surface dst = surface(expected);
-      run("passes.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first),
+      run("dense/passes.cl", "copy_column", {length}, src, dst, as_int(column), as_int(first),
           as_int(end));
       for (std::size_t i = first; i < end; ++i) propagate(source, expected, i, column, column + 1);
       EXPECT_TRUE(equal(contents(dst), expected)) << length;
@@ -133,7 +133,7 @@ TEST_P(Kernels, CopyColumn) {
   }
 }
 
-// interchange.clh
+// dense/interchange.clh
 
 // The pairs of rows or columns, of five, that are exchanged; two the same as well.
 constexpr std::array<std::pair<std::size_t, std::size_t>, 6> kPairs = {
@@ -147,8 +147,8 @@ TEST_P(Kernels, ExchangeRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("passes.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
-          as_int(first), as_int(end));
+      run("dense/passes.cl", "exchange_rows", {src.texels(first, end)}, src, dst, as_int(a),
+          as_int(b), as_int(first), as_int(end));
       Matrix exchanged = source;
       for (std::size_t j = 0; j < source.cols(); ++j) std::swap(exchanged(a, j), exchanged(b, j));
       for (const std::size_t row : {a, b}) propagate(exchanged, expected, row, first, end);
@@ -165,7 +165,7 @@ TEST_P(Kernels, CopyRows) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(5, end + 2);
       const Surface dst = surface(expected);
-      run("passes.cl", "copy_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
+      run("dense/passes.cl", "copy_rows", {src.texels(first, end)}, src, dst, as_int(a), as_int(b),
           as_int(first), as_int(end));
       for (const std::size_t row : {a, b}) propagate(source, expected, row, first, end);
       EXPECT_TRUE(equal(contents(dst), expected)) << length << ": " << a << ", " << b;
@@ -180,7 +180,7 @@ TEST_P(Kernels, ExchangeColumns) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(n + 2, 5);
       const Surface dst = surface(expected);
-      run("passes.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      run("dense/passes.cl", "exchange_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
         for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
         expected(i, a) = source(i, b);
@@ -198,7 +198,7 @@ TEST_P(Kernels, CopyColumns) {
     for (const auto& [a, b] : kPairs) {
       Matrix expected = poison(n + 2, 5);
       const Surface dst = surface(expected);
-      run("passes.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
+      run("dense/passes.cl", "copy_columns", {n}, src, dst, as_int(a), as_int(b), as_int(n));
       for (std::size_t i = 0; i < n; ++i) {
         for (const std::size_t column : {a, b}) propagate(source, expected, i, column, column + 1);
       }
@@ -207,7 +207,7 @@ TEST_P(Kernels, CopyColumns) {
   }
 }
 
-// normalize.clh
+// dense/normalize.clh
 
 TEST_P(Kernels, NormalizeColumn) {
   for (const std::size_t n : kOrders) {
@@ -217,7 +217,7 @@ TEST_P(Kernels, NormalizeColumn) {
       Matrix expected = poison(n + 2, n + 2), pivots = poison(n + 2, 1);
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
-      run("passes.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
+      run("dense/passes.cl", "normalize_column", {n - k}, src, dst, recorded, as_int(k), as_int(n));
       for (std::size_t i = k; i < n; ++i) {
         propagate(source, expected, i, k, k + 1);
         if (i > k) expected(i, k) = quotient(source(i, k), source(k, k));
@@ -237,7 +237,7 @@ TEST_P(Kernels, NormalizeRow) {
       Matrix expected = poison(end + 2, end + 2), pivots = poison(end + 2, 1);
       const Surface dst = surface(expected);
       const cl::Buffer recorded = buffer(pivots);
-      run("passes.cl", "normalize_row", {src.texels(k, end)}, src, dst, recorded, as_int(k),
+      run("dense/passes.cl", "normalize_row", {src.texels(k, end)}, src, dst, recorded, as_int(k),
           as_int(end));
       propagate(source, expected, k, k, end);
       for (std::size_t j = k; j < end; ++j) {
@@ -259,20 +259,20 @@ TEST_P(Kernels, ZeroPivotDividesNothing) {
     Matrix expected = poison(70, 70);
 
     const Surface column = surface(expected);
-    run("passes.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
+    run("dense/passes.cl", "normalize_column", {68}, src, column, pivots, 2, 70);
     for (std::size_t i = 2; i < 70; ++i) propagate(source, expected, i, 2, 3);
     EXPECT_TRUE(equal(contents(column), expected));
     EXPECT_EQ(contents(pivots, 70, 1)(2, 0), 0);
 
     expected = poison(70, 70);
     const Surface row = surface(expected);
-    run("passes.cl", "normalize_row", {src.texels(2, 70)}, src, row, pivots, 2, 70);
+    run("dense/passes.cl", "normalize_row", {src.texels(2, 70)}, src, row, pivots, 2, 70);
     propagate(source, expected, 2, 2, 70);
     EXPECT_TRUE(equal(contents(row), expected));
   }
 }
 
-// rowop.clh
+// dense/rowop.clh
 
 TEST_P(Kernels, UpdateTrailing) {
   for (const std::size_t n : kOrders) {
@@ -281,8 +281,8 @@ TEST_P(Kernels, UpdateTrailing) {
     for (const std::size_t k : steps_of(n)) {
       Matrix expected = poison(n + 2, n + 2);
       const Surface dst = surface(expected);
-      run("passes.cl", "update_trailing", {src.texels(k + 1, n), n - k - 1}, src, dst, as_int(k),
-          as_int(n));
+      run("dense/passes.cl", "update_trailing", {src.texels(k + 1, n), n - k - 1}, src, dst,
+          as_int(k), as_int(n));
       for (std::size_t i = k + 1; i < n; ++i) {
         propagate(source, expected, i, k + 1, n);
         for (std::size_t j = k + 1; j < n; ++j) {
@@ -302,8 +302,8 @@ TEST_P(Kernels, UpdateTrailingByLaunchIndex) {
       const Surface by_kernel = surface(poison(n + 2, n + 2));
       const Surface by_launch = surface(poison(n + 2, n + 2));
       const Items items = {src.texels(k + 1, n), n - k - 1};
-      run("passes.cl", "update_trailing", items, src, by_kernel, as_int(k), as_int(n));
-      context.run("test", src.kernel("passes.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
+      run("dense/passes.cl", "update_trailing", items, src, by_kernel, as_int(k), as_int(n));
+      context.run("test", src.kernel("dense/passes.cl", "update_trailing", " -DLUGPU_LAUNCH_INDEX"),
                   {items.x, items.y, (k + 1) / pack(), k + 1}, src, by_launch, as_int(k),
                   as_int(n));
       EXPECT_TRUE(equal(contents(by_launch), contents(by_kernel))) << n << ", step " << k;
@@ -324,7 +324,7 @@ TEST_P(Kernels, EliminateColumn) {
       Matrix expected = poison(n + 2, end + 2);
       const Surface dst = surface(expected);
       const std::size_t first = k == 0 ? 0 : k - 1;
-      run("passes.cl", "eliminate_column", {src.texels(first, end), n}, src, dst, as_int(k),
+      run("dense/passes.cl", "eliminate_column", {src.texels(first, end), n}, src, dst, as_int(k),
           as_int(first), as_int(n), as_int(end));
       for (std::size_t i = 0; i < n; ++i) {
         propagate(source, expected, i, first, end);
@@ -339,7 +339,7 @@ TEST_P(Kernels, EliminateColumn) {
   }
 }
 
-// pivot_search.clh
+// dense/pivot_search.clh
 
 struct Place {
   int row, column;
@@ -379,7 +379,7 @@ class PivotSearch : public Kernels {
                       const char* search = "search_column") {
     const Surface source = surface(a);
     const cl::Buffer places = unknown_places(n);
-    run("passes.cl", search, {256}, source, places, as_int(k), as_int(n));
+    run("dense/passes.cl", search, {256}, source, places, as_int(k), as_int(n));
     return place_of(places, k, n);
   }
   Place search_rook(const Matrix& a, std::size_t k, std::size_t n) {
@@ -391,16 +391,16 @@ class PivotSearch : public Kernels {
     const Surface source = surface(a);
     const cl::Buffer magnitudes = buffer(poison(slices * n, 1));
     const cl::Buffer rows = buffer_of(std::vector<cl_int>(slices * n, -7));
-    run("passes.cl", "search_each_column", {source.texels(k, n), slices}, source, magnitudes, rows,
-        as_int(k), as_int(n));
+    run("dense/passes.cl", "search_each_column", {source.texels(k, n), slices}, source, magnitudes,
+        rows, as_int(k), as_int(n));
     return search_candidates(magnitudes, rows, k, n, slices);
   }
 
   Place search_candidates(const cl::Buffer& magnitudes, const cl::Buffer& rows, std::size_t k,
                           std::size_t n, std::size_t slices) {
     const cl::Buffer places = unknown_places(n);
-    run("passes.cl", "search_candidates", {256}, magnitudes, rows, places, as_int(k), as_int(n),
-        as_int(slices));
+    run("dense/passes.cl", "search_candidates", {256}, magnitudes, rows, places, as_int(k),
+        as_int(n), as_int(slices));
     return place_of(places, k, n);
   }
 
@@ -544,7 +544,7 @@ TEST_P(PivotSearch, EachColumnInSlices) {
         Matrix magnitudes = poison(n, slices);
         std::vector<cl_int> rows(slices * n, -7);
         const cl::Buffer found = buffer(magnitudes), found_rows = buffer_of(rows);
-        run("passes.cl", "search_each_column", {source.texels(k, n), slices}, source, found,
+        run("dense/passes.cl", "search_each_column", {source.texels(k, n), slices}, source, found,
             found_rows, as_int(k), as_int(n));
         for (std::size_t j = k; j < n; ++j) {
           for (std::size_t s = 0; s < slices; ++s) {
@@ -654,7 +654,7 @@ TEST_P(PivotSearch, CandidatesWithTies) {
   }
 }
 
-// substitute.clh
+// dense/substitute.clh
 
 class Substitution : public Kernels {
  protected:
@@ -741,7 +741,8 @@ TEST_P(Substitution, ForwardBlock) {
       for (const std::size_t nrhs : {1, 2, 5}) {
         Matrix expected = random(n, nrhs);
         const cl::Buffer x = buffer(expected);
-        run("passes.cl", "forward_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n), 0);
+        run("dense/passes.cl", "forward_block", {nrhs * kBlock}, source, x, as_int(first),
+            as_int(n), 0);
         host_forward_block(l, expected, first, std::min(first + kBlock, n));
         EXPECT_TRUE(equal(contents(x, n, nrhs), expected)) << n << ", from " << first;
       }
@@ -757,7 +758,8 @@ TEST_P(Substitution, BackBlock) {
       for (const std::size_t nrhs : {1, 2, 5}) {
         Matrix expected = random(n, nrhs);
         const cl::Buffer x = buffer(expected);
-        run("passes.cl", "back_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n), 0);
+        run("dense/passes.cl", "back_block", {nrhs * kBlock}, source, x, as_int(first), as_int(n),
+            0);
         host_back_block(u, expected, first, std::min(first + kBlock, n));
         EXPECT_TRUE(equal(contents(x, n, nrhs), expected, tolerance())) << n << ", " << first;
       }
@@ -779,7 +781,7 @@ TEST_P(Substitution, SubtractBlock) {
     for (const std::size_t nrhs : {1, 2, 5}) {
       Matrix expected = random(130, nrhs);
       const cl::Buffer x = buffer(expected);
-      run("passes.cl", "subtract_block", {bottom - top, nrhs}, source, x, as_int(top),
+      run("dense/passes.cl", "subtract_block", {bottom - top, nrhs}, source, x, as_int(top),
           as_int(bottom), as_int(first), as_int(last), 130, 0);
       host_subtract(lu, expected, top, bottom, first, last);
       EXPECT_TRUE(equal(contents(x, 130, nrhs), expected)) << top << ":" << bottom;
@@ -823,9 +825,9 @@ TEST_P(Substitution, BackInBlocks) {
   }
 }
 
-// fused.cl
+// dense/fused.cl
 
-/// How a step is cut into work-groups, see fused.cl; small, so that small systems have many.
+/// How a step is cut into work-groups, see dense/fused.cl; small, so that small systems have many.
 struct Tile {
   std::size_t lanes, columns, rows;
 };
@@ -885,11 +887,11 @@ class FusedSteps : public Kernels {
     const std::string kernel =
         std::string(is_lu(step) ? "lu" : "gauss_jordan") + "_step_" + step.pivot;
     const std::string options = options_of(tile);
-    context.run("test", src.kernel("fused.cl", kernel.c_str(), options),
+    context.run("test", src.kernel("dense/fused.cl", kernel.c_str(), options),
                 {group_columns * tile.lanes, group_rows}, src, dst, places, pivots, magnitudes,
                 candidates, as_int(step.k), as_int(step.n), as_int(step.end), as_int(rows));
     const bool all = step.pivot == std::string("full");
-    context.run("test", src.kernel("fused.cl", "choose_pivot", options), {256}, magnitudes,
+    context.run("test", src.kernel("dense/fused.cl", "choose_pivot", options), {256}, magnitudes,
                 candidates, places, as_int(step.k + 1), as_int(all ? groups : group_rows));
     return {contents(dst), contents(pivots, step.n, 1),
             values_of<Place>(places, step.n + 1)[step.k + 1]};
@@ -1073,14 +1075,14 @@ TEST_P(FusedSteps, ChoosePivotTakesTheFirstOfTheLargest) {
       const Place expected =
           *first > 0 ? candidates[first - magnitudes.values().begin()] : Place{1, 1};
       const cl::Buffer places = buffer_of(std::vector<Place>(3, Place{-7, -9}));
-      context.run("test", {"fused.cl", "choose_pivot", precision, storage, texel, options}, {256},
-                  buffer(magnitudes), buffer_of(candidates), places, 1, as_int(count));
+      context.run("test", {"dense/fused.cl", "choose_pivot", precision, storage, texel, options},
+                  {256}, buffer(magnitudes), buffer_of(candidates), places, 1, as_int(count));
       EXPECT_EQ(values_of<Place>(places, 3), (std::vector<Place>{{-7, -9}, expected, {-7, -9}}));
     }
   }
 }
 
-// full_pivoting.cl
+// dense/full_pivoting.cl
 
 class FullPivotingSteps : public Kernels {
  protected:
@@ -1124,9 +1126,10 @@ class FullPivotingSteps : public Kernels {
   /// as dense/full_pivoting.cpp does it.
   void take_pivot(State& state, const Tile& tile, std::size_t k) {
     const cl::Buffer places = buffer_of(state.places);
-    context.run("test", state.source.kernel("full_pivoting.cl", "take_pivot", options(tile)), {300},
-                state.source, state.magnitudes, state.candidates, places, state.pivots, state.l,
-                state.u, as_int(k), as_int(state.source.rows()), as_int(state.candidate_count));
+    context.run("test", state.source.kernel("dense/full_pivoting.cl", "take_pivot", options(tile)),
+                {300}, state.source, state.magnitudes, state.candidates, places, state.pivots,
+                state.l, state.u, as_int(k), as_int(state.source.rows()),
+                as_int(state.candidate_count));
     state.places = values_of<Place>(places, state.places.size());
   }
 
@@ -1146,7 +1149,7 @@ class FullPivotingSteps : public Kernels {
     state.magnitudes = buffer(Matrix(state.candidate_count, 1));
     state.candidates = buffer_of(std::vector<Place>(state.candidate_count, Place{-7, -9}));
     const char* step = writes(k, n) ? "write_updates" : "delay_update";
-    context.run("test", state.source.kernel("full_pivoting.cl", step, options(tile)),
+    context.run("test", state.source.kernel("dense/full_pivoting.cl", step, options(tile)),
                 {group_columns * tile.lanes, group_rows}, state.source, state.target,
                 buffer_of(state.places), state.l, state.u, state.magnitudes, state.candidates,
                 as_int(k), as_int(n), as_int(rows));
@@ -1239,7 +1242,7 @@ TEST_P(FullPivotingSteps, NextPivotOfZerosIsTheDiagonal) {
   }
 }
 
-// finish.clh
+// dense/finish.clh
 
 /// Places of pivots as a factorization leaves them: row and column of step k are k or later.
 std::vector<Place> random_places(std::size_t n) {
@@ -1272,8 +1275,8 @@ TEST_P(FusedSteps, FinishLower) {
         }
       }
       const Surface src = surface(source), dst = surface(poison(n, n));
-      run("passes.cl", "finish_lower", {n}, src, dst, buffer_of(places), buffer(pivots), as_int(n),
-          cl_int{block > 0}, as_int(std::max<std::size_t>(block, 1)));
+      run("dense/passes.cl", "finish_lower", {n}, src, dst, buffer_of(places), buffer(pivots),
+          as_int(n), cl_int{block > 0}, as_int(std::max<std::size_t>(block, 1)));
       EXPECT_TRUE(equal(contents(dst), expected, division_error())) << n;
     }
   }
@@ -1291,8 +1294,8 @@ TEST_P(FusedSteps, FinishUpper) {
         }
       }
       const Surface src = surface(source), dst = surface(poison(n, n));
-      run("passes.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst, buffer_of(places),
-          as_int(n), as_int(block));
+      run("dense/passes.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst,
+          buffer_of(places), as_int(n), as_int(block));
       EXPECT_TRUE(equal(contents(dst), expected)) << n << ", blocks of " << block;
     }
   }

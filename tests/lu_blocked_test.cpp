@@ -379,7 +379,7 @@ Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Ma
   fill(context, x, 0xff);
   context.run(
       "test",
-      {"solve_gpu.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba, " -DNB=64"},
+      {"gpu/solve.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba, " -DNB=64"},
       {(n + 63) / 64 * nrhs * 256}, t, b, x, static_cast<cl_int>(n), static_cast<cl_int>(nrhs),
       static_cast<cl_int>(upper), static_cast<cl_int>(unit));
   return contents(context, x);
@@ -615,12 +615,12 @@ class UpdateBetweenSurfaces : public SurfaceKindTest {
     const cl_int step = static_cast<cl_int>(k), end = static_cast<cl_int>(n);
     if (type == "gpu") {
       const std::size_t tiles = ceiling(n - k - 64, 128);
-      context.run("test", pair.src.kernel("lu_blocked_image_gpu.cl", "update", " -DNB=64"),
+      context.run("test", pair.src.kernel("gpu/lu_blocked_image.cl", "update", " -DNB=64"),
                   {tiles * 256, tiles}, pair.src, pair.dst, lu, to, step, end);
     } else {
       const cl::Buffer tiles = context.allocate(2 * 12 * 64 * sizeof(double));
       const std::string options = " -DNB=64 -DVECTOR=4 -DROWS=6 -DTILE_ROWS=12 -DTILE_COLUMNS=64";
-      context.run("test", pair.src.kernel("lu_blocked_image_cpu.cl", "update", options), {2},
+      context.run("test", pair.src.kernel("cpu/lu_blocked_image.cl", "update", options), {2},
                   pair.src, pair.dst, lu, tiles, to, step, end);
     }
   }

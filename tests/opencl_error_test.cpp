@@ -56,7 +56,7 @@ class TestSystem : public testing::Test {
 };
 
 TEST_F(TestSystem, KernelsThatDoNotBuildAreNotCalledWrong) {
-  const std::string reason = refusal<NotTried>("lu_blocked_gpu.cl", "void exchange_and_solve(",
+  const std::string reason = refusal<NotTried>("gpu/lu_blocked.cl", "void exchange_and_solve(",
                                                "nothing exchange_and_solve(", Pivot::partial);
   EXPECT_NE(reason.find("could not be tried"), std::string::npos) << reason;
   EXPECT_NE(reason.find("clBuildProgram failed with CL_BUILD_PROGRAM_FAILURE (-11): "),
@@ -66,8 +66,8 @@ TEST_F(TestSystem, KernelsThatDoNotBuildAreNotCalledWrong) {
 }
 
 TEST_F(TestSystem, AnErrorIsNotCalledWrong) {
-  const std::string reason =
-      refusal<NotTried>("transfer.cl", "void import_columns(", "void export_nothing(", Pivot::none);
+  const std::string reason = refusal<NotTried>("common/transfer.cl", "void import_columns(",
+                                               "void export_nothing(", Pivot::none);
   EXPECT_NE(reason.find("clCreateKernel failed with CL_INVALID_KERNEL_NAME (-46)."),
             std::string::npos)
       << reason;

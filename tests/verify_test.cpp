@@ -121,12 +121,12 @@ std::vector<std::string> lu_paths(const std::string& schedule) {
 }
 
 TEST(Verify, NamesThePathsWithWrongFactors) {
-  EXPECT_EQ(failing("finish.clh", "element / pivots[j]", "element"), lu_paths("fused"));
+  EXPECT_EQ(failing("dense/finish.clh", "element / pivots[j]", "element"), lu_paths("fused"));
 }
 
 // A reduction that forgets the second half of the work-items.
 TEST(Verify, NamesThePathsWhosePivotSearchMissesElements) {
-  EXPECT_EQ(failing("pivot_search.clh", "magnitude[other] > magnitude[me] || ",
+  EXPECT_EQ(failing("dense/pivot_search.clh", "magnitude[other] > magnitude[me] || ",
                     "magnitude[other] > magnitude[me] && stride < 16 || "),
             (std::vector<std::string>{
                 "lu partial single buffer r fused", "lu partial single buffer r paper",
@@ -136,14 +136,14 @@ TEST(Verify, NamesThePathsWhosePivotSearchMissesElements) {
 }
 
 TEST(Verify, NamesThePathsThatMissAZeroPivot) {
-  EXPECT_EQ(failing("normalize.clh", "if (row == k) pivots[k] = pivot;",
+  EXPECT_EQ(failing("dense/normalize.clh", "if (row == k) pivots[k] = pivot;",
                     "if (row == k) pivots[k] = pivot == 0 ? 1 : pivot;"),
             lu_paths("paper"));
 }
 
 // L(1:n, 0) of a matrix whose first column is zero; info is right, and there is no X.
 TEST(Verify, NamesThePathsWithWrongFactorsOfSingularMatrices) {
-  EXPECT_EQ(failing("finish.clh", "element / pivots[j] : element;",
+  EXPECT_EQ(failing("dense/finish.clh", "element / pivots[j] : element;",
                     "element / pivots[j] : j < i ? element + 1 : element;"),
             std::vector<std::string>{"lu partial single buffer r fused"});
 }
@@ -151,7 +151,7 @@ TEST(Verify, NamesThePathsWithWrongFactorsOfSingularMatrices) {
 // That a program does not build may pass, as when the disk is full: no verdict.
 TEST(Verify, WithKernelsThatDoNotBuildNothingIsKnown) {
   Folder folder;
-  copy_kernels(folder.path() / "kernels", "fused.cl", "__kernel", "kernel of nothing");
+  copy_kernels(folder.path() / "kernels", "dense/fused.cl", "__kernel", "kernel of nothing");
   const Device& device = shared_context().device();
   const Verification verification = run(DeviceContext(device, (folder.path() / "kernels").string()),
                                         cases_with(device, "lu partial single buffer r ", 2));
@@ -171,7 +171,7 @@ TEST(Verify, WithKernelsThatDoNotBuildNothingIsKnown) {
 
 TEST(Verify, APathWhoseSystemsCannotBeTriedIsGivenUp) {
   Folder folder;
-  copy_kernels(folder.path() / "kernels", "fused.cl", "__kernel", "kernel of nothing");
+  copy_kernels(folder.path() / "kernels", "dense/fused.cl", "__kernel", "kernel of nothing");
   const Device& device = shared_context().device();
   std::vector<DeviceContext> contexts;
   contexts.emplace_back(device, (folder.path() / "kernels").string());
@@ -276,9 +276,9 @@ TEST_F(FailedPaths, AreOfOneDeviceDriverAndSetOfKernels) {
   EXPECT_TRUE(read_failed_paths(portable, "").empty());
 
   Folder folder;
-  copy_kernels(folder.path() / "same", "copy.clh", "__kernel", "__kernel");
+  copy_kernels(folder.path() / "same", "common/copy.clh", "__kernel", "__kernel");
   EXPECT_EQ(read_failed_paths(device_, (folder.path() / "same").string()), two_);
-  copy_kernels(folder.path() / "other", "copy.clh", "__kernel", "__kernel ");
+  copy_kernels(folder.path() / "other", "common/copy.clh", "__kernel", "__kernel ");
   EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "other").string()).empty());
   EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "none").string()).empty());
 }
@@ -319,7 +319,7 @@ TEST_F(FailedPaths, AreListedAndForgotten) {
   other.name = "Grace";
   other.vendor_kernels = false;
   Folder folder;
-  copy_kernels(folder.path() / "kernels", "copy.clh", "__kernel", "__kernel ");
+  copy_kernels(folder.path() / "kernels", "common/copy.clh", "__kernel", "__kernel ");
   write_failed_paths(other, (folder.path() / "kernels").string(), {two_[1]});
   write_text(cache_.path() / "lugpu" / "notes.txt", text_of(file()));
 

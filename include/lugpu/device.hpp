@@ -24,8 +24,7 @@ struct Device {
   std::uint64_t max_allocation = 0;
   std::uint64_t local_memory = 0;
   std::uint64_t max_work_group = 0;
-  unsigned float_vector = 1;   ///< CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
-  unsigned double_vector = 1;  ///< and of doubles
+  unsigned vector_bytes = 16;  ///< of a vector register: 16, 32 or 64
   bool double_precision = false;
   bool correctly_rounded_division = false;  ///< of floats, as a build option
   bool images = false;

@@ -35,15 +35,18 @@ double best_time(DeviceContext& context, Enqueue&& enqueue) {
   return best;
 }
 
-// Of ceilings.cl: at least 32 bytes, so that a GPU has as many chains as its latency needs.
+// Of common/ceilings.cl: at least 32 bytes, so that a GPU has as many chains as its latency needs.
 std::size_t vector_width(const DeviceContext& context, Precision precision) {
   return std::max(context.device().vector_width(precision), 32 / element_size(precision));
 }
 
 KernelId ceiling_kernel(const DeviceContext& context, const char* function, Precision precision) {
-  return {"ceilings.cl", function,
-          precision,     Storage::buffer,
-          Texel::r,      " -DVECTOR=" + std::to_string(vector_width(context, precision))};
+  return {"common/ceilings.cl",
+          function,
+          precision,
+          Storage::buffer,
+          Texel::r,
+          " -DVECTOR=" + std::to_string(vector_width(context, precision))};
 }
 
 double copy_rate(DeviceContext& context) {
@@ -111,7 +114,7 @@ std::vector<double> time_updates(DeviceContext& context, std::size_t n, Precisio
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k + 1 < n; ++k) {
       const std::size_t offset = by_launch ? k + 1 : 0;
-      context.run("update", surfaces.src.kernel("passes.cl", "update_trailing", options),
+      context.run("update", surfaces.src.kernel("dense/passes.cl", "update_trailing", options),
                   {n - k - 1, n - k - 1, offset, offset}, surfaces.src, surfaces.dst,
                   static_cast<cl_int>(k), static_cast<cl_int>(n));
       surfaces.swap();

@@ -43,11 +43,11 @@ void Blocked::factor(PingPong& a, Surface& lu) {
     const std::size_t right = std::min(k + shape_.nb, n), width = right - k, rest = n - right;
     const cl_int step = static_cast<cl_int>(k), end = static_cast<cl_int>(n);
     // lu(k:n, k:k+nb) = A(k:n, k:k+nb), and P lu(k:n, k:k+nb) = L U
-    context_.run("panel", a.src.kernel("lu_blocked_image.cl", "copy_panel"),
+    context_.run("panel", a.src.kernel("dense/lu_blocked_image.cl", "copy_panel"),
                  {ceiling(width, pack), n - k}, a.src, lu, step, end, static_cast<cl_int>(right));
     factor_panel(lu, k);
     // lu(k:k+nb, right) = inv(L11) P A(k:k+nb, right), and P lu left of the panel
-    context_.run("interchange", a.src.kernel("lu_blocked_image.cl", "copy_rows"),
+    context_.run("interchange", a.src.kernel("dense/lu_blocked_image.cl", "copy_rows"),
                  {ceiling(rest, pack), width}, a.src, lu, row_for_, static_cast<cl_int>(width),
                  static_cast<cl_int>(right), end);
     exchange_and_solve(lu, k);

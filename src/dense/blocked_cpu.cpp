@@ -68,7 +68,7 @@ void BlockedCpu::start() {
 // P A(k:m, k:k+nb) = L U
 void BlockedCpu::factor_columns(Surface& a, std::size_t k) {
   const std::size_t width = std::min(shape_.nb, shape_.n - k);
-  context_.run("panel", kernel("lu_blocked_cpu.cl", "factor_columns"), {1}, a, panel_, ipiv_, info_,
+  context_.run("panel", kernel("cpu/lu_blocked.cl", "factor_columns"), {1}, a, panel_, ipiv_, info_,
                static_cast<cl_int>(k), static_cast<cl_int>(shape_.m), static_cast<cl_int>(width),
                static_cast<cl_int>(shape_.pivot != Pivot::none));
   context_.timeline().add_bytes(2 * (shape_.m - k) * width * element_size(shape_.precision));
@@ -78,7 +78,7 @@ void BlockedCpu::exchange_and_solve(Surface& a, std::size_t k) {
   const std::size_t columns = strip_ * kStrips;
   const std::size_t right = std::min(k + shape_.nb, shape_.n);
   const std::size_t width = std::min(shape_.nb, std::min(shape_.m, shape_.n) - k);
-  context_.run("interchange", kernel("lu_blocked_cpu.cl", "exchange_and_solve"),
+  context_.run("interchange", kernel("cpu/lu_blocked.cl", "exchange_and_solve"),
                {ceiling(k, columns) + ceiling(shape_.n - right, columns)}, a, panel_, block_row_,
                ipiv_, static_cast<cl_int>(k), static_cast<cl_int>(width),
                static_cast<cl_int>(shape_.n), static_cast<cl_int>(columns),
@@ -89,7 +89,7 @@ void BlockedCpu::exchange_and_solve(Surface& a, std::size_t k) {
 
 void BlockedCpu::factor_panel(Surface& lu, std::size_t k) {
   factor_columns(lu, k);
-  context_.run("panel", kernel("panel_launches.cl", "list_moves"), {shape_.nb}, ipiv_,
+  context_.run("panel", kernel("dense/panel_launches.cl", "list_moves"), {shape_.nb}, ipiv_,
                static_cast<cl_int>(k), static_cast<cl_int>(std::min(shape_.nb, shape_.n - k)),
                row_for_, row_goes_to_);
 }
@@ -97,7 +97,7 @@ void BlockedCpu::factor_panel(Surface& lu, std::size_t k) {
 void BlockedCpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
   const std::string options = options_ + " -DTILE_ROWS=" + std::to_string(kTileRows) +
                               " -DTILE_COLUMNS=" + std::to_string(kTileColumns);
-  context_.run("update", a.src.kernel("lu_blocked_image_cpu.cl", "update", options),
+  context_.run("update", a.src.kernel("cpu/lu_blocked_image.cl", "update", options),
                {context_.device().compute_units}, a.src, a.dst, lu, tiles_, row_goes_to_,
                static_cast<cl_int>(k), static_cast<cl_int>(shape_.n));
 }
@@ -107,7 +107,7 @@ void BlockedCpu::update_and_factor(Surface& a, std::size_t k, std::size_t next_w
   const std::size_t next = k + shape_.nb, right = std::min(next + shape_.nb, shape_.n);
   const std::size_t blocks =
       ceiling(shape_.m - next, kBlockRows) * ceiling(shape_.n - right, kBlockColumns);
-  context_.run("update", kernel("lu_blocked_cpu.cl", "update_and_factor"), {1 + blocks}, a, panel_,
+  context_.run("update", kernel("cpu/lu_blocked.cl", "update_and_factor"), {1 + blocks}, a, panel_,
                block_row_, next_, ipiv_, info_, static_cast<cl_int>(k),
                static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
                static_cast<cl_int>(next_width), static_cast<cl_int>(kBlockRows),
@@ -153,7 +153,7 @@ void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
     state_ = context_.allocate(2 * sizeof(cl_int));
     context_.queue().enqueueFillBuffer(state_, cl_int{0}, 0, 2 * sizeof(cl_int));
   }
-  KernelId solve = kernel("solve_few_cpu.cl", "solve_few");
+  KernelId solve = kernel("cpu/solve_few.cl", "solve_few");
   solve.options +=
       " -DBLOCK=" + std::to_string(kFewRows) + " -DCOLUMNS=" + std::to_string(kFewColumns);
   context_.run("solve", solve, {ceiling(n, kFewRows)}, t.of, x, solved_, state_,
@@ -163,14 +163,14 @@ void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
 }
 
 void BlockedCpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
-  context_.run("solve", kernel("solve_cpu.cl", "solve_block"), {ceiling(x.columns(), strip_)}, t.of,
+  context_.run("solve", kernel("cpu/solve.cl", "solve_block"), {ceiling(x.columns(), strip_)}, t.of,
                x, static_cast<cl_int>(first), static_cast<cl_int>(rows),
                static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
 }
 
 void BlockedCpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
                                 std::size_t first, std::size_t last) {
-  context_.run("solve", kernel("solve_cpu.cl", "subtract_block"),
+  context_.run("solve", kernel("cpu/solve.cl", "subtract_block"),
                {ceiling(last - first, kBlockRows), ceiling(x.columns(), kBlockColumns)}, t.of, x,
                static_cast<cl_int>(k), static_cast<cl_int>(rows), static_cast<cl_int>(first),
                static_cast<cl_int>(last), static_cast<cl_int>(x.columns()),

@@ -1,4 +1,4 @@
-// Blocked LU by lu_blocked_cpu.cl, lu_blocked_image_cpu.cl, solve_cpu.cl and solve_few_cpu.cl: for
+// Blocked LU by cpu/lu_blocked.cl, cpu/lu_blocked_image.cl, cpu/solve.cl and cpu/solve_few.cl: for
 // devices whose work-items are CPU threads.
 #pragma once
 
@@ -11,7 +11,7 @@ class BlockedCpu : public Blocked {
   BlockedCpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
-  /// Build options of kernels that include tile_cpu.clh.
+  /// Build options of kernels that include cpu/tile.clh.
   static std::string tile_options(const Device& device, Precision precision);
   /// Of the tiles through which the trailing matrix goes from one surface to another.
   static std::uint64_t tile_bytes(const Device& device, Precision precision);
@@ -34,10 +34,10 @@ class BlockedCpu : public Blocked {
 
   std::size_t strip_;        // columns of a register tile
   std::string options_;      // build options of the kernels
-  cl::Buffer panel_, next_;  // W of lu_blocked_cpu.cl, for this panel and the next
+  cl::Buffer panel_, next_;  // W of cpu/lu_blocked.cl, for this panel and the next
   cl::Buffer block_row_;     // V
-  cl::Buffer tiles_;         // of lu_blocked_image_cpu.cl, one for each compute unit
-  cl::Buffer solved_;        // of solve_few_cpu.cl
+  cl::Buffer tiles_;         // of cpu/lu_blocked_image.cl, one for each compute unit
+  cl::Buffer solved_;        // of cpu/solve_few.cl
   cl::Buffer state_;
 };
 

@@ -218,7 +218,7 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
   const std::size_t right = ceiling(right_end - panel - width, kPanel);
   const auto run = [&](std::size_t left_strips, std::size_t right_strips) {
     const std::size_t strips = left_strips + right_strips;
-    context_.run("interchange", kernel("lu_blocked_gpu.cl", "exchange_and_solve"),
+    context_.run("interchange", kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
                  {strips * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
                  to_int(left_strips), to_int(solve_from), to_int(solve_end), row_for_,
                  row_goes_to_);
@@ -233,7 +233,7 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
 }
 
 void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, const Region& far) {
-  context_.run("update", kernel("lu_blocked_gpu.cl", "update_and_factor"),
+  context_.run("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
                {(next.groups + tiles(near) + tiles(far)) * kItems}, a, to_int(shape_.m),
                to_int(next.column), to_int(next.width), to_int(next.column_end),
                to_int(next.groups), to_int(next.k), to_int(next.k_end), to_int(near.row),
@@ -280,13 +280,13 @@ void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t w
   const cl_int m = to_int(shape_.m), first = to_int(panel), columns = to_int(width);
   const cl_int pivoted = shape_.pivot != Pivot::none;
   for (std::size_t j = 0; j < width; ++j) {
-    context_.run("panel", kernel("panel_launches.cl", "choose_and_exchange"), {kItems}, a, m, first,
-                 columns, to_int(j), pivoted, ipiv_, info_);
-    context_.run("panel", kernel("panel_launches.cl", "eliminate_column"),
+    context_.run("panel", kernel("dense/panel_launches.cl", "choose_and_exchange"), {kItems}, a, m,
+                 first, columns, to_int(j), pivoted, ipiv_, info_);
+    context_.run("panel", kernel("dense/panel_launches.cl", "eliminate_column"),
                  {shape_.m - panel - j - 1}, a, m, first, columns, to_int(j));
   }
-  context_.run("panel", kernel("panel_launches.cl", "list_moves"), {kPanel}, ipiv_, first, columns,
-               row_for_, row_goes_to_);
+  context_.run("panel", kernel("dense/panel_launches.cl", "list_moves"), {kPanel}, ipiv_, first,
+               columns, row_for_, row_goes_to_);
 }
 
 void BlockedGpu::start() {
@@ -304,7 +304,7 @@ void BlockedGpu::exchange_and_solve(Surface& lu, std::size_t k) {
 
 void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
   const std::size_t tiles = ceiling(shape_.n - k - kPanel, kTile);
-  context_.run("update", a.src.kernel("lu_blocked_image_gpu.cl", "update", " -DNB=64"),
+  context_.run("update", a.src.kernel("gpu/lu_blocked_image.cl", "update", " -DNB=64"),
                {tiles * kItems, tiles}, a.src, a.dst, lu, row_goes_to_, to_int(k),
                to_int(shape_.n));
 }
@@ -365,14 +365,14 @@ std::size_t BlockedGpu::solve_rows() const {
 }
 
 void BlockedGpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
-  context_.run("solve", kernel("solve_gpu.cl", "solve_block"),
+  context_.run("solve", kernel("gpu/solve.cl", "solve_block"),
                {ceiling(x.columns(), kPanel) * kItems}, t.of, x, to_int(first), to_int(rows),
                to_int(t.upper), to_int(t.unit));
 }
 
 void BlockedGpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
                                 std::size_t first, std::size_t last) {
-  context_.run("solve", kernel("solve_gpu.cl", "subtract_block"),
+  context_.run("solve", kernel("gpu/solve.cl", "subtract_block"),
                {ceiling(last - first, kTile) * kItems, ceiling(x.columns(), kTile)}, t.of, x,
                to_int(k), to_int(rows), to_int(first), to_int(last), to_int(x.columns()));
 }
@@ -385,7 +385,7 @@ void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
     solved_.emplace(context_, shape_.n, x.columns(), shape_.precision, Storage::buffer);
     fill(context_, *solved_, 0xff);
   }
-  context_.run("solve", kernel("solve_gpu.cl", "solve_waiting"),
+  context_.run("solve", kernel("gpu/solve.cl", "solve_waiting"),
                {ceiling(shape_.n, kPanel) * x.columns() * kItems}, t.of, x, *solved_,
                to_int(shape_.n), to_int(x.columns()), to_int(t.upper), to_int(t.unit));
   std::swap(x, *solved_);

@@ -1,5 +1,5 @@
-// Blocked LU by lu_blocked_gpu.cl, lu_blocked_image_gpu.cl, solve_gpu.cl and panel_launches.cl: for
-// GPUs.
+// Blocked LU by gpu/lu_blocked.cl, gpu/lu_blocked_image.cl, gpu/solve.cl and
+// dense/panel_launches.cl: for GPUs.
 #pragma once
 
 #include "dense/blocked.hpp"
@@ -76,7 +76,7 @@ class BlockedGpu : public Blocked {
 
   Kernels kernels_{false, true};
   std::size_t most_groups_;  // that are sure to run at the same time
-  cl::Buffer mail_;          // between work-groups, see panel_rows_gpu.clh
+  cl::Buffer mail_;          // between work-groups, see gpu/panel_rows.clh
   std::uint64_t mail_bytes_ = 0;
   std::optional<Surface> solved_;  // what solve_triangle has solved for
 };

@@ -8,8 +8,8 @@ void finish_lu(DeviceContext& context, const Problem& problem, PingPong& surface
   const auto ceiling = [](std::size_t a, std::size_t b) { return (a + b - 1) / b; };
   const cl_int order = static_cast<cl_int>(n);
   const cl_int pivoted = problem.pivot != Pivot::none;
-  context.run("interchange", surfaces.src.kernel("passes.cl", "finish_lower"), {n}, surfaces.src,
-              surfaces.dst, pivoting.places(), pivoting.values(), order, pivoted,
+  context.run("interchange", surfaces.src.kernel("dense/passes.cl", "finish_lower"), {n},
+              surfaces.src, surfaces.dst, pivoting.places(), pivoting.values(), order, pivoted,
               static_cast<cl_int>(block));
   const std::uint64_t pass =
       2 * static_cast<std::uint64_t>(n) * n * element_size(problem.precision);
@@ -17,8 +17,9 @@ void finish_lu(DeviceContext& context, const Problem& problem, PingPong& surface
   surfaces.swap();
   if (!exchanges_columns(problem.pivot)) return;
   const std::size_t pack = elements_per_texel(problem.precision, problem.texel);
-  context.run("interchange", surfaces.src.kernel("passes.cl", "finish_upper"), {ceiling(n, pack)},
-              surfaces.src, surfaces.dst, pivoting.places(), order, static_cast<cl_int>(block));
+  context.run("interchange", surfaces.src.kernel("dense/passes.cl", "finish_upper"),
+              {ceiling(n, pack)}, surfaces.src, surfaces.dst, pivoting.places(), order,
+              static_cast<cl_int>(block));
   context.timeline().add_bytes(pass);
   surfaces.swap();
 }

@@ -7,7 +7,7 @@
 namespace lugpu {
 namespace {
 
-// DELAY, CHOOSERS, BLOCK_ROWS and the bytes of LINE of full_pivoting.cl.
+// DELAY, CHOOSERS, BLOCK_ROWS and the bytes of LINE of dense/full_pivoting.cl.
 constexpr std::size_t kDelay = 4;
 constexpr std::size_t kChoosers = 256;
 constexpr std::size_t kBlockRows = 8;
@@ -101,15 +101,15 @@ void FullPivoting::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const cl_int step = static_cast<cl_int>(k);
 
   // The candidates are those of the step before; the pivot of the first one is known.
-  context_.run("pivot_search", surfaces.src.kernel("full_pivoting.cl", "take_pivot", options_),
-               {std::min(n - first, choosers_)}, surfaces.src, magnitudes_, candidates_,
-               pivoting.places(), pivoting.values(), l_, u_, step, order,
-               static_cast<cl_int>(candidate_count_));
   context_.run(
-      "update",
-      surfaces.src.kernel("full_pivoting.cl", writes ? "write_updates" : "delay_update", options_),
-      {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(), l_, u_,
-      magnitudes_, candidates_, step, order, static_cast<cl_int>(rows));
+      "pivot_search", surfaces.src.kernel("dense/full_pivoting.cl", "take_pivot", options_),
+      {std::min(n - first, choosers_)}, surfaces.src, magnitudes_, candidates_, pivoting.places(),
+      pivoting.values(), l_, u_, step, order, static_cast<cl_int>(candidate_count_));
+  context_.run("update",
+               surfaces.src.kernel("dense/full_pivoting.cl",
+                                   writes ? "write_updates" : "delay_update", options_),
+               {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(),
+               l_, u_, magnitudes_, candidates_, step, order, static_cast<cl_int>(rows));
   candidate_count_ = group_columns * group_rows;
   // For each step of the block, its row of U and column of L: an element of S, with all of them
   // that there are before, and once for each group of rows or columns. And every element of S once,

@@ -29,10 +29,10 @@ class FullPivoting {
 
   DeviceContext& context_;
   Problem problem_;
-  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of full_pivoting.cl
+  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/full_pivoting.cl
   std::size_t choosers_;                // work-items of take_pivot, at most
   std::size_t most_groups_;             // work-groups a launch is cut into, about
-  std::string options_;                 // for building full_pivoting.cl
+  std::string options_;                 // for building dense/full_pivoting.cl
   cl::Buffer l_, u_;                    // columns of L and rows of U of steps not written yet
   cl::Buffer magnitudes_;               // a candidate for the next pivot from each work-group
   cl::Buffer candidates_;               // its place, (row, column)

@@ -7,7 +7,7 @@
 namespace lugpu {
 namespace {
 
-// CHOOSERS, BLOCK_ROWS and the bytes of LINE of fused.cl.
+// CHOOSERS, BLOCK_ROWS and the bytes of LINE of dense/fused.cl.
 constexpr std::size_t kChoosers = 256;
 constexpr std::size_t kBlockRows = 8;
 constexpr std::size_t kLineBytes = 128;
@@ -92,7 +92,7 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   const std::size_t rows = rows_ * tiles;
   const std::size_t group_rows = ceiling(blocks, rows);
 
-  context_.run("update", surfaces.src.kernel("fused.cl", step_kernel_.c_str(), tile_),
+  context_.run("update", surfaces.src.kernel("dense/fused.cl", step_kernel_.c_str(), tile_),
                {group_columns * lanes_, group_rows}, surfaces.src, surfaces.dst, pivoting.places(),
                pivoting.values(), magnitudes_, candidates_, static_cast<cl_int>(k),
                static_cast<cl_int>(n), static_cast<cl_int>(end_), static_cast<cl_int>(rows));
@@ -109,8 +109,8 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
   }
   const std::size_t groups =
       problem_.pivot == Pivot::full ? group_columns * group_rows : group_rows;
-  context_.run("pivot_search", surfaces.src.kernel("fused.cl", "choose_pivot", tile_), {kChoosers},
-               magnitudes_, candidates_, pivoting.places(), static_cast<cl_int>(k + 1),
+  context_.run("pivot_search", surfaces.src.kernel("dense/fused.cl", "choose_pivot", tile_),
+               {kChoosers}, magnitudes_, candidates_, pivoting.places(), static_cast<cl_int>(k + 1),
                static_cast<cl_int>(groups));
 }
 

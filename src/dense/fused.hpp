@@ -28,8 +28,8 @@ class Fused {
   DeviceContext& context_;
   Problem problem_;
   std::size_t end_;
-  std::string step_kernel_;             // one of fused.cl
-  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of fused.cl
+  std::string step_kernel_;             // one of dense/fused.cl
+  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/fused.cl
   std::string tile_;                    // the same as build options
   bool is_lu_;
   std::size_t most_groups_;  // work-groups a launch is cut into, about; 0 for one each tile

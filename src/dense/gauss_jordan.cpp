@@ -96,15 +96,15 @@ void GaussJordan::step(std::size_t k) {
   const cl_int end = static_cast<cl_int>(columns);
   // (1) dst(k, k:end) = src(k, k:end) / src(k, k)
   const std::size_t row_texels = ab_.src.texels(k, columns);
-  context_.run("panel", ab_.src.kernel("passes.cl", "normalize_row"), {row_texels}, ab_.src,
+  context_.run("panel", ab_.src.kernel("dense/passes.cl", "normalize_row"), {row_texels}, ab_.src,
                ab_.dst, pivoting_.values(), row, end);
   // (2) src(k, k:end) = dst(k, k:end)
-  context_.run("panel", ab_.src.kernel("passes.cl", "copy_row"), {row_texels}, ab_.dst, ab_.src,
-               row, row, end);
+  context_.run("panel", ab_.src.kernel("dense/passes.cl", "copy_row"), {row_texels}, ab_.dst,
+               ab_.src, row, row, end);
   // (3) dst(i, k-1:end) = src(i, k-1:end) - src(i, k) src(k, k-1:end) for every row i != k
   const std::size_t texels = ab_.src.texels(first, columns);
-  context_.run("update", ab_.src.kernel("passes.cl", "eliminate_column"), {texels, n}, ab_.src,
-               ab_.dst, row, static_cast<cl_int>(first), static_cast<cl_int>(n), end);
+  context_.run("update", ab_.src.kernel("dense/passes.cl", "eliminate_column"), {texels, n},
+               ab_.src, ab_.dst, row, static_cast<cl_int>(first), static_cast<cl_int>(n), end);
   // Loads and stores: normalization 2 texels and the pivot, copy 2, elimination 3 and the
   // multiplier.
   const std::uint64_t pack = ab_.src.pack();

@@ -75,17 +75,17 @@ void Lu::step(std::size_t k) {
   const cl_int end = static_cast<cl_int>(n);
   // (1) dst(k, k:n) = src(k, k:n)
   const std::size_t row_texels = a_.src.texels(k, n);
-  context_.run("panel", a_.src.kernel("passes.cl", "copy_row"), {row_texels}, a_.src, a_.dst,
+  context_.run("panel", a_.src.kernel("dense/passes.cl", "copy_row"), {row_texels}, a_.src, a_.dst,
                column, column, end);
   // (2) dst(k+1:n, k) = src(k+1:n, k) / src(k, k)
-  context_.run("panel", a_.src.kernel("passes.cl", "normalize_column"), {n - k}, a_.src, a_.dst,
-               pivoting_.values(), column, end);
+  context_.run("panel", a_.src.kernel("dense/passes.cl", "normalize_column"), {n - k}, a_.src,
+               a_.dst, pivoting_.values(), column, end);
   // (3) src(k+1:n, k) = dst(k+1:n, k)
-  context_.run("panel", a_.src.kernel("passes.cl", "copy_column"), {n - k}, a_.dst, a_.src, column,
-               column, end);
+  context_.run("panel", a_.src.kernel("dense/passes.cl", "copy_column"), {n - k}, a_.dst, a_.src,
+               column, column, end);
   // (4) dst(k+1:n, k+1:n) = src(k+1:n, k+1:n) - src(k+1:n, k) src(k, k+1:n)
   const std::size_t trailing_texels = a_.src.texels(k + 1, n);
-  context_.run("update", a_.src.kernel("passes.cl", "update_trailing"),
+  context_.run("update", a_.src.kernel("dense/passes.cl", "update_trailing"),
                {trailing_texels, n - k - 1}, a_.src, a_.dst, column, end);
   // Loads and stores: copies 2 texels, normalization 2 and the pivot, update 3 and the multiplier.
   const std::uint64_t m = n - k;

@@ -6,7 +6,7 @@ namespace {
 // The full search cuts every column into this many slices, so that it keeps a GPU busy.
 constexpr std::size_t kSlices = 16;
 
-constexpr std::size_t kSearchGroup = 256;  // one work-group of SEARCHERS, pivot_search.clh
+constexpr std::size_t kSearchGroup = 256;  // one work-group of SEARCHERS, dense/pivot_search.clh
 
 }  // namespace
 
@@ -55,14 +55,14 @@ void Pivoting::search(const Surface& source, std::size_t k) {
   const cl_int n = static_cast<cl_int>(problem_.n);
   if (problem_.pivot != Pivot::full) {
     const char* search = problem_.pivot == Pivot::rook ? "search_rook" : "search_column";
-    context_.run("pivot_search", source.kernel("passes.cl", search), {kSearchGroup}, source,
+    context_.run("pivot_search", source.kernel("dense/passes.cl", search), {kSearchGroup}, source,
                  places_, step, n);
     return;
   }
-  context_.run("pivot_search", source.kernel("passes.cl", "search_each_column"),
+  context_.run("pivot_search", source.kernel("dense/passes.cl", "search_each_column"),
                {source.texels(k, problem_.n), kSlices}, source, magnitudes_, rows_, step, n);
-  context_.run("pivot_search", source.kernel("passes.cl", "search_candidates"), {kSearchGroup},
-               magnitudes_, rows_, places_, step, n, static_cast<cl_int>(kSlices));
+  context_.run("pivot_search", source.kernel("dense/passes.cl", "search_candidates"),
+               {kSearchGroup}, magnitudes_, rows_, places_, step, n, static_cast<cl_int>(kSlices));
 }
 
 void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t first,
@@ -70,10 +70,10 @@ void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t fi
   const cl_int from = static_cast<cl_int>(first);
   const cl_int to = static_cast<cl_int>(end);
   const std::size_t texels = surfaces.src.texels(first, end);
-  context_.run("interchange", surfaces.src.kernel("passes.cl", "exchange_rows"), {texels},
+  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "exchange_rows"), {texels},
                surfaces.src, surfaces.dst, a, b, from, to);
-  context_.run("interchange", surfaces.src.kernel("passes.cl", "copy_rows"), {texels}, surfaces.dst,
-               surfaces.src, a, b, from, to);
+  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "copy_rows"), {texels},
+               surfaces.dst, surfaces.src, a, b, from, to);
   // Each kernel loads and stores two texels.
   context_.timeline().add_bytes(8 * surfaces.src.pack() * texels *
                                 element_size(problem_.precision));
@@ -81,9 +81,9 @@ void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t fi
 
 void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
   const cl_int n = static_cast<cl_int>(problem_.n);
-  context_.run("interchange", surfaces.src.kernel("passes.cl", "exchange_columns"), {problem_.n},
-               surfaces.src, surfaces.dst, a, b, n);
-  context_.run("interchange", surfaces.src.kernel("passes.cl", "copy_columns"), {problem_.n},
+  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "exchange_columns"),
+               {problem_.n}, surfaces.src, surfaces.dst, a, b, n);
+  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "copy_columns"), {problem_.n},
                surfaces.dst, surfaces.src, a, b, n);
   context_.timeline().add_bytes(8 * surfaces.src.pack() * problem_.n *
                                 element_size(problem_.precision));

@@ -5,10 +5,10 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kBlock = 32;  // BLOCK of substitute.clh
+constexpr std::size_t kBlock = 32;  // BLOCK of dense/substitute.clh
 
 KernelId kernel(const Surface& lu, const char* function) {
-  return lu.kernel("passes.cl", function);
+  return lu.kernel("dense/passes.cl", function);
 }
 
 cl_int is_transposed(Op op) {
@@ -32,7 +32,7 @@ void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer&
   const std::size_t bytes = order.size() * sizeof(cl_int);
   const cl::Buffer& positions = context.scratch(bytes);
   context.queue().enqueueWriteBuffer(positions, CL_TRUE, 0, bytes, order.data());
-  context.run("solve", {"transfer.cl", "gather_rows", precision, Storage::buffer},
+  context.run("solve", {"common/transfer.cl", "gather_rows", precision, Storage::buffer},
               {order.size(), nrhs}, in, out, positions, static_cast<cl_int>(order.size()));
 }
 

@@ -208,7 +208,8 @@ bool DeviceLapack::getri(Columns<Real> lu, const int* ipiv) {
   const std::size_t n = lu.rows;
   Surface z(context_, n, n, kPrecision<Real>, Storage::buffer);
   fill(context_, z, 0);
-  context_.run("solve", z.kernel("transfer.cl", "set_diagonal"), {n}, z, static_cast<cl_int>(n));
+  context_.run("solve", z.kernel("common/transfer.cl", "set_diagonal"), {n}, z,
+               static_cast<cl_int>(n));
   kept_->blocked->solve(kept_->lu, z, Op::transpose);
   const std::vector<int> p = permutation_of(kept_->ipiv);
   const Real* const rows = staged<Real>(cl::Buffer(z.memory()(), true), n * z.pitch());

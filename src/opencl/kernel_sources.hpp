@@ -7,11 +7,11 @@
 namespace lugpu {
 
 struct KernelSource {
-  std::string name;  ///< file name in kernels/, e.g. "fused.cl"
+  std::string name;  ///< path in kernels/, e.g. "dense/fused.cl"
   std::string text;  ///< its bytes
 };
 
-/// Every file of kernels/.
+/// Every file of the folders of kernels/.
 const std::vector<KernelSource>& kernel_sources();
 
 }  // namespace lugpu

@@ -66,14 +66,14 @@ class DeviceResidual {
       const std::size_t rows_each =
           std::clamp<std::size_t>(ceiling(n, 64 * device.compute_units) * 64, 64, 512);
       context_.run("residual",
-                   {"residual_cpu.cl", "residual", kDouble, Storage::buffer, Texel::r,
+                   {"cpu/residual.cl", "residual", kDouble, Storage::buffer, Texel::r,
                     BlockedCpu::tile_options(device, kDouble)},
                    {ceiling(n, rows_each)}, a_, *x_, *b_, *r_, rows, columns,
                    static_cast<cl_int>(rows_each));
       return;
     }
     constexpr std::size_t kRows = 16, kColumns = 8, kItems = 256;  // of a work-group
-    context_.run("residual", {"residual_gpu.cl", "residual", kDouble, Storage::buffer},
+    context_.run("residual", {"gpu/residual.cl", "residual", kDouble, Storage::buffer},
                  {ceiling(n, kRows) * kItems, ceiling(nrhs, kColumns)}, a_, *x_, *b_, *r_, rows,
                  columns);
   }

@@ -1,6 +1,6 @@
-// What a device can do at best, to measure solvers against. Build option: VECTOR (vector_cpu.clh).
+// What a device can do at best, to measure solvers against. Build option: VECTOR (common/vector.clh).
 
-#include "vector_cpu.clh"
+#include "common/vector.clh"
 
 // target(0:count) = source(0:count); a work-group copies 4 x 256 pieces of 16 bytes.
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))

@@ -2,9 +2,9 @@
 // work-item. T is a triangle of the row-major n x n matrix t, lower or upper; its diagonal is that of t, or
 // (unit) ones. X, row-major and padded to whole strips, holds B first.
 //
-// Build options: those of tile_cpu.clh, and NB.
+// Build options: those of cpu/tile.clh, and NB.
 
-#include "tile_cpu.clh"
+#include "cpu/tile.clh"
 
 // X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows, strip), a strip
 // for each work-group

@@ -2,9 +2,9 @@
 // columns: A(i, j) is a[j * a_pitch + i]. Each column is followed by room for a whole vector, and X is padded with
 // zeros to a multiple of DEPTH.
 //
-// Build options: those of tile_cpu.clh.
+// Build options: those of cpu/tile.clh.
 
-#include "tile_cpu.clh"
+#include "cpu/tile.clh"
 
 #define DEPTH 8  // columns of A at a time: as many streams from memory
 

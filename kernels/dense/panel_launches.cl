@@ -1,10 +1,10 @@
 // A panel factored by several launches a column, for GPUs whose work-groups may not wait for one another,
-// and for panels of more rows than panel_partial_gpu.clh takes.
+// and for panels of more rows than gpu/panel_partial.clh takes.
 
 #define ITEMS 256
 
 // Column first + j: the pivot's row, the first if several are equal, is interchanged with row first + j of the panel,
-// columns first : first + width. One work-group. pivots and info as in panel_partial_gpu.clh.
+// columns first : first + width. One work-group. pivots and info as in gpu/panel_partial.clh.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void choose_and_exchange(__global real* a, int pitch, int m, int first, int width, int j, int pivoted,
                          __global int* pivots, __global int* info) {
@@ -59,7 +59,7 @@ void eliminate_column(__global real* a, int pitch, int m, int first, int width, 
   for (int c = top + 1; c < first + width; ++c) row[c] = fma(-l, u[c], row[c]);
 }
 
-// The panel's interchanges as the two lists of panel_partial_gpu.clh. One work-group.
+// The panel's interchanges as the two lists of gpu/panel_partial.clh. One work-group.
 __kernel __attribute__((reqd_work_group_size(NB, 1, 1)))
 void list_moves(__global const int* pivots, int first, int width, __global int* row_for,
                 __global int* row_goes_to) {

@@ -3,14 +3,14 @@
 //
 // With (p, q) the pivot's place, row p of the source is taken for row k and vice versa, likewise columns q and k:
 // nothing is moved beforehand. What a step leaves of row k and of column k is
-// final but for the interchanges to come and for the division by the pivot; finish.clh does both at the
+// final but for the interchanges to come and for the division by the pivot; dense/finish.clh does both at the
 // end. The next step copies row k and column k to the other surface (Lemma 4.1, a step late).
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
 // the rows, in a loop that the compiler vectorizes.
 
-#include "candidates.clh"
+#include "dense/candidates.clh"
 
 // The first work-groups begin at boundaries of cache lines (128 bytes) and of image blocks (multiples of 8 rows).
 // (Two rows share a piece of 32 bytes of an image on NVIDIA GPUs.)

@@ -1,7 +1,7 @@
 // Blocked LU of a matrix A that one kernel cannot both read and write, typically an image: the trailing matrix
 // goes from one surface to the other in every step, while L and U grow in LU, a row-major buffer. The kernels here
 // copy out of A what a step needs to factor its panel and to compute its rows of U. The rest is in
-// lu_blocked_image_cpu.cl and lu_blocked_image_gpu.cl.
+// cpu/lu_blocked_image.cl and gpu/lu_blocked_image.cl.
 
 // LU(row, columns of a texel) = A(row, same), except columns from `end` on.
 inline void copy_texel(SOURCE(source), __global real* restrict lu, int pitch, int row, int texel, int end) {

@@ -4,10 +4,10 @@
 // is kept in strips of two vectors in a workspace V. Rows of A are padded to whole strips; what is in the
 // padding is never used for anything else.
 //
-// Build options: those of tile_cpu.clh, and NB, columns of a panel, a multiple of STRIP.
+// Build options: those of cpu/tile.clh, and NB, columns of a panel, a multiple of STRIP.
 
-#include "tile_cpu.clh"
-#include "panel_cpu.clh"
+#include "cpu/tile.clh"
+#include "cpu/panel.clh"
 
 // A(k:k+rows, k:k+width) = W(0:rows, 0:width)
 inline void store_panel(__global real* a, int pitch, const __global real* w, int k, int rows,

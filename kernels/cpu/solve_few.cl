@@ -3,10 +3,10 @@
 // been solved of X. T is a triangle of the row-major n x n matrix t, lower or upper; its diagonal is that of t,
 // or (unit) ones. X, row-major, holds B first.
 //
-// Build options: VECTOR (vector_cpu.clh); BLOCK, the rows that a work-group solves for, a multiple of VECTOR;
+// Build options: VECTOR (common/vector.clh); BLOCK, the rows that a work-group solves for, a multiple of VECTOR;
 // COLUMNS, the most that X has.
 
-#include "vector_cpu.clh"
+#include "common/vector.clh"
 
 #define GROUP 4  // rows of T at a time
 

@@ -9,16 +9,16 @@
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of NVIDIA's GPUs.
 
 #ifdef LUGPU_NVIDIA
-#include "tile_nvidia.clh"
+#include "nvidia/tile.clh"
 #else
-#include "tile_gpu.clh"
+#include "gpu/tile.clh"
 #endif
 #if PIVOT
-#include "panel_partial_gpu.clh"
+#include "gpu/panel_partial.clh"
 #else
-#include "panel_none_gpu.clh"
+#include "gpu/panel_none.clh"
 #endif
-#include "strip_gpu.clh"
+#include "gpu/strip.clh"
 
 // Part of a launch: C = rows row : m, columns column : column_end, minus columns k : k_end of L times rows
 // k : k_end of U.

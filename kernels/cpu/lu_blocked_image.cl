@@ -1,10 +1,10 @@
-// The update of blocked LU from one surface to another (lu_blocked_image.cl), for devices whose work-items are
+// The update of blocked LU from one surface to another (dense/lu_blocked_image.cl), for devices whose work-items are
 // CPU threads; a work-group is one work-item.
 //
-// Build options: those of tile_cpu.clh; NB, columns of the panel; TILE_ROWS and TILE_COLUMNS, of a tile that
+// Build options: those of cpu/tile.clh; NB, columns of the panel; TILE_ROWS and TILE_COLUMNS, of a tile that
 // stays in the caches, whole multiples of ROWS and STRIP.
 
-#include "tile_cpu.clh"
+#include "cpu/tile.clh"
 
 // target(i, j) = source(from(i), j) - L(i, k:k+NB) U(k:k+NB, j) for the rows and columns after the panel;
 // from(i) is the row that the panel's interchanges bring to row i: rows k : k+NB go to row_goes_to. A

@@ -7,11 +7,11 @@
 // Build options: NB; LUGPU_RGBA, and LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs.
 
 #ifdef LUGPU_NVIDIA
-#include "tile_nvidia.clh"
+#include "nvidia/tile.clh"
 #else
-#include "tile_gpu.clh"
+#include "gpu/tile.clh"
 #endif
-#include "strip_gpu.clh"
+#include "gpu/strip.clh"
 
 // The row that is i-th to be solved for, of the block of `rows` rows from `first`.
 inline int row_of(bool upper, int first, int rows, int i) {

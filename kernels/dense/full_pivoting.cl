@@ -7,15 +7,15 @@
 //   S(i, j) - l_0(i) u_0(j) - ... - l_r(i) u_r(j)
 // is what steps 0 to r of the block leave. All but the last only search it, and nothing is interchanged. The
 // last one also writes it to the target, with the interchanges of the whole block. Rows and columns of pivots
-// are left as fused.cl leaves them, for finish.clh; the next block copies them to the other surface (LU-GPU,
+// are left as dense/fused.cl leaves them, for dense/finish.clh; the next block copies them to the other surface (LU-GPU,
 // Lemma 4.1, a block late).
 //
 // Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
 // time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
-// the rows, by vectors where they are in a buffer: VECTOR (vector_cpu.clh). DELAY, a multiple of PACK.
+// the rows, by vectors where they are in a buffer: VECTOR (common/vector.clh). DELAY, a multiple of PACK.
 // LUGPU_PERTURB, for LAPACK's getc2: no pivot is smaller than the smallest that it allows.
 
-#include "candidates.clh"
+#include "dense/candidates.clh"
 
 // The first work-groups begin at boundaries of cache lines and of image blocks.
 #define LINE (128 / (int)sizeof(pack))
@@ -233,7 +233,7 @@ inline void load_plain(SOURCE(source), const steps_of* s, const texels_of* g, in
 #endif
 
 #if LANES == 1 && !defined(LUGPU_IMAGE)
-#include "vector_cpu.clh"
+#include "common/vector.clh"
 
 // Elements of a row that are in registers at once.
 #define VECTORS 4

@@ -1,4 +1,4 @@
-// The update of blocked LU from one surface to another (lu_blocked_image.cl), on a GPU.
+// The update of blocked LU from one surface to another (dense/lu_blocked_image.cl), on a GPU.
 //
 // Build option: NB, columns of the panel, a multiple of DEPTH.
 
