@@ -2,7 +2,7 @@
 # Installs, builds with warnings as errors into build-dev/, and runs every test on PoCL.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/install_packages.sh libgtest-dev python3-scipy python3-jsonschema libviennacl-dev \
+scripts/install_packages.sh libgtest-dev python3-dev python3-venv python3-scipy python3-jsonschema libviennacl-dev \
   liblapack-test liblapack3 libblas3
 cmake --preset dev >/dev/null
 cmake --build --preset dev | tail -n 1
