@@ -56,6 +56,11 @@ def _factors_of(matrix: Array, pivot_or_piv: Any, dtype: np.dtype[Any], device: 
     return kind(straight(matrix, dtype), pivot_or_piv, device)
 
 
+def _require_regular(factors: Factors) -> None:
+    if factors.info() > 0:
+        raise LinAlgError(f"A is singular: pivot {factors.info()} is exactly zero.")
+
+
 def lu_factor(
     a: npt.ArrayLike,
     overwrite_a: bool = False,
@@ -134,8 +139,7 @@ def lu_solve(
         if ((piv < 0) | (piv >= len(piv))).any():
             raise ValueError("piv must hold indices of rows")
         factors = _factors_of(lu, np.asarray(piv, np.int32), dtype, device_text(None))
-    if factors.info() > 0:
-        raise LinAlgError(f"Singular matrix: pivot {factors.info()} is exactly zero.")
+    _require_regular(factors)
     x = np.array(rhs, dtype, order="F", copy=True)
     factors.solve(x, trans != 0)
     return x
@@ -153,8 +157,7 @@ def inv(a: npt.ArrayLike, device: int | str | Device | None = None) -> Array:
            [-0.125,  0.25 ]])
     """
     factors, dtype = _factor(a, device)
-    if factors.info() > 0:
-        raise LinAlgError(f"Singular matrix: pivot {factors.info()} is exactly zero.")
+    _require_regular(factors)
     inverse = factors.inverse()
     rcond = factors.rcond()
     if rcond is None or not rcond >= np.finfo(dtype).eps / 2:

@@ -186,7 +186,7 @@ def solve(
     >>> lugpu.solve([[1, 2], [2, 4]], [1, 1])
     Traceback (most recent call last):
     ...
-    numpy.linalg.LinAlgError: Singular matrix: pivot 2 is exactly zero.
+    numpy.linalg.LinAlgError: A is singular: pivot 2 is exactly zero.
     """
     require_choice("pivot", pivot, _PIVOTS)
     require_choice("precision", precision, _PRECISIONS)
@@ -209,7 +209,7 @@ def solve(
     )
     report = _report(facts)
     if x is None:
-        raise LinAlgError(f"Singular matrix: {report.reason}" if report.reason else "Singular matrix")
+        raise LinAlgError(report.reason)
     for text in ([report.reason] if report.reason else []) + report.warnings:
         warnings.warn(text, AccuracyWarning, stacklevel=2)
     return (x, report) if full_output else x

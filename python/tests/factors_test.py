@@ -68,7 +68,7 @@ class LuFactor(unittest.TestCase):
             np.testing.assert_array_equal(lu, expected[0])
             np.testing.assert_array_equal(piv, expected[1])
             for pair in ((lu, piv), expected):
-                with self.assertRaisesRegex(LinAlgError, "exactly zero"):
+                with self.assertRaisesRegex(LinAlgError, "A is singular: pivot . is exactly zero"):
                     lugpu.lu_solve(pair, np.ones(3))
 
     def test_bad_input(self):
@@ -187,7 +187,7 @@ class InverseAndDeterminant(unittest.TestCase):
                 np.testing.assert_allclose(inverse, expected, atol=tolerance(dtype))
 
     def test_inv_of_what_has_none(self):
-        with self.assertRaisesRegex(LinAlgError, "^Singular matrix"):
+        with self.assertRaisesRegex(LinAlgError, "^A is singular: pivot 2 is exactly zero"):
             lugpu.inv(np.ones((3, 3)))
         for shape in ((3,), (3, 4)):
             with self.assertRaises(LinAlgError):
