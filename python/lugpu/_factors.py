@@ -136,9 +136,8 @@ def lu_solve(
         require_finite(rhs)
     factors = _recall(lu, piv) if dtype == real_type(lu) else None
     if factors is None:
-        if ((piv < 0) | (piv >= len(piv))).any():
-            raise ValueError("piv must hold indices of rows")
-        factors = _factors_of(lu, np.asarray(piv, np.int32), dtype, device_text(None))
+        rows = piv.astype(np.int32, casting="same_kind")
+        factors = _factors_of(lu, rows, dtype, device_text(None))
     _require_regular(factors)
     x = np.array(rhs, dtype, order="F", copy=True)
     factors.solve(x, trans != 0)

@@ -170,9 +170,11 @@ class LuSolve(unittest.TestCase):
             lugpu.lu_solve(pair, [1, np.nan, 2])
         with self.assertRaisesRegex(ValueError, "trans"):
             lugpu.lu_solve(pair, np.ones(3), trans=3)
-        for piv in ([0, 1, 3], [-1, 1, 2], [0, 1]):
-            with self.assertRaisesRegex(ValueError, "piv"):
+        for piv in ([0, 1, 3], [-1, 1, 2], [0, 0, 2], [0, 1]):
+            with self.assertRaisesRegex(ValueError, "[Pp]iv"):
                 lugpu.lu_solve((np.eye(3), piv), np.ones(3))
+        with self.assertRaises(TypeError):
+            lugpu.lu_solve((np.eye(3), [0.0, 1.0, 2.0]), np.ones(3))
         with self.assertRaises(TypeError):
             lugpu.lu_solve(pair, [1j, 0, 0])
 
