@@ -4,13 +4,13 @@
 
 #include <iostream>
 
+#include "base/printable.hpp"
+#include "base/version.hpp"
 #include "bench/report.hpp"
 #include "opencl/device.hpp"
 #include "opencl/kernel_digest.hpp"
 #include "opencl/opencl.hpp"
-#include "base/printable.hpp"
 #include "terminal.hpp"
-#include "base/version.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -66,7 +66,7 @@ std::string version_line() {
 }
 
 void print_bug_report() {
-  const nlohmann::json head = report_head({}, {});
+  const nlohmann::json head = report_head({}, {}, {});
   const nlohmann::json &tool = head["tool"], &context = head["context"],
                        &libraries = head["libraries"];
   const auto text_of = [](const nlohmann::json& value) { return value.get<std::string>(); };

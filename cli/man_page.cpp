@@ -7,9 +7,9 @@
 #include <map>
 #include <sstream>
 
+#include "base/version.hpp"
 #include "help.hpp"
 #include "reference.hpp"
-#include "base/version.hpp"
 
 namespace lugpu::cli {
 namespace {
