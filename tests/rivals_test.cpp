@@ -187,8 +187,8 @@ TEST(Cusolver, OtherDevicesAreUnsupported) {
 
 TEST(Cusolver, WithoutADeviceItIsUnsupported) {
   unsetenv("LUGPU_CUDA_STUB");
-  EXPECT_THROW(require_cusolver(shared_context().device(), {1, 1}), Unsupported);
-  EXPECT_THROW(make_cusolver(shared_context(), {1, 1}), Unsupported);
+  EXPECT_THROW(require_cusolver(shared_context().device(), Problem()), Unsupported);
+  EXPECT_THROW(make_cusolver(shared_context(), Problem()), Unsupported);
 }
 
 TEST(Cusolver, LibraryIsRecorded) {
