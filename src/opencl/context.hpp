@@ -79,8 +79,8 @@ class DeviceContext {
 
   /// Enqueues a kernel with its fixed work-group size over at least `items`; nothing for no items.
   /// A Surface argument stands for SOURCE or TARGET of common/surface.clh, the rest for themselves
-  /// (cl::Buffer, cl_int). Throws NotTried with the error and the log if the program does not
-  /// build.
+  /// (cl::Buffer, cl_int, a struct that the kernel takes by value). Throws NotTried with the error
+  /// and the log if the program does not build.
   template <typename... Arguments>
   void run(const char* phase, const KernelId& id, Items items, const Arguments&... arguments) {
     if (items.x == 0 || items.y == 0) return;
