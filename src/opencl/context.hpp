@@ -51,6 +51,8 @@ class DeviceContext {
   explicit DeviceContext(Device device, std::string kernel_dir = "", bool verbose = false);
 
   const Device& device() const { return device_; }
+  /// Where the kernels come from; empty for the embedded ones.
+  const std::string& kernel_dir() const { return kernel_dir_; }
   const cl::Context& handle() const { return context_; }
   /// The queue in use: in order, so that a command sees what those before it wrote.
   cl::CommandQueue& queue() { return profiling_ ? profiling_queue_ : queue_; }

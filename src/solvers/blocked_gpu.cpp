@@ -101,11 +101,15 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<cl_device_id, Precision, Pivot, bool, bool>;
+  using Key = std::tuple<cl_device_id, std::string, Precision, Pivot, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().handle(), shape.precision, shape.pivot, kernels.nvidia,
+  const Key key = {context.device().handle(),
+                   context.kernel_dir(),
+                   shape.precision,
+                   shape.pivot,
+                   kernels.nvidia,
                    kernels.waiting};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
