@@ -1,4 +1,5 @@
-// What a device can do at best, to measure solvers against. Build option: VECTOR (common/vector.clh).
+// What a device can do at best, to measure solvers against. Build option: VECTOR
+// (common/vector.clh).
 
 #include "common/vector.clh"
 

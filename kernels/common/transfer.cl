@@ -17,11 +17,10 @@ import_columns(__global const real* restrict host, TARGET(target), int rows, int
   STORE_PACK(target, i, first / PACK + t, pack_of(elements));
 }
 
-// target(first + i, j) = host(i columns + j),  0 <= i < rows, 0 <= j < columns. The rest of the last
-// texel becomes zero.
-__kernel __attribute__((reqd_work_group_size(64, 4, 1)))
-void import_rows(__global const real* restrict host, TARGET(target), int rows, int columns,
-                 int first) {
+// target(first + i, j) = host(i columns + j),  0 <= i < rows, 0 <= j < columns. The rest of the
+// last texel becomes zero.
+__kernel __attribute__((reqd_work_group_size(64, 4, 1))) void
+import_rows(__global const real* restrict host, TARGET(target), int rows, int columns, int first) {
   const int t = get_global_id(0);
   const int i = get_global_id(1);
   if (i >= rows || t * PACK >= columns) return;
