@@ -59,9 +59,9 @@ inline void solve_block(const __global real* t, int pitch, __global real* y, int
 // counter, so those that one waits for have started, each on its own thread, and will finish.
 // solved: X column by column, each n elements. state: blocks that are taken, and that are ready; 0
 // before and afterwards.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-solve_few(const __global real* t, int pitch, __global real* x, int x_pitch, __global real* solved,
-          volatile __global int* state, int n, int columns, int upper, int unit) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_few(
+    const __global real* t, int pitch, __global real* x, int x_pitch, __global real* solved,
+    volatile __global int* state, int n, int columns, int upper, int unit) {
   volatile __global int* taken = state;
   volatile __global int* ready = state + 1;
   const int block = atomic_inc(taken);
@@ -79,9 +79,9 @@ solve_few(const __global real* t, int pitch, __global real* x, int x_pitch, __gl
     const int done = upper ? n - now * BLOCK : used * BLOCK;
     for (int i = first; i < last; i += GROUP) {
       for (int c = 0; c < columns; ++c) {
-        add_products(t + (size_t)i * pitch + done, pitch, min(last - i, GROUP),
-                     solved + (size_t)c * n + done, (now - used) * BLOCK, upper,
-                     sums[c] + (i - first));
+        add_products(
+            t + (size_t)i * pitch + done, pitch, min(last - i, GROUP),
+            solved + (size_t)c * n + done, (now - used) * BLOCK, upper, sums[c] + (i - first));
       }
     }
     used = now;

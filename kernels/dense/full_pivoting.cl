@@ -87,10 +87,10 @@ inline real pivot_of(real found, real largest) {
 //
 // NaN stands for l(p) and u(q), so that the searches to come find nothing in the row and column of
 // the pivot.
-__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void
-take_pivot(SOURCE(source), const __global bits* magnitudes, const __global int2* candidates,
-           __global int2* places, __global real* pivots, __global real* kept_l,
-           __global real* kept_u, int k, int n, int count) {
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void take_pivot(
+    SOURCE(source), const __global bits* magnitudes, const __global int2* candidates,
+    __global int2* places, __global real* pivots, __global real* kept_l, __global real* kept_u,
+    int k, int n, int count) {
   __local bits best[CHOOSERS];
   __local int where[CHOOSERS];
   __local int2 chosen;
@@ -329,9 +329,10 @@ inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, in
 #pragma unroll
     for (int r = 0; r < DELAY; ++r) factors[r] = l[(i - top) * DELAY + r];
     // The block before this is copied.
-    const pack value = min(i, t * PACK) < s->first
-                           ? LOAD_PACK(source, i, t)
-                           : special_value(PASS(source), &texel, source_row(s, i), factors);
+    const pack value =
+        min(i, t * PACK) < s->first
+            ? LOAD_PACK(source, i, t)
+            : special_value(PASS(source), &texel, source_row(s, i), factors);
     STORE_PACK(target, i, t, value);
     const int next = s->first + s->count;
     if (i >= next) consider(candidate_of(t, value, next, s->n), i, best);
@@ -415,8 +416,8 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    update_plain(PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own,
-                 &best);
+    update_plain(
+        PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own, &best);
     if (!writes) continue;
     for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
       update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best);
@@ -438,20 +439,20 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
 }
 
 // A step that only searches; `target` is not touched.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-delay_update(SOURCE(source), TARGET(target), const __global int2* places,
-             const __global real* kept_l, const __global real* kept_u, __global bits* magnitudes,
-             __global int2* candidates, int k, int n, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delay_update(
+    SOURCE(source), TARGET(target), const __global int2* places, const __global real* kept_l,
+    const __global real* kept_u, __global bits* magnitudes, __global int2* candidates, int k, int n,
+    int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
             false, &scratch);
 }
 
 // A step that also writes what the steps of its block leave; the last of DELAY, or of the matrix.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-write_updates(SOURCE(source), TARGET(target), const __global int2* places,
-              const __global real* kept_l, const __global real* kept_u, __global bits* magnitudes,
-              __global int2* candidates, int k, int n, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void write_updates(
+    SOURCE(source), TARGET(target), const __global int2* places, const __global real* kept_l,
+    const __global real* kept_u, __global bits* magnitudes, __global int2* candidates, int k, int n,
+    int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
             true, &scratch);

@@ -126,8 +126,8 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of* s, const
         }
       } else {
         for (; t < stop; ++t) {
-          STORE_PACK(target, i, t,
-                     fma((pack)(-factor), u[t - g->first], LOAD_PACK(source, from, t)));
+          STORE_PACK(
+              target, i, t, fma((pack)(-factor), u[t - g->first], LOAD_PACK(source, from, t)));
         }
       }
     }
@@ -232,8 +232,8 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    update_plain(PASS(source), PASS(target), &s, &g, top, bottom, search, local_->l, local_->u, own,
-                 &best);
+    update_plain(
+        PASS(source), PASS(target), &s, &g, top, bottom, search, local_->l, local_->u, own, &best);
     for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
       update_special(PASS(source), PASS(target), &s, t, top, bottom, search, local_->l,
                      local_->u[t - g.first], &best);
@@ -256,56 +256,50 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
 }
 
 // The step with its pivoting, for LU: source and target are n x n.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-lu_step_none(SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
-             __global bits* magnitudes, __global int2* candidates, int k, int n, int end,
-             int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_none(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_NONE, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-lu_step_partial(SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
-                __global bits* magnitudes, __global int2* candidates, int k, int n, int end,
-                int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_partial(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_COLUMN, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-lu_step_rook(SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
-             __global bits* magnitudes, __global int2* candidates, int k, int n, int end,
-             int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_rook(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_LATER, &scratch);
 }
 
 // The same for Gauss-Jordan: source and target are n x end, [A | B].
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-gauss_jordan_step_none(SOURCE(source), TARGET(target), __global const int2* places,
-                       __global real* pivots, __global bits* magnitudes, __global int2* candidates,
-                       int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_none(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             true, SEARCH_NONE, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-gauss_jordan_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
-                          __global real* pivots, __global bits* magnitudes,
-                          __global int2* candidates, int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_partial(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             true, SEARCH_COLUMN, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void
-gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2* places,
-                       __global real* pivots, __global bits* magnitudes, __global int2* candidates,
-                       int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_full(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             true, SEARCH_ALL, &scratch);
@@ -313,9 +307,9 @@ gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2* plac
 
 // places(k) = the first candidate of the largest magnitude; (k, k) if all are zero. One
 // work-group.
-__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void
-choose_pivot(const __global bits* magnitudes, const __global int2* candidates,
-             __global int2* places, int k, int count) {
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void choose_pivot(
+    const __global bits* magnitudes, const __global int2* candidates, __global int2* places, int k,
+    int count) {
   __local bits best[CHOOSERS];
   __local int where[CHOOSERS];
   const int largest = first_largest(magnitudes, count, best, where);

@@ -77,10 +77,10 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.
 // All columns get the panel's interchanges. In columns from panel + width to solve_end, rows
 // solve_from : panel + width become rows of U, inverse(L) times what they were.
-__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void
-exchange_and_solve(__global real* restrict a, int pitch, int n, int panel, int width,
-                   int left_strips, int solve_from, int solve_end,
-                   __global const int* restrict row_for, __global const int* restrict row_goes_to) {
+__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
+    __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
+    int solve_from, int solve_end, __global const int* restrict row_for,
+    __global const int* restrict row_goes_to) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
   __local int from[NB], to[NB];
