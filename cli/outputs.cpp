@@ -5,9 +5,10 @@
 #include <fstream>
 #include <iostream>
 
-#include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "bench/report.hpp"
+#include "bench/wording.hpp"
+#include "exit.hpp"
 #include "opencl/kernel_sources.hpp"
 #include "terminal.hpp"
 
@@ -82,7 +83,7 @@ bool attempt_to_write(const std::function<void()>& write) {
     write();
     return true;
   } catch (const Error& error) {
-    print_error(error.what());
+    print_error(words(error));
     return false;
   }
 }

@@ -1,5 +1,3 @@
-#include "accuracy/checks.hpp"
-
 #include <gtest/gtest.h>
 #include <lapacke.h>
 
@@ -13,6 +11,7 @@
 
 #include "accuracy/condition.hpp"
 #include "matrix/generate.hpp"
+#include "ratios.hpp"
 
 extern "C" void dgetc2_(const int* n, double* a, const int* lda, int* ipiv, int* jpiv, int* info);
 

@@ -60,7 +60,7 @@ void expect_refused(const std::string& path, std::size_t line, const std::string
     FAIL() << path << " was read as " << a.rows() << " x " << a.cols() << "; expected: " << reason;
   } catch (const InputError& error) {
     const std::string sentence = error.what();
-    EXPECT_EQ(error.status(), Exit::usage);
+    EXPECT_EQ(error.kind(), ErrorKind::bad_input);
     EXPECT_EQ(sentence.substr(0, place.size()), place) << sentence;
     EXPECT_NE(sentence.find(reason, place.size()), std::string::npos)
         << sentence << "\nlacks: " << reason;
@@ -870,7 +870,7 @@ TEST_F(Csv, WritesCommasAndSeventeenDigits) {
     std::_Exit(0);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    std::_Exit(static_cast<int>(error.status()));
+    std::_Exit(static_cast<int>(error.kind()));
   }
 }
 
@@ -1264,7 +1264,7 @@ std::string expect_unwritable(const std::string& path, const std::string& reason
     write_matrix(Matrix(100, 100), path);
     ADD_FAILURE() << path << " was written";
   } catch (const Error& error) {
-    EXPECT_EQ(error.status(), Exit::failure);
+    EXPECT_EQ(error.kind(), ErrorKind::failure);
     EXPECT_EQ(std::string(error.what()).find(path + ": cannot be written ("), 0u) << error.what();
     EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
     if (const auto* kept = dynamic_cast<const KeptElsewhere*>(&error)) return kept->place();

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "dense/substitution.hpp"
+#include "dense/tiling.hpp"
 #include "opencl_fixture.hpp"
 
 namespace lugpu {
@@ -827,15 +828,16 @@ TEST_P(Substitution, BackInBlocks) {
 
 // dense/fused.cl
 
-/// How a step is cut into work-groups, see dense/fused.cl; small, so that small systems have many.
-struct Tile {
-  std::size_t lanes, columns, rows;
-};
+/// Small, so that small systems have many.
 constexpr Tile kTiles[] = {{1, 5, 3}, {8, 8, 4}, {16, 4, 8}};
 
-std::string options_of(const Tile& tile) {
-  return " -DLANES=" + std::to_string(tile.lanes) + " -DCOLUMNS=" + std::to_string(tile.columns) +
-         " -DROWS=" + std::to_string(tile.rows);
+/// One tile of rows for each work-group of a step that takes all, or two for odd n.
+Tiling tiling_of(const Tile& tile, std::size_t n, std::size_t end, Precision precision,
+                 Texel texel) {
+  const std::size_t pack = elements_per_texel(precision, texel);
+  Tiling tiling = {tile, 0, n, end, pack, pack * element_size(precision)};
+  if (n % 2 == 1) tiling.most_groups = (tiling.launch(0, 0).groups() + 1) / 2;
+  return tiling;
 }
 
 enum class Elimination { lu, gauss_jordan };
@@ -865,34 +867,27 @@ class FusedSteps : public Kernels {
 
   /// Launches the step, and the choice of the next pivot, as dense/fused.cpp does.
   Left launch(const Step& step, const Tile& tile, const Matrix& source, const Matrix& before) {
-    const auto ceiling = [](std::size_t count, std::size_t divisor) {
-      return (count + divisor - 1) / divisor;
-    };
-    // The first work-groups begin at a line of 128 bytes and at a multiple of 8 rows.
-    const std::size_t line = 128 / (pack() * element_size(precision));
-    const std::size_t group_columns =
-        ceiling(ceiling(step.end, pack()) - first_texel(step) / line * line, tile.columns);
-    // One or two tiles of rows per work-group.
-    const std::size_t rows = tile.rows * (1 + step.n % 2);
-    const std::size_t group_rows = ceiling(step.n - first_row(step) / 8 * 8, rows);
-    const std::size_t groups = group_columns * group_rows;
+    const Tiling tiling = tiling_of(tile, step.n, step.end, precision, texel);
+    const Tiling::Launch cut = tiling.launch(first_row(step), pack() * first_texel(step));
 
     const Surface src = surface(source), dst = surface(before);
     std::vector<Place> known(step.n + 1, Place{-7, -9});
     known[step.k] = step.place;
     const cl::Buffer places = buffer_of(known);
     const cl::Buffer pivots = buffer(poison(step.n, 1));
-    const cl::Buffer magnitudes = buffer(Matrix(groups, 1));
-    const cl::Buffer candidates = buffer_of(std::vector<Place>(groups, Place{-7, -9}));
+    const cl::Buffer magnitudes = buffer(Matrix(cut.groups(), 1));
+    const cl::Buffer candidates = buffer_of(std::vector<Place>(cut.groups(), Place{-7, -9}));
     const std::string kernel =
         std::string(is_lu(step) ? "lu" : "gauss_jordan") + "_step_" + step.pivot;
-    const std::string options = options_of(tile);
+    const std::string options = tiling.options();
     context.run("test", src.kernel("dense/fused.cl", kernel.c_str(), options),
-                {group_columns * tile.lanes, group_rows}, src, dst, places, pivots, magnitudes,
-                candidates, as_int(step.k), as_int(step.n), as_int(step.end), as_int(rows));
+                {cut.group_columns * tile.lanes, cut.group_rows}, src, dst, places, pivots,
+                magnitudes, candidates, as_int(step.k), as_int(step.n), as_int(step.end),
+                as_int(cut.rows));
     const bool all = step.pivot == std::string("full");
-    context.run("test", src.kernel("dense/fused.cl", "choose_pivot", options), {256}, magnitudes,
-                candidates, places, as_int(step.k + 1), as_int(all ? groups : group_rows));
+    context.run("test", src.kernel("dense/fused.cl", "choose_pivot", options), {Tiling::kChoosers},
+                magnitudes, candidates, places, as_int(step.k + 1),
+                as_int(all ? cut.groups() : cut.group_rows));
     return {contents(dst), contents(pivots, step.n, 1),
             values_of<Place>(places, step.n + 1)[step.k + 1]};
   }
@@ -1061,7 +1056,7 @@ TEST_P(FusedSteps, NextPivotOfZerosIsTheDiagonal) {
 }
 
 TEST_P(FusedSteps, ChoosePivotTakesTheFirstOfTheLargest) {
-  const std::string options = options_of(kTiles[0]);
+  const std::string options = tiling_of(kTiles[0], 1, 1, precision, texel).options();
   for (const std::size_t count : {1, 2, 5, 255, 256, 257, 600}) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
       // Magnitudes of 0 to 4; all zero for the last seed.
@@ -1076,7 +1071,8 @@ TEST_P(FusedSteps, ChoosePivotTakesTheFirstOfTheLargest) {
           *first > 0 ? candidates[first - magnitudes.values().begin()] : Place{1, 1};
       const cl::Buffer places = buffer_of(std::vector<Place>(3, Place{-7, -9}));
       context.run("test", {"dense/fused.cl", "choose_pivot", precision, storage, texel, options},
-                  {256}, buffer(magnitudes), buffer_of(candidates), places, 1, as_int(count));
+                  {Tiling::kChoosers}, buffer(magnitudes), buffer_of(candidates), places, 1,
+                  as_int(count));
       EXPECT_EQ(values_of<Place>(places, 3), (std::vector<Place>{{-7, -9}, expected, {-7, -9}}));
     }
   }
@@ -1117,42 +1113,39 @@ class FullPivotingSteps : public Kernels {
     return writes(k, n) && first > 0 ? first - kDelay : first;
   }
 
-  std::string options(const Tile& tile) const {
-    return options_of(tile) + " -DDELAY=" + std::to_string(kDelay) +
-           " -DVECTOR=" + std::to_string(context.device().vector_width(precision));
+  Tiling tiling(const State& state, const Tile& tile) const {
+    const std::size_t n = state.source.rows();
+    return tiling_of(tile, n, n, precision, texel);
+  }
+  KernelId kernel(const State& state, const Tile& tile, const char* function) const {
+    const std::string options =
+        tiling(state, tile).options() + " -DDELAY=" + std::to_string(kDelay) +
+        " -DVECTOR=" + std::to_string(vector_width(context.device(), precision));
+    return state.source.kernel("dense/full_pivoting.cl", function, options);
   }
 
   /// The first half of step k: places[k] from the candidates of the step before, if there are any,
   /// as dense/full_pivoting.cpp does it.
   void take_pivot(State& state, const Tile& tile, std::size_t k) {
     const cl::Buffer places = buffer_of(state.places);
-    context.run("test", state.source.kernel("dense/full_pivoting.cl", "take_pivot", options(tile)),
-                {300}, state.source, state.magnitudes, state.candidates, places, state.pivots,
-                state.l, state.u, as_int(k), as_int(state.source.rows()),
-                as_int(state.candidate_count));
+    context.run("test", kernel(state, tile, "take_pivot"), {300}, state.source, state.magnitudes,
+                state.candidates, places, state.pivots, state.l, state.u, as_int(k),
+                as_int(state.source.rows()), as_int(state.candidate_count));
     state.places = values_of<Place>(places, state.places.size());
   }
 
   /// The second half, but the surfaces are not swapped.
   void update(State& state, const Tile& tile, std::size_t k) {
     const std::size_t n = state.source.rows();
-    const auto ceiling = [](std::size_t count, std::size_t divisor) {
-      return (count + divisor - 1) / divisor;
-    };
-    const std::size_t line = 128 / (pack() * element_size(precision));
     const std::size_t begin = begin_of(k, n);
-    const std::size_t group_columns =
-        ceiling(ceiling(n, pack()) - begin / pack() / line * line, tile.columns);
-    const std::size_t rows = tile.rows * (1 + n % 2);
-    const std::size_t group_rows = ceiling(n - begin / 8 * 8, rows);
-    state.candidate_count = group_columns * group_rows;
+    const Tiling::Launch cut = tiling(state, tile).launch(begin, begin);
+    state.candidate_count = cut.groups();
     state.magnitudes = buffer(Matrix(state.candidate_count, 1));
     state.candidates = buffer_of(std::vector<Place>(state.candidate_count, Place{-7, -9}));
     const char* step = writes(k, n) ? "write_updates" : "delay_update";
-    context.run("test", state.source.kernel("dense/full_pivoting.cl", step, options(tile)),
-                {group_columns * tile.lanes, group_rows}, state.source, state.target,
-                buffer_of(state.places), state.l, state.u, state.magnitudes, state.candidates,
-                as_int(k), as_int(n), as_int(rows));
+    context.run("test", kernel(state, tile, step), {cut.group_columns * tile.lanes, cut.group_rows},
+                state.source, state.target, buffer_of(state.places), state.l, state.u,
+                state.magnitudes, state.candidates, as_int(k), as_int(n), as_int(cut.rows));
   }
 
   /// Step k of LU on a, with the interchanges of the rows and columns from `first` on.

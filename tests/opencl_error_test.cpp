@@ -48,7 +48,7 @@ class TestSystem : public testing::Test {
     copy_kernels(folder.path() / "kernels", file, right, wrong);
     Device device = shared_context().device();
     device.type = "gpu";
-    DeviceContext context(device, (folder.path() / "kernels").string());
+    DeviceContext context(device, {(folder.path() / "kernels").string()});
     return sentence<Expected>([&] {
       BlockedGpu(context, {64, 64, pivot, Precision::single_precision, 64});
     });

@@ -62,7 +62,7 @@ class LUGPU_API Context {
 
   const Device& device() const;
 
-  class Implementation;
+  class LUGPU_LOCAL Implementation;
   Implementation& implementation() const { return *implementation_; }
 
  private:

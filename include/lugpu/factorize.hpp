@@ -34,7 +34,7 @@ class LUGPU_API Factorization {
   /// inaccurate to support one; 0 for info() > 0.
   std::optional<double> rcond() const;
 
-  class Implementation;
+  class LUGPU_LOCAL Implementation;
   explicit Factorization(std::shared_ptr<Implementation> implementation);
 
  private:
@@ -53,5 +53,16 @@ extern template LUGPU_API Factorization<float> factorize(const Context&, View<co
                                                          const Options&);
 extern template LUGPU_API Factorization<double> factorize(const Context&, View<const double>,
                                                           const Options&);
+
+/// The factorization P A = L U that somebody else made, e.g. LAPACK's getrf. lu: n x n, unit lower
+/// L below the diagonal, U on and above it; ipiv: as Factorization::ipiv(). Its rcond() is absent:
+/// that needs A.
+template <typename T>
+Factorization<T> adopt(const Context& context, View<const T> lu, const std::vector<int>& ipiv);
+
+extern template LUGPU_API Factorization<float> adopt(const Context&, View<const float>,
+                                                     const std::vector<int>&);
+extern template LUGPU_API Factorization<double> adopt(const Context&, View<const double>,
+                                                      const std::vector<int>&);
 
 }  // namespace lugpu

@@ -10,19 +10,13 @@
 // are left as dense/fused.cl leaves them, for dense/finish.clh; the next block copies them to the other surface (LU-GPU,
 // Lemma 4.1, a block late).
 //
-// Build options: a work-group of LANES work-items takes COLUMNS texels and any number of rows, ROWS at a
-// time, LANES / COLUMNS of them at once. LANES is 1 where a work-item is a CPU thread that walks along
-// the rows, by vectors where they are in a buffer: VECTOR (common/vector.clh). DELAY, a multiple of PACK.
-// LUGPU_PERTURB, for LAPACK's getc2: no pivot is smaller than the smallest that it allows.
+// Build options: those of tiling.clh; CHOOSERS; DELAY, a multiple of PACK; VECTOR (common/vector.clh), for a CPU
+// thread that walks along the rows of a buffer. LUGPU_PERTURB, for LAPACK's getc2: no pivot is smaller than the
+// smallest that it allows.
 
+#define SPECIALS DELAY
 #include "dense/candidates.clh"
-
-// The first work-groups begin at boundaries of cache lines and of image blocks.
-#define LINE (128 / (int)sizeof(pack))
-#define BLOCK_ROWS 8
-
-// Texels of a tile that a work-item takes; a CPU thread need not keep them.
-#define EACH (LANES == 1 ? 1 : ROWS * COLUMNS / LANES)
+#include "dense/tiling.clh"
 
 // Elements of a row of U, and of a column of L, that is kept; whole texels.
 #define PADDED(n) (((n) + 3) / 4 * 4)
@@ -130,40 +124,13 @@ void take_pivot(SOURCE(source), const __global bits* magnitudes, const __global 
   places[k] = place;
 }
 
-// The part of a work-group: texels first : last of its rows, but for those before `begin`. Of those that are
-// written, the ones that hold columns of pivots, before or after the interchanges, are `special` and are
-// updated element by element.
-typedef struct {
-  int first, last, begin;
-  int edge;            // special up to here, and:
-  int swapped[DELAY];
-} texels_of;
-
-inline bool is_special(const texels_of* g, int t) {
-  bool special = t <= g->edge;
+// Texels that hold columns of pivots, before or after the interchanges, are special where they are written.
+inline texels_of step_texels(const steps_of* s, int begin, const bool writes) {
+  texels_of g = own_texels(begin, s->n);
+  if (!writes) return g;
+  g.edge = (s->first + s->count - 1) / PACK;
 #pragma unroll
-  for (int r = 0; r < DELAY; ++r) special |= t == g->swapped[r];
-  return special;
-}
-
-// The first special texel after t, or the end.
-inline int next_special(const texels_of* g, int t) {
-  int stop = g->last;
-#pragma unroll
-  for (int r = 0; r < DELAY; ++r) {
-    if (g->swapped[r] > t) stop = min(stop, g->swapped[r]);
-  }
-  return stop;
-}
-
-inline texels_of own_texels(const steps_of* s, int begin, const bool writes) {
-  texels_of g;
-  g.begin = begin / PACK;
-  g.first = g.begin / LINE * LINE + get_group_id(0) * COLUMNS;
-  g.last = min(g.first + COLUMNS, (s->n + PACK - 1) / PACK);
-  g.edge = writes ? (s->first + s->count - 1) / PACK : -1;
-#pragma unroll
-  for (int r = 0; r < DELAY; ++r) g.swapped[r] = writes ? s->place[r].y / PACK : -1;
+  for (int r = 0; r < DELAY; ++r) g.swapped[r] = s->place[r].y / PACK;
   return g;
 }
 
@@ -209,30 +176,10 @@ inline pack special_value(SOURCE(source), const special_of* texel, int i, const 
   return pack_of(elements);
 }
 
-inline bool is_plain(const texels_of* g, int t) {
-  return t >= g->begin && t < g->last && !is_special(g, t);
-}
-
-// The plain texels of rows top : bottom that a work-item takes. All of them are loaded before the first
-// is needed; a CPU thread loads them as it comes to them.
-inline void load_plain(SOURCE(source), const steps_of* s, const texels_of* g, int top, int bottom,
-                       const bool writes, pack* own) {
-#if LANES > 1
-  const int t = g->first + (int)get_local_id(0) % COLUMNS;
-  if (!is_plain(g, t)) return;
-#pragma unroll
-  for (int a = 0; a < EACH; ++a) {
-    const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
-    if (i < bottom) own[a] = LOAD_PACK(source, writes ? source_row(s, i) : i, t);
-  }
-#endif
-}
-
 #if LANES == 1
 #define BAND 2  // rows that a CPU thread takes at once
-#endif
 
-#if LANES == 1 && !defined(LUGPU_IMAGE)
+#ifndef LUGPU_IMAGE
 #include "common/vector.clh"
 
 // Elements of a row that are in registers at once.
@@ -280,7 +227,6 @@ inline void update_runs(const __global real* const* source, __global real* const
 }
 #endif
 
-#if LANES == 1
 // Texels first : last of a row. Returns the largest magnitude.
 inline bits update_row(SOURCE(source), TARGET(target), int i, int from, int first, int last,
                        const bool writes, const real* l, const __local pack* u) {
@@ -292,14 +238,12 @@ inline bits update_row(SOURCE(source), TARGET(target), int i, int from, int firs
   }
   return LARGEST_BITS(largest);
 }
-#endif
 
-// Rows top : bottom of the plain texels, `own` after load_plain. Returns the largest magnitude that may
-// become the next pivot, and its row.
+// Rows top : bottom of the plain texels. `best` becomes the largest that may be the next pivot. A CPU thread
+// has no texels of its `own`.
 inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, const texels_of* g, int top,
                          int bottom, const bool writes, const __local real* l, const __local pack* u,
-                         const pack* own, bits* best, int* best_row) {
-#if LANES == 1
+                         const pack* own, candidate* best) {
   for (int i = top; i < bottom; i += BAND) {
     int row[BAND], from[BAND];
     bits largest[BAND];
@@ -342,19 +286,23 @@ inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, cons
       t = stop;
     }
     for (int a = 0; a < BAND; ++a) {
-      if ((!writes || row[a] >= s->first + s->count) && largest[a] > *best) {
-        *best = largest[a];
-        *best_row = row[a];
-      }
+      if (!writes || row[a] >= s->first + s->count) consider(largest[a], row[a], best);
     }
   }
+}
 #else
+
+// Rows top : bottom of the plain texels, which are the work-item's `own`. `best` becomes the largest that may be
+// the next pivot.
+inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, const texels_of* g, int top,
+                         int bottom, const bool writes, const __local real* l, const __local pack* u,
+                         const pack* own, candidate* best) {
   const int column = (int)get_local_id(0) % COLUMNS;
   const int t = g->first + column;
   if (!is_plain(g, t)) return;
 #pragma unroll
   for (int a = 0; a < EACH; ++a) {
-    const int i = top + (int)get_local_id(0) / COLUMNS + a * (LANES / COLUMNS);
+    const int i = tile_row(top, a);
     if (i >= bottom) break;
     real factors[DELAY];
 #pragma unroll
@@ -362,17 +310,14 @@ inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, cons
     const pack value = subtract(own[a], factors, u + column);
     if (writes) STORE_PACK(target, i, t, value);
     const pack_bits magnitudes = magnitudes_of(value);
-    if ((!writes || i >= s->first + s->count) && LARGEST_BITS(magnitudes) > *best) {
-      *best = LARGEST_BITS(magnitudes);
-      *best_row = i;
-    }
+    if (!writes || i >= s->first + s->count) consider(LARGEST_BITS(magnitudes), i, best);
   }
-#endif
 }
+#endif
 
 // Rows top : bottom of special texel t.
 inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, int t, int top,
-                           int bottom, const __local real* l, bits* best, int* best_row) {
+                           int bottom, const __local real* l, candidate* best) {
   const special_of texel = special_texel(s, t);
   for (int i = top + (int)get_local_id(0); i < bottom; i += LANES) {
     real factors[DELAY];
@@ -384,11 +329,7 @@ inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, in
                            : special_value(PASS(source), &texel, source_row(s, i), factors);
     STORE_PACK(target, i, t, value);
     const int next = s->first + s->count;
-    const bits candidate = i >= next ? candidate_of(t, value, next, s->n) : 0;
-    if (candidate > *best) {
-      *best = candidate;
-      *best_row = i;
-    }
+    if (i >= next) consider(candidate_of(t, value, next, s->n), i, best);
   }
 }
 
@@ -415,11 +356,7 @@ inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int 
     } else {
       value = subtract(LOAD_PACK(source, from, t), l, u + t - g->first);
     }
-    for (int c = 0; c < PACK; ++c) {
-      const int j = t * PACK + c;
-      const bool active = j >= (writes ? s->first + s->count : s->first) && j < s->n;
-      if (active && AS_BITS(fabs(element_of(value, c))) == wanted) atomic_min(column, j);
-    }
+    find_column(t, value, writes ? s->first + s->count : s->first, s->n, wanted, column);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   return *column;
@@ -429,9 +366,7 @@ inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int 
 typedef struct {
   real l[ROWS * DELAY];     // multipliers of ROWS rows
   pack u[DELAY * COLUMNS];  // rows of U
-  bits best[LANES];         // largest magnitudes and their rows
-  int best_row[LANES];
-  int column;
+  candidates_scratch candidates;
 } scratch_of;
 
 // The second half of step k; `rows` for each work-group, which leaves the place of its largest element, in S
@@ -444,12 +379,8 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
   const steps_of s = steps_before(k + 1, k, n, places, kept_l, kept_u);
   // The rows and columns of the block before this are copied to the target too.
   const int begin = writes ? max(s.first - DELAY, 0) : s.first;
-  const texels_of g = own_texels(&s, begin, writes);
-  // Every other step takes the rows backwards: it begins with those that are still in the caches.
-  const int part = k % 2 == 0 ? get_group_id(1) : get_num_groups(1) - 1 - get_group_id(1);
-  const int block_row = begin / BLOCK_ROWS * BLOCK_ROWS + part * rows;
-  const int first_row = max(block_row, begin);
-  const int last_row = min(block_row + rows, n);
+  const texels_of g = step_texels(&s, begin, writes);
+  const rows_of own_part = own_rows(k, begin, n, rows);
 
   for (int t = max(g.first, g.begin) + me; t < g.last; t += LANES) {
 #pragma unroll
@@ -458,12 +389,16 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
           r < s.count ? ((const __global pack*)(kept_u + r * PADDED(n)))[t] : (pack)0;
     }
   }
-  bits best = 0;
-  int best_row = k + 1;
-  for (int top = first_row; top < last_row; top += ROWS) {
-    const int bottom = min(top + ROWS, last_row);
+  candidate best = {0, k + 1};
+  for (int top = own_part.first; top < own_part.last; top += ROWS) {
+    const int bottom = min(top + ROWS, own_part.last);
     pack own[EACH];
-    load_plain(PASS(source), &s, &g, top, bottom, writes, own);
+    int from[EACH];
+#pragma unroll
+    for (int a = 0; a < EACH; ++a) {
+      from[a] = writes ? source_row(&s, tile_row(top, a)) : tile_row(top, a);
+    }
+    load_plain(PASS(source), &g, top, bottom, from, own);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = top + me; i < bottom; i += LANES) {
       real l[DELAY];
@@ -476,31 +411,24 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     update_plain(PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own,
-                 &best, &best_row);
+                 &best);
     if (!writes) continue;
-    for (int t = max(g.first, g.begin); t < g.last && t <= g.edge; ++t) {
-      update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best, &best_row);
-    }
-    for (int t = next_special(&g, g.edge); t < g.last; t = next_special(&g, t)) {
-      if (t < g.first) continue;
-      update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best, &best_row);
+    for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
+      update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best);
     }
   }
   if (k + 1 >= n) return;
 
-  local_->best[me] = best;
-  local_->best_row[me] = best_row;
-  reduce_candidates(local_->best, local_->best_row);
-  const int row = local_->best_row[0];
+  const candidate largest = largest_of_group(best, &local_->candidates);
   int column = k + 1;
-  if (local_->best[0] > 0) {
-    column = column_of(PASS(source), &s, &g, row, writes, local_->best[0], local_->u,
-                       &local_->column);
+  if (largest.magnitude > 0) {
+    column = column_of(PASS(source), &s, &g, largest.row, writes, largest.magnitude, local_->u,
+                       &local_->candidates.column);
   }
   if (me == 0) {
-    const int group = part + get_group_id(0) * get_num_groups(1);
-    magnitudes[group] = local_->best[0];
-    candidates[group] = (int2)(row, column);
+    const int group = own_part.part + get_group_id(0) * get_num_groups(1);
+    magnitudes[group] = largest.magnitude;
+    candidates[group] = (int2)(largest.row, column);
   }
 }
 

@@ -1,12 +1,16 @@
-// LU factorization by blocks, right-looking, on a GPU, with two launches for every panel of NB columns:
-//   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows of U;
-//   update_and_factor   the first work-groups bring the next panel up to date and factor it, meanwhile the
-//                       others update what lies to its right.
-// To halve the traffic of C, or better, the columns to the right can be updated with several panels at once
-// (BlockedGpu::factorize). U of all of these needs L as the last panel's interchanges leave it: a launch of
-// exchange_and_solve for the columns to the left, and then one for those to the right.
+// LU factorization by blocks, right-looking, on a GPU, with two launches for every panel of NB
+// columns:
+//   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows
+//                       of U;
+//   update_and_factor   the first work-groups bring the next panel up to date and factor it,
+//                       meanwhile the others update what lies to its right.
+// To halve the traffic of C, or better, the columns to the right can be updated with several panels
+// at once (BlockedGpu::factorize). U of all of these needs L as the last panel's interchanges leave
+// it: a launch of exchange_and_solve for the columns to the left, and then one for those to the
+// right.
 //
-// Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of NVIDIA's GPUs.
+// Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
+// NVIDIA's GPUs.
 
 #ifdef LUGPU_NVIDIA
 #include "nvidia/tile.clh"
@@ -20,27 +24,28 @@
 #endif
 #include "gpu/strip.clh"
 
-// Part of a launch: C = rows row : m, columns column : column_end, minus columns k : k_end of L times rows
-// k : k_end of U.
+// Part of a launch: C = rows row : m, columns column : column_end, minus columns k : k_end of L
+// times rows k : k_end of U.
 typedef struct {
   int row, column, column_end, k, k_end;
 } region_of;
 
-inline int tiles_across(int column, int column_end) { return max(0, column_end - column + 127) / 128; }
+inline int tiles_across(int column, int column_end) {
+  return max(0, column_end - column + 127) / 128;
+}
 
-// Work-groups 0 : groups update columns panel : panel_end with k : k_end, and factor panel : panel + width
-// of them. Then come the tiles of region 1 and those of region 2, 128 x 128 each, row by row. Regions start
-// at multiples of 16 columns.
-// NVIDIA's compiler obeys -cl-nv-maxrregcount only if the size is not required here.
+// Work-groups 0 : groups update columns panel : panel_end with k : k_end, and factor panel : panel
+// + width of them. Then come the tiles of region 1 and those of region 2, 128 x 128 each, row by
+// row. Regions start at multiples of 16 columns. NVIDIA's compiler obeys -cl-nv-maxrregcount only
+// if the size is not required here.
 #ifdef LUGPU_FREE_SIZE
 __kernel void update_and_factor(
 #else
 __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and_factor(
 #endif
-    __global real* restrict a, int pitch, int m, int panel, int width, int panel_end, int groups, int k,
-    int k_end,
-    int row1, int column1, int column_end1, int k1, int k_end1, int row2, int column2,
-    int column_end2, int k2, int k_end2, __global ulong* mail, __global int* pivots,
+    __global real* restrict a, int pitch, int m, int panel, int width, int panel_end, int groups,
+    int k, int k_end, int row1, int column1, int column_end1, int k1, int k_end1, int row2,
+    int column2, int column_end2, int k2, int k_end2, __global ulong* mail, __global int* pivots,
     __global int* row_for, __global int* row_goes_to, __global int* info) {
   __local ulong2 scratch[TILE_BYTES / 16];
   const int group = get_group_id(0);
@@ -66,17 +71,17 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
     r = r2;
     across = tiles_across(column2, column_end2);
   }
-  update_tile(a, pitch, a, pitch, r.row + tile / across * 128, r.column + tile % across * 128, m, r.column_end,
-              r.k, r.k_end, false, (__local real*)scratch);
+  update_tile(a, pitch, a, pitch, r.row + tile / across * 128, r.column + tile % across * 128, m,
+              r.column_end, r.k, r.k_end, false, (__local real*)scratch);
 }
 
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.
-// All columns get the panel's interchanges. In columns from panel + width to solve_end, rows solve_from :
-// panel + width become rows of U, inverse(L) times what they were.
-__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
-    __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
-    int solve_from, int solve_end, __global const int* restrict row_for,
-    __global const int* restrict row_goes_to) {
+// All columns get the panel's interchanges. In columns from panel + width to solve_end, rows
+// solve_from : panel + width become rows of U, inverse(L) times what they were.
+__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void
+exchange_and_solve(__global real* restrict a, int pitch, int n, int panel, int width,
+                   int left_strips, int solve_from, int solve_end,
+                   __global const int* restrict row_for, __global const int* restrict row_goes_to) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
   __local int from[NB], to[NB];
@@ -106,12 +111,14 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
   for (int i = 0; i < PART; ++i) {
     if (to[part * PART + i] >= after) moved[i] = column[(size_t)(panel + part * PART + i) * pitch];
   }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // everything overwritten below has been read
+  // Everything overwritten below has been read.
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (c < n) {
 #pragma unroll
     for (int i = 0; i < PART; ++i) {
       if (to[part * PART + i] >= after) column[(size_t)to[part * PART + i] * pitch] = moved[i];
-      if (!solves && part * PART + i < width) column[(size_t)(panel + part * PART + i) * pitch] = x[i];
+      if (!solves && part * PART + i < width)
+        column[(size_t)(panel + part * PART + i) * pitch] = x[i];
     }
   }
 #else

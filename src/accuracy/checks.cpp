@@ -1,8 +1,5 @@
-// LAPACK's and HPL's scaled residuals. NaN is propagated by hand where a comparison, or a BLAS that
-// skips products with zero, would lose it.
+// LAPACK's and HPL's scaled residuals. NaN is propagated by hand where a comparison would lose it.
 #include "accuracy/checks.hpp"
-
-#include <cblas.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +8,10 @@
 #include <numeric>
 #include <utility>
 
+#include "accuracy/condition.hpp"
 #include "accuracy/error_bounds.hpp"
+#include "accuracy/in_range.hpp"
+#include "operators/product.hpp"
 
 namespace lugpu {
 namespace {
@@ -19,137 +19,111 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// residual / size with 0/0 = 0. NaN where a norm overflowed: dividing by infinity would make any
-/// residual pass.
+// The larger of two ratios, NaN if one is NaN.
+void raise(std::optional<double>& ratio, double value) {
+  ratio = larger(ratio.value_or(0), value);
+}
+
+// Of the columns of X and B that are checked at a time, so that little is widened to double.
+constexpr std::size_t kColumns = 64;
+
+}  // namespace
+
 double relative(double residual, double size) {
   if (!std::isfinite(size)) return kNaN;
   return residual == 0.0 ? 0.0 : residual / size;
 }
 
-/// L U from the factors in one matrix.
-Matrix multiply_factors(const Matrix& lu) {
-  const std::size_t n = lu.rows();
-  Matrix product(n, n);
-  for (std::size_t j = 0; j < n; ++j)
-    std::copy(lu.column(j), lu.column(j) + j + 1, product.column(j));
-  cblas_dtrmm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, static_cast<int>(n),
-              static_cast<int>(n), 1.0, lu.values().data(), lu.ld(), product.values().data(),
-              product.ld());
-  return product;
-}
-
-/// Empty, or n indices within 1 .. n: a broken device may return anything.
-bool is_valid_pivots(const std::vector<int>& pivots, std::size_t n) {
-  const auto within = [n](int p) { return p >= 1 && static_cast<std::size_t>(p) <= n; };
-  return pivots.empty() ||
-         (pivots.size() == n && std::all_of(pivots.begin(), pivots.end(), within));
-}
-
-enum class Order { first_to_last, last_to_first };
-
-/// Rows k and pivots[k] of x, 1-based, change places, one pair after another (LAPACK's laswp).
-void interchange_rows(Matrix& x, const std::vector<int>& pivots, Order order) {
-  for (std::size_t j = 0; j < x.cols(); ++j) {
-    double* column = x.column(j);
-    for (std::size_t step = 0; step < pivots.size(); ++step) {
-      const std::size_t k = order == Order::first_to_last ? step : pivots.size() - 1 - step;
-      std::swap(column[k], column[static_cast<std::size_t>(pivots[k]) - 1]);
-    }
-  }
-}
-
-/// P A Q becomes A.
-void undo_interchanges(Matrix& a, const std::vector<int>& ipiv, const std::vector<int>& jpiv) {
-  const std::size_t n = a.rows();
-  for (std::size_t k = jpiv.size(); k-- > 0;) {
-    const std::size_t other = static_cast<std::size_t>(jpiv[k]) - 1;
-    if (other != k) std::swap_ranges(a.column(k), a.column(k) + n, a.column(other));
-  }
-  interchange_rows(a, ipiv, Order::last_to_first);
-}
-
-}  // namespace
-
-double lu_factor_ratio(const Matrix& a, const Matrix& lu, const std::vector<int>& ipiv,
-                       const std::vector<int>& jpiv, double epsilon) {
-  const std::size_t n = a.rows();
-  if (n == 0) return 0.0;
-  if (!is_valid_pivots(ipiv, n) || !is_valid_pivots(jpiv, n)) return kInfinity;
-  if (std::isnan(norm_max(lu))) return kNaN;
-  Matrix residual = multiply_factors(lu);
-  // ||P A Q - L U||_1 = ||A - P' L U Q'||_1: a permutation does not change the norm, and A stays as
-  // it is.
-  undo_interchanges(residual, ipiv, jpiv);
-  for (std::size_t k = 0; k < residual.values().size(); ++k) residual.values()[k] -= a.values()[k];
-  return relative(norm_1(residual), norm_1(a)) / (static_cast<double>(n) * epsilon);
-}
-
-double inverse_ratio(const Matrix& a, const Matrix& inverse, double epsilon) {
-  const std::size_t n = a.rows();
-  if (n == 0) return 0.0;
-  Matrix identity(n, n);
-  for (std::size_t k = 0; k < n; ++k) identity(k, k) = 1.0;
-  const Matrix residual = lugpu::residual(a, inverse, std::move(identity));
-  return relative(norm_1(residual), norm_1(a) * norm_1(inverse)) /
-         (static_cast<double>(n) * epsilon);
-}
-
-double solve_ratio(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon) {
-  if (a.rows() == 0) return 0.0;
-  const Matrix residual = lugpu::residual(a, x, b);
-  const double a_norm = norm_1(a);
+double solve_ratio(double a_norm_1, const Matrix& x, const Matrix& r, double epsilon) {
+  if (x.rows() == 0) return 0.0;
   double ratio = 0.0;
-  for (std::size_t j = 0; j < x.cols(); ++j)
-    ratio = larger(ratio, relative(column_norm_1(residual, j), a_norm * column_norm_1(x, j)));
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    ratio = larger(ratio, relative(column_norm_1(r, j), a_norm_1 * column_norm_1(x, j)));
+  }
   return ratio / epsilon;
 }
 
-double hpl_residual(const Matrix& a, const Matrix& x, const Matrix& b, double epsilon) {
-  const std::size_t n = a.rows();
+double hpl_residual(double a_norm_inf, const Matrix& x, const Matrix& b, const Matrix& r,
+                    double epsilon) {
+  const std::size_t n = x.rows();
   if (n == 0) return 0.0;
-  const Matrix residual = lugpu::residual(a, x, b);
-  const double a_norm = norm_inf(a);
   // Numerator and denominator are divided by ||A|| when it is large: the product with ||x|| could
   // overflow.
-  const double scale = larger(a_norm, 1.0);
+  const double scale = larger(a_norm_inf, 1.0);
   double ratio = 0.0;
   for (std::size_t j = 0; j < x.cols(); ++j) {
-    const double size = (a_norm / scale) * column_norm_max(x, j) + column_norm_max(b, j) / scale;
-    ratio = larger(ratio, relative(column_norm_max(residual, j) / scale, size));
+    const double size =
+        (a_norm_inf / scale) * column_norm_max(x, j) + column_norm_max(b, j) / scale;
+    ratio = larger(ratio, relative(column_norm_max(r, j) / scale, size));
   }
   return ratio / (static_cast<double>(n) * epsilon);
 }
 
-double pivot_growth(const Matrix& a, const Matrix& lu) {
-  double u_max = 0.0;
-  for (std::size_t j = 0; j < lu.cols(); ++j)
-    for (std::size_t i = 0; i <= j; ++i) u_max = larger(u_max, std::abs(lu(i, j)));
-  return relative(u_max, norm_max(a));
+double inverse_ratio(const MatrixView& a, const Matrix& inverse, const Residual& residual,
+                     double epsilon) {
+  const std::size_t n = a.rows();
+  if (n == 0) return 0.0;
+  Matrix identity(n, n);
+  for (std::size_t k = 0; k < n; ++k) identity(k, k) = 1.0;
+  const Matrix r = residual(inverse, identity);
+  return relative(norm_1(r), norm_1(a) * norm_1(inverse)) / (static_cast<double>(n) * epsilon);
 }
 
-ApplyInverse inverse_by_lu(const Matrix& lu, const std::vector<int>& ipiv,
-                           const std::vector<int>& jpiv) {
-  return [&](Matrix& x, Op op) {
-    const auto solve = [&](CBLAS_UPLO triangle, CBLAS_TRANSPOSE transposed, CBLAS_DIAG diagonal) {
-      if (x.values().empty()) return;
-      cblas_dtrsm(CblasColMajor, CblasLeft, triangle, transposed, diagonal,
-                  static_cast<int>(x.rows()), static_cast<int>(x.cols()), 1.0, lu.values().data(),
-                  lu.ld(), x.values().data(), x.ld());
-    };
-    if (op == Op::none) {
-      // Q inv(U) inv(L) P x
-      interchange_rows(x, ipiv, Order::first_to_last);
-      solve(CblasLower, CblasNoTrans, CblasUnit);
-      solve(CblasUpper, CblasNoTrans, CblasNonUnit);
-      interchange_rows(x, jpiv, Order::last_to_first);
-    } else {
-      // P' inv(L') inv(U') Q' x
-      interchange_rows(x, jpiv, Order::first_to_last);
-      solve(CblasUpper, CblasTrans, CblasNonUnit);
-      solve(CblasLower, CblasTrans, CblasUnit);
-      interchange_rows(x, ipiv, Order::last_to_first);
+double largest_of_u(const Matrix& columns, std::size_t first) {
+  double largest = 0.0;
+  for (std::size_t j = 0; j < columns.cols(); ++j) {
+    const std::size_t rows = std::min(first + j + 1, columns.rows());
+    for (std::size_t i = 0; i < rows; ++i) largest = larger(largest, std::abs(columns(i, j)));
+  }
+  return largest;
+}
+
+double pivot_growth(DenseFactorization& factorization, double a_max) {
+  constexpr std::size_t kPart = 256;  // columns
+  const std::size_t n = factorization.size().n;
+  double largest = 0.0;
+  for (std::size_t first = 0; first < n; first += kPart) {
+    Matrix columns(n, std::min(kPart, n - first));
+    factorization.download_factors(first, columns.view());
+    largest = larger(largest, largest_of_u(columns, first));
+  }
+  return relative(largest, a_max);
+}
+
+void check_solution(const CheckedSystem& system, const MatrixView& b, const MatrixView& x,
+                    double eps, double factors_eps, Checks& checks) {
+  const InRange a(system.a);
+  const double norm_1 = system.norm_1 * a.scale(), norm_inf = system.norm_inf * a.scale();
+  checks.solve_ratio = checks.hpl_residual = 0;
+  for (std::size_t first = 0; first < x.cols(); first += kColumns) {
+    const std::size_t count = std::min(kColumns, x.cols() - first);
+    Matrix part = widened(x.part(first, count)), right = widened(b.part(first, count));
+    for (std::size_t j = 0; j < count; ++j) {
+      const double of_x = safe_scale(column_norm_max(part, j));
+      scale(part.column(j), part.rows(), of_x);
+      scale(right.column(j), right.rows(), of_x);
+      scale(right.column(j), right.rows(), a.scale());
     }
-  };
+    const Matrix r = residual(a.matrix(), part, right);
+    const Matrix sizes = residual_sizes(a.matrix(), part, right);
+    raise(checks.solve_ratio, solve_ratio(norm_1, part, r, eps));
+    raise(checks.hpl_residual, hpl_residual(norm_inf, part, right, r, eps));
+    const std::vector<double> berr = backward_errors(r, sizes);
+    checks.berr.insert(checks.berr.end(), berr.begin(), berr.end());
+    if (!system.inverse) continue;
+    const std::vector<double> ferr =
+        checks.rcond ? forward_error_bounds(a.matrix(), r, sizes, part, factors_eps,
+                                            a.inverse(system.inverse))
+                     : std::vector<double>(count, kInfinity);
+    checks.ferr.insert(checks.ferr.end(), ferr.begin(), ferr.end());
+  }
+}
+
+void check_condition(const MatrixView& a, double factors_eps, const ApplyInverse& inverse,
+                     Checks& checks) {
+  const Condition condition = estimate_condition(a, factors_eps, inverse);
+  checks.rcond = condition.rcond;
+  if (!condition.rcond) checks.rcond_at_most = condition.at_most;
 }
 
 std::optional<int> Checks::digits(Precision precision_of_x) const {

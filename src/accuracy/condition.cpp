@@ -1,7 +1,5 @@
 #include "accuracy/condition.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "matrix/norms.hpp"
+#include "operators/product.hpp"
 
 namespace lugpu {
 namespace {
@@ -45,7 +44,7 @@ class NormEstimate {
 
  private:
   enum class Stage { ones, signs, unit_vector, alternating };
-  static constexpr int kMostColumns = 5;
+  static constexpr int kMostColumns = 4;
 
   double sum() const {
     double total = 0;
@@ -153,23 +152,7 @@ std::vector<double> estimate_norms_1(std::size_t n, std::size_t count,
   return norms;
 }
 
-Matrix multiply(const Matrix& a, Op op, const Matrix& x) {
-  Matrix y(a.rows(), x.cols());
-  if (y.values().empty()) return y;
-  const CBLAS_TRANSPOSE transposed = op == Op::none ? CblasNoTrans : CblasTrans;
-  const int n = static_cast<int>(a.rows());
-  if (x.cols() == 1) {  // gemm may copy A
-    cblas_dgemv(CblasColMajor, transposed, n, n, 1.0, a.values().data(), a.ld(), x.values().data(),
-                1, 0.0, y.values().data(), 1);
-  } else {
-    cblas_dgemm(CblasColMajor, transposed, CblasNoTrans, n, static_cast<int>(x.cols()), n, 1.0,
-                a.values().data(), a.ld(), x.values().data(), x.ld(), 0.0, y.values().data(),
-                y.ld());
-  }
-  return y;
-}
-
-InverseNorms estimate_inverse_norms(const Matrix& a, Op op, const Matrix& weights,
+InverseNorms estimate_inverse_norms(const MatrixView& a, Op op, const Matrix& weights,
                                     const ApplyInverse& apply_inverse) {
   constexpr double kRoom = 3;  // the estimate of a norm is seldom less than a third of it
   const std::size_t n = a.rows(), defect = weights.cols();
@@ -220,7 +203,7 @@ InverseNorms estimate_inverse_norms(const Matrix& a, Op op, const Matrix& weight
   return found;
 }
 
-Condition estimate_condition(const Matrix& a, double eps, const ApplyInverse& apply_inverse) {
+Condition estimate_condition(const MatrixView& a, double eps, const ApplyInverse& apply_inverse) {
   const std::size_t n = a.rows();
   if (n == 0) return {1, 1};
   const double norm = norm_1(a);

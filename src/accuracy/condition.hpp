@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "dense/solver.hpp"
+#include "dense/factorization.hpp"
 
 namespace lugpu {
 
@@ -18,9 +18,6 @@ using ApplyOperators = std::function<void(Matrix& x, const std::vector<std::size
 /// where a product is not finite. All go step by step together, at most 11 products each, so that
 /// one triangular solve serves them all.
 std::vector<double> estimate_norms_1(std::size_t n, std::size_t count, const ApplyOperators& apply);
-
-/// The product of op(A) with X on the host; a: n x n, x: n rows.
-Matrix multiply(const Matrix& a, Op op, const Matrix& x);
 
 /// What a computed inverse of A tells, with N = inv(A) or its transpose as apply_inverse has it.
 struct InverseNorms {
@@ -34,7 +31,7 @@ struct InverseNorms {
 /// ||diag(w_j) op(inv(A))||_1 <= ||diag(w_j) N||_1 / (1 - defect) if defect < 1 (the Neumann series
 /// of op(A) N; Higham, Accuracy and Stability, 14.2): so the defect tells whether rounding in the
 /// factors, in A itself, or growth has spoilt them.
-InverseNorms estimate_inverse_norms(const Matrix& a, Op op, const Matrix& weights,
+InverseNorms estimate_inverse_norms(const MatrixView& a, Op op, const Matrix& weights,
                                     const ApplyInverse& apply_inverse);
 
 /// The largest defect with which an inverse is still evidence.
@@ -51,6 +48,6 @@ struct Condition {
 /// For A, n x n, by an inverse from factors whose unit round-off is eps: absent if it is below eps,
 /// or if the inverse is too far from one of A. 1 for n = 0; 0 if A is zero; absent if A or a
 /// product is not finite.
-Condition estimate_condition(const Matrix& a, double eps, const ApplyInverse& apply_inverse);
+Condition estimate_condition(const MatrixView& a, double eps, const ApplyInverse& apply_inverse);
 
 }  // namespace lugpu

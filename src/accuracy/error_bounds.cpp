@@ -1,7 +1,5 @@
 #include "accuracy/error_bounds.hpp"
 
-#include <cblas.h>
-
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -47,34 +45,7 @@ std::vector<double> normalize(Matrix& w) {
   return largest;
 }
 
-Matrix magnitudes(Matrix a) {
-  for (double& value : a.values()) value = std::abs(value);
-  return a;
-}
-
-// C + alpha A B; for one column by gemv, which does not copy A as gemm may.
-Matrix add_product(Matrix c, double alpha, const Matrix& a, const Matrix& b) {
-  if (c.values().empty()) return c;
-  if (b.cols() == 1) {
-    cblas_dgemv(CblasColMajor, CblasNoTrans, static_cast<int>(a.rows()), static_cast<int>(a.cols()),
-                alpha, a.values().data(), a.ld(), b.values().data(), 1, 1.0, c.values().data(), 1);
-    return c;
-  }
-  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(a.rows()),
-              static_cast<int>(b.cols()), static_cast<int>(a.cols()), alpha, a.values().data(),
-              a.ld(), b.values().data(), b.ld(), 1.0, c.values().data(), c.ld());
-  return c;
-}
-
 }  // namespace
-
-Matrix residual(const Matrix& a, const Matrix& x, Matrix b) {
-  return add_product(std::move(b), -1, a, x);
-}
-
-Matrix residual_sizes(const Matrix& a, const Matrix& x, const Matrix& b) {
-  return add_product(magnitudes(b), 1, magnitudes(a), magnitudes(x));
-}
 
 std::vector<double> backward_errors(const Matrix& r, const Matrix& sizes) {
   const std::size_t n = r.rows();
@@ -89,7 +60,7 @@ std::vector<double> backward_errors(const Matrix& r, const Matrix& sizes) {
   return errors;
 }
 
-std::vector<double> forward_error_bounds(const Matrix& a, const Matrix& r, const Matrix& sizes,
+std::vector<double> forward_error_bounds(const MatrixView& a, const Matrix& r, const Matrix& sizes,
                                          const Matrix& x, double eps_of_factors,
                                          const ApplyInverse& apply_inverse) {
   std::vector<double> bounds(x.cols(), 0.0);

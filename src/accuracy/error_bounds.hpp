@@ -4,19 +4,13 @@
 
 #include <vector>
 
-#include "dense/solver.hpp"
+#include "dense/factorization.hpp"
 
 namespace lugpu {
 
-/// B - A X. a: any number of rows.
-Matrix residual(const Matrix& a, const Matrix& x, Matrix b);
-
-/// |A| |X| + |B|, element by element: the size of what the residual is the difference of.
-Matrix residual_sizes(const Matrix& a, const Matrix& x, const Matrix& b);
-
 /// The componentwise backward error of each column of X: the smallest e for which x solves a system
 /// (A + dA) x = b + db with |dA| <= e |A| and |db| <= e |b|, element by element (Oettli and Prager,
-/// 1964; gerfs's berr). r and sizes: as above. NaN if an element of r is.
+/// 1964; gerfs's berr). r: B - A X; sizes: |A| |X| + |B|. NaN if an element of r is.
 std::vector<double> backward_errors(const Matrix& r, const Matrix& sizes);
 
 /// A bound on max |x - exact| / max |exact| for each column of X, from inv(A) as the factors have
@@ -27,7 +21,7 @@ std::vector<double> backward_errors(const Matrix& r, const Matrix& sizes);
 /// takes |r| + w for w and the factors for exact). 0 where r and w are; infinite where nothing can
 /// be said, because the factors are no evidence or the bound leaves not a single digit. A NaN gives
 /// infinity.
-std::vector<double> forward_error_bounds(const Matrix& a, const Matrix& r, const Matrix& sizes,
+std::vector<double> forward_error_bounds(const MatrixView& a, const Matrix& r, const Matrix& sizes,
                                          const Matrix& x, double eps_of_factors,
                                          const ApplyInverse& apply_inverse);
 

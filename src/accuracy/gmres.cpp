@@ -1,9 +1,8 @@
 #include "accuracy/gmres.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "matrix/norms.hpp"
@@ -14,16 +13,21 @@ namespace {
 constexpr int kCycle = 10;
 
 double dot(const Matrix& x, const Matrix& y) {
-  return cblas_ddot(static_cast<int>(x.rows()), x.values().data(), 1, y.values().data(), 1);
+  return std::inner_product(x.values().begin(), x.values().end(), y.values().begin(), 0.0);
 }
 
+// Without over- or underflow of squares.
 double norm_2(const Matrix& x) {
-  return cblas_dnrm2(static_cast<int>(x.rows()), x.values().data(), 1);
+  const double largest = norm_max(x);
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  double sum = 0;
+  for (const double value : x.values()) sum += value / largest * (value / largest);
+  return largest * std::sqrt(sum);
 }
 
 // y += alpha x
 void add(double alpha, const Matrix& x, Matrix& y) {
-  cblas_daxpy(static_cast<int>(x.rows()), alpha, x.values().data(), 1, y.values().data(), 1);
+  for (std::size_t i = 0; i < y.values().size(); ++i) y.values()[i] += alpha * x.values()[i];
 }
 
 Matrix scaled(double alpha, Matrix x) {

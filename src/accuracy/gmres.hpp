@@ -1,7 +1,7 @@
 // GMRES with an inverse from inaccurate factors as its preconditioner.
 #pragma once
 
-#include "dense/solver.hpp"
+#include "dense/factorization.hpp"
 #include "operators/residual.hpp"
 
 namespace lugpu {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "dense/solver.hpp"
+#include "dense/factorization.hpp"
 #include "matrix/norms.hpp"
 
 namespace lugpu {
@@ -25,18 +25,18 @@ inline void scale(double* first, std::size_t count, double factor) {
   for (std::size_t k = 0; k < count; ++k) first[k] *= factor;
 }
 
-/// A, or A times its safe_scale: a copy only where that is not 1. The given A must outlive it.
+/// A, or A times its safe_scale: a copy only where that is not 1. What it views must outlive it.
 class InRange {
  public:
-  explicit InRange(const Matrix& a) : given_(a), scale_(safe_scale(norm_max(a))) {
+  explicit InRange(const MatrixView& a) : given_(a), scale_(safe_scale(norm_max(a))) {
     if (scale_ == 1) return;
-    scaled_ = a;
+    scaled_ = widened(a);
     lugpu::scale(scaled_.values().data(), scaled_.values().size(), scale_);
   }
   InRange(const InRange&) = delete;
   InRange& operator=(const InRange&) = delete;
 
-  const Matrix& matrix() const { return scale_ == 1 ? given_ : scaled_; }
+  MatrixView matrix() const { return scale_ == 1 ? given_ : MatrixView(scaled_); }
   double scale() const { return scale_; }
   /// The inverse of matrix(), by that of the given A: half of the scaling comes before it and half
   /// after, so that neither its input nor its output leaves the range.
@@ -50,7 +50,7 @@ class InRange {
   }
 
  private:
-  const Matrix& given_;
+  const MatrixView given_;
   const double scale_;
   Matrix scaled_;
 };

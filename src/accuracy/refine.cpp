@@ -9,6 +9,7 @@
 #include "accuracy/error_bounds.hpp"
 #include "accuracy/gmres.hpp"
 #include "matrix/norms.hpp"
+#include "operators/product.hpp"
 
 namespace lugpu {
 namespace {
@@ -48,7 +49,7 @@ double in_precision(double value, Precision precision) {
 
 }  // namespace
 
-Refinement refine(const Matrix& a, const Matrix& b, Matrix& x, Precision precision,
+Refinement refine(const MatrixView& a, const Matrix& b, Matrix& x, Precision precision,
                   const ApplyInverse& apply_inverse) {
   Refinement report;
   const double eps = epsilon(precision);
@@ -87,15 +88,63 @@ Refinement refine(const Matrix& a, const Matrix& b, Matrix& x, Precision precisi
   return report;
 }
 
+namespace {
+
+double tolerance_of(double a_norm_inf, std::size_t n, MixedRules rules) {
+  const auto order =
+      static_cast<double>(rules == MixedRules::lapack ? n : std::clamp(n, kLeastOrder, kMostOrder));
+  return a_norm_inf * epsilon(Precision::double_precision) * std::sqrt(order);
+}
+
+// The columns on which solve_mixed() works, and what it knows of them.
+struct Progress {
+  Columns active, stalled;
+  std::vector<double> last;  // residuals
+};
+
+// From X(:, active) and its residual r: X is updated where it improved, and the result are the
+// places in `active` of the columns that need another step.
+Columns judge_columns(const Matrix& now, const Matrix& r, double tolerance, Progress& progress,
+                      Matrix& x) {
+  Columns unfinished;
+  for (std::size_t c = 0; c < progress.active.size(); ++c) {
+    const std::size_t j = progress.active[c];
+    const double size = column_norm_max(r, c);
+    if (!(size <= progress.last[j])) {
+      progress.stalled.push_back(j);  // as it was
+      continue;
+    }
+    set_column(x, j, now, c);
+    if (size <= column_norm_max(now, c) * tolerance) continue;
+    if (2 * size <= progress.last[j]) {
+      unfinished.push_back(c);
+    } else {
+      progress.stalled.push_back(j);
+    }
+    progress.last[j] = size;
+  }
+  return unfinished;
+}
+
+// LAPACK's: none of the columns is done before all are.
+Columns judge_together(const Matrix& now, const Matrix& r, double tolerance, Matrix& x) {
+  x = now;
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    if (!(column_norm_max(r, j) <= column_norm_max(now, j) * tolerance)) return all_columns(x);
+  }
+  return {};
+}
+
+}  // namespace
+
 Refinement solve_mixed(const Residual& residual, double a_norm_inf, const Matrix& b, Matrix& x,
-                       const ApplyInverse& apply_inverse) {
+                       const ApplyInverse& apply_inverse, MixedRules rules) {
   Refinement report;
-  const auto order = static_cast<double>(std::clamp(b.rows(), kLeastOrder, kMostOrder));
-  const double tolerance = a_norm_inf * epsilon(Precision::double_precision) * std::sqrt(order);
+  const double tolerance = tolerance_of(a_norm_inf, b.rows(), rules);
   x = Matrix(b.rows(), b.cols());
   Matrix r = b;  // of the active columns
-  Columns active = all_columns(x), stalled;
-  std::vector<double> last(x.cols(), kInfinity);
+  Progress progress{all_columns(x), {}, std::vector<double>(x.cols(), kInfinity)};
+  Columns& active = progress.active;
   for (int step = 0; !active.empty() && step <= kMostMixedSteps; ++step) {
     report.steps = step;
     // x += inv(A) r
@@ -104,31 +153,17 @@ Refinement solve_mixed(const Residual& residual, double a_norm_inf, const Matrix
     apply_inverse(now, Op::none);
     for (std::size_t k = 0; k < now.values().size(); ++k) now.values()[k] += before.values()[k];
     r = residual(now, chosen(b, active));
-    Columns unfinished;
-    for (std::size_t c = 0; c < active.size(); ++c) {
-      const std::size_t j = active[c];
-      const double size = column_norm_max(r, c);
-      if (!(size <= last[j])) {
-        stalled.push_back(j);  // as it was
-        continue;
-      }
-      set_column(x, j, now, c);
-      if (size <= column_norm_max(now, c) * tolerance) continue;
-      if (2 * size <= last[j]) {
-        unfinished.push_back(c);
-      } else {
-        stalled.push_back(j);
-      }
-      last[j] = size;
-    }
+    Columns unfinished = rules == MixedRules::lapack
+                             ? judge_together(now, r, tolerance, x)
+                             : judge_columns(now, r, tolerance, progress, x);
     r = chosen(r, unfinished);
     for (std::size_t& c : unfinished) c = active[c];
     active = std::move(unfinished);
   }
-  report.converged = active.empty() && stalled.size() <= kMostStalled;
+  report.converged = active.empty() && progress.stalled.size() <= kMostStalled;
   if (!report.converged) return report;
   const int left = kMostMixedSteps - report.steps;
-  for (const std::size_t j : stalled) {
+  for (const std::size_t j : progress.stalled) {
     Matrix column = chosen(x, {j});
     const Gmres solved = gmres(residual, chosen(b, {j}), column, tolerance, left, apply_inverse);
     set_column(x, j, column, 0);

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error unwritable(const std::string& path, const std::string& why) {
-  return Error(Exit::failure, path + ": cannot be written (" + why + ")");
+  return Error(ErrorKind::failure, path + ": cannot be written (" + why + ")");
 }
 
 Error unwritable(const std::string& path, int error) {
@@ -184,7 +184,7 @@ void keep_elsewhere(const std::string& failure, const std::string& name, const W
     }
     throw KeptElsewhere(failure + "; its content is in " + place + ".", place);
   }
-  throw Error(Exit::failure, failure + "; nor can it be kept in a temporary file.");
+  throw Error(ErrorKind::failure, failure + "; nor can it be kept in a temporary file.");
 }
 
 void check_writable(const std::string& path) {

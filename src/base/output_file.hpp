@@ -37,7 +37,7 @@ class OutputFile {
 class KeptElsewhere : public Error {
  public:
   KeptElsewhere(const std::string& sentence, std::string place)
-      : Error(Exit::failure, sentence), place_(std::move(place)) {}
+      : Error(ErrorKind::failure, sentence), place_(std::move(place)) {}
   /// The path of the file that has the content.
   const std::string& place() const { return place_; }
 

@@ -26,8 +26,8 @@ constexpr char kSent = 's', kEnded = 'e', kNoMemory = 'm';
 int to_parent = -1;  // the socket, in a child
 
 [[noreturn]] void fail(const char* call) {
-  throw Error(Exit::failure, std::string("Cannot start another process: ") + call + ": " +
-                                 std::strerror(errno) + ".");
+  throw Error(ErrorKind::failure, std::string("Cannot start another process: ") + call + ": " +
+                                      std::strerror(errno) + ".");
 }
 
 // All of it, or as much as the other end takes before it is closed.

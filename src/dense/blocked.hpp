@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "dense/solver.hpp"
-#include "opencl/surface.hpp"
+#include "dense/factorization.hpp"
+#include "opencl/transfer.hpp"
 
 namespace lugpu {
 
@@ -99,10 +99,5 @@ class Blocked {
  private:
   std::optional<Surface> transposed_;  // the factors, see solve()
 };
-
-/// ceil(count / divisor)
-constexpr std::size_t ceiling(std::size_t count, std::size_t divisor) {
-  return (count + divisor - 1) / divisor;
-}
 
 }  // namespace lugpu

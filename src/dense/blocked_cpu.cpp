@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "opencl/cpu_tile.hpp"
 
 namespace lugpu {
 namespace {
@@ -22,26 +23,20 @@ constexpr std::size_t kFewColumns = 4, kFewRows = 32;
 
 BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(context, shape) {
   context.require_long_loops();
-  const std::size_t vector = context.device().vector_width(shape.precision);
+  const std::size_t vector = vector_width(context.device(), shape.precision);
   strip_ = 2 * vector;
   if (shape.nb % strip_ != 0) {
-    throw Unsupported("Panels of " + std::to_string(shape.nb) + " columns are not possible on " +
-                      context.device().name + "; --nb must be a multiple of " +
+    throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
+                      context.device().name + ": they must be a multiple of " +
                       std::to_string(strip_) + ".");
   }
-  options_ = " -DNB=" + std::to_string(shape.nb) + tile_options(context.device(), shape.precision);
+  options_ =
+      " -DNB=" + std::to_string(shape.nb) + cpu_tile_options(context.device(), shape.precision);
   const std::size_t size = element_size(shape.precision);
   panel_ = context.allocate(shape.m * shape.nb * size);
   next_ = context.allocate(shape.m * shape.nb * size);
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
   if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
-}
-
-std::string BlockedCpu::tile_options(const Device& device, Precision precision) {
-  const std::size_t vector = device.vector_width(precision);
-  // As many sums as there are registers, minus four: 16 of up to 32 bytes, 32 of 64.
-  const std::size_t rows = vector * element_size(precision) == 64 ? 12 : 6;
-  return " -DVECTOR=" + std::to_string(vector) + " -DROWS=" + std::to_string(rows);
 }
 
 std::size_t BlockedCpu::block_size(const Shape& shape) {

@@ -11,8 +11,6 @@ class BlockedCpu : public Blocked {
   BlockedCpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
-  /// Build options of kernels that include cpu/tile.clh.
-  static std::string tile_options(const Device& device, Precision precision);
   /// Of the tiles through which the trailing matrix goes from one surface to another.
   static std::uint64_t tile_bytes(const Device& device, Precision precision);
 

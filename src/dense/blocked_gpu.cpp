@@ -25,8 +25,8 @@ int compute_capability(const Device& device) {
   constexpr cl_device_info kMajor = 0x4000, kMinor = 0x4001;  // cl_nv_device_attribute_query
   if (device.platform.find("NVIDIA") == std::string::npos) return 0;
   cl_uint major = 0, minor = 0;
-  clGetDeviceInfo(device.handle(), kMajor, sizeof major, &major, nullptr);
-  clGetDeviceInfo(device.handle(), kMinor, sizeof minor, &minor, nullptr);
+  clGetDeviceInfo(handle_of(device)(), kMajor, sizeof major, &major, nullptr);
+  clGetDeviceInfo(handle_of(device)(), kMinor, sizeof minor, &minor, nullptr);
   return static_cast<int>(10 * major + minor);
 }
 
@@ -45,15 +45,16 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
     : Blocked(context, shape), most_groups_(context.device().compute_units) {
   if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kMostBlock)) {
     throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
-                      context.device().name + "; --nb must be " +
-                      (shape.ping_pong ? "64 on images." : "a multiple of 64 up to 384."));
+                      context.device().name + ": they must be " +
+                      (shape.ping_pong ? "of 64 on images." : "a multiple of 64 up to 384."));
   }
   if (context.device().local_memory < kLocalBytes) {
-    throw Unsupported("lu-blocked needs 48 KiB of local memory, and " + context.device().name +
-                      " has less; use --method lu.");
+    throw Unsupported(
+        "lu-blocked needs 48 KiB of local memory, and " + context.device().name + " has less",
+        {"method", "lu"});
   }
   const bool nvidia =
-      context.device().vendor_kernels && has_matrix_units(context.device(), shape.precision);
+      context.settings().vendor && has_matrix_units(context.device(), shape.precision);
   Proof proof;
   for (const Kernels kernels : {Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
     if (proof.outcome == Proof::Outcome::right || (kernels.nvidia && !nvidia)) continue;
@@ -63,12 +64,12 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
   const std::string& name = context.device().name;
   switch (proof.outcome) {
     case Proof::Outcome::wrong:
-      throw Unsupported("lu-blocked solves a test system wrong on " + name + "; use --method lu.");
+      throw Unsupported("lu-blocked solves a test system wrong on " + name, {"method", "lu"});
     case Proof::Outcome::unsupported:
-      throw Unsupported("lu-blocked cannot run on " + name + " (use --method lu): " + proof.reason);
+      throw Unsupported("lu-blocked cannot run on " + name + " (method lu may): " + proof.reason);
     case Proof::Outcome::not_tried:
       throw NotTried("lu-blocked could not be tried on " + name +
-                     " (use --method lu): " + proof.reason);
+                     " (method lu may): " + proof.reason);
     case Proof::Outcome::right:
       allocate();
   }
@@ -93,11 +94,11 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<cl_device_id, Precision, Pivot, bool, bool>;
+  using Key = std::tuple<void*, Precision, Pivot, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().handle(), shape.precision, shape.pivot, kernels.nvidia,
+  const Key key = {context.device().id, shape.precision, shape.pivot, kernels.nvidia,
                    kernels.waiting};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);

@@ -1,8 +1,9 @@
 // What every dense method is: A and B on the device, the elimination, X.
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "dense/options.hpp"
@@ -14,9 +15,9 @@ namespace lugpu {
 /// X = inv(A) X, or inv(A') X; x: n rows and any number of columns.
 using ApplyInverse = std::function<void(Matrix& x, Op op)>;
 
-/// One system A X = B of a fixed size: upload, factor, then solve and download. Its device memory is
-/// allocated once; it may be used again and again. Buffers are column-major in the precision of the
-/// factors.
+/// One system A X = B of a fixed size: upload, factor, then solve and download. Its device memory
+/// is allocated once; it may be used again and again. Buffers are column-major in the precision of
+/// the factors.
 class DenseFactorization {
  public:
   virtual ~DenseFactorization() = default;
@@ -30,15 +31,15 @@ class DenseFactorization {
   void upload(const MatrixView& a, const MatrixView& b);
   /// Columns first : first + count of [A | B] from a buffer of them. `first` is a multiple of the
   /// elements of an RGBA texel.
-  virtual void take_columns(const cl::Buffer& columns, std::size_t first, std::size_t count) = 0;
+  virtual void take_columns(const cl::Buffer& columns, std::size_t first, std::size_t count);
 
   /// Factors A (or reduces [A | B]); returns when that is done.
   virtual void factor() = 0;
   /// Of the last factor().
   virtual Outcome outcome() = 0;
-  /// X, n x nrhs, of the system that was uploaded; only after a factor() with info = 0. Returns when
-  /// it is there; the buffer is good until the next call.
-  virtual const cl::Buffer& solve() = 0;
+  /// X, n x nrhs, of the system that was uploaded; only after a factor() with info = 0. Returns
+  /// when it is there; the buffer is good until the next call.
+  virtual const cl::Buffer& solve();
   template <typename T>
   void download(View<T> x) {
     lugpu::download(context_, solved_, options_.precision, x);
@@ -55,15 +56,16 @@ class DenseFactorization {
   /// Whether there is room for apply_inverse with the transpose.
   virtual bool can_transpose() const { return true; }
 
-  /// The columns first : first + count of the factors that factor() left, rows x count: unit lower L
-  /// below the diagonal, U on and above it. Valid for info > 0 too.
+  /// The columns first : first + count of the factors that factor() left, rows x count: unit lower
+  /// L below the diagonal, U on and above it. Valid for info > 0 too.
   virtual cl::Buffer factors(std::size_t first, std::size_t count) = 0;
+  /// The same on the host. lu: rows x any number of columns, which begin with column `first`.
   template <typename T>
-  void factors(View<T> lu) {
+  void download_factors(std::size_t first, View<T> lu) {
     constexpr std::size_t kColumns = 256;
-    for (std::size_t first = 0; first < lu.columns; first += kColumns) {
-      const std::size_t count = std::min(kColumns, lu.columns - first);
-      lugpu::download(context_, factors(first, count), options_.precision, lu.part(first, count));
+    for (std::size_t j = 0; j < lu.columns; j += kColumns) {
+      const std::size_t count = std::min(kColumns, lu.columns - j);
+      lugpu::download(context_, factors(first + j, count), options_.precision, lu.part(j, count));
     }
   }
   /// inv(A) of a method that keeps no factors; a: as uploaded.
@@ -77,22 +79,27 @@ class DenseFactorization {
       : context_(context), size_(size), options_(options) {}
 
   std::size_t element() const { return element_size(options_.precision); }
+  /// The part of take_columns() that is of A.
+  virtual void take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) = 0;
   /// Rows first : first + count of A, by rows; only for a method that takes_rows().
   virtual void take_rows(const cl::Buffer& rows, std::size_t first, std::size_t count);
   virtual bool takes_rows() const { return false; }
-  /// B alone.
-  virtual void take_right_hand_sides(const cl::Buffer& columns, std::size_t first,
-                                     std::size_t count);
 
   DeviceContext& context_;
   const Size size_;
   const DenseOptions options_;
+  cl::Buffer b_;       // B as uploaded, of a method that keeps its factors
   cl::Buffer solved_;  // X, by solve()
+
+ private:
+  /// Columns first : first + count of B, after `skip` others in the buffer.
+  void take_right_hand_sides(const cl::Buffer& columns, std::size_t skip, std::size_t first,
+                             std::size_t count);
 };
 
-/// By the factors of `factorization`, which must outlive it, for any finite x: columns are scaled by
-/// powers of two to the size of A's elements, so that neither they nor the products leave the range
-/// of single precision unless the condition number does. largest: max |a_ij|.
+/// By the factors of `factorization`, which must outlive it, for any finite x: columns are scaled
+/// by powers of two to the size of A's elements, so that neither they nor the products leave the
+/// range of single precision unless the condition number does. largest: max |a_ij|.
 ApplyInverse inverse_by(DenseFactorization& factorization, double largest);
 
 }  // namespace lugpu

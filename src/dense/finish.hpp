@@ -2,13 +2,13 @@
 #pragma once
 
 #include "dense/pivoting.hpp"
-#include "opencl/surface.hpp"
+#include "opencl/transfer.hpp"
 
 namespace lugpu {
 
 /// surfaces.src: from the n x n matrix that the steps left to L and U, as LAPACK's. The
 /// interchanges of `block` steps at a time reach the rows of U and columns of L of these steps.
-void finish_lu(DeviceContext& context, const Problem& problem, PingPong& surfaces,
-               Pivoting& pivoting, std::size_t block);
+void finish_lu(DeviceContext& context, const Size& size, const DenseOptions& options,
+               PingPong& surfaces, Pivoting& pivoting, std::size_t block);
 
 }  // namespace lugpu

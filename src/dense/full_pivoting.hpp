@@ -6,6 +6,7 @@
 #include <string>
 
 #include "dense/pivoting.hpp"
+#include "dense/tiling.hpp"
 #include "opencl/surface.hpp"
 
 namespace lugpu {
@@ -14,10 +15,10 @@ namespace lugpu {
 class FullPivoting {
  public:
   /// Throws Unsupported on a CPU without long loops (DeviceContext::require_long_loops).
-  FullPivoting(DeviceContext& context, const Problem& problem);
+  FullPivoting(DeviceContext& context, const Size& size, const DenseOptions& options);
 
   /// Bytes of device memory besides the surfaces that grow with n.
-  static std::uint64_t workspace(const Problem& problem);
+  static std::uint64_t workspace(const Size& size, const DenseOptions& options);
 
   /// From A in surfaces.src to the factors in surfaces.src, as LAPACK's getc2 leaves them. Pivots
   /// and their places go to `pivoting`. Each element is the same to the last bit as if every step
@@ -28,15 +29,14 @@ class FullPivoting {
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
 
   DeviceContext& context_;
-  Problem problem_;
-  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/full_pivoting.cl
-  std::size_t choosers_;                // work-items of take_pivot, at most
-  std::size_t most_groups_;             // work-groups a launch is cut into, about
-  std::string options_;                 // for building dense/full_pivoting.cl
-  cl::Buffer l_, u_;                    // columns of L and rows of U of steps not written yet
-  cl::Buffer magnitudes_;               // a candidate for the next pivot from each work-group
-  cl::Buffer candidates_;               // its place, (row, column)
-  std::size_t candidate_count_ = 0;     // of the last step
+  Size size_;
+  DenseOptions options_;
+  Tiling tiling_;
+  Candidates candidates_;
+  std::size_t candidate_count_ = 0;  // of the last step
+  std::size_t choosers_;             // work-items of take_pivot, at most
+  std::string build_options_;        // for building dense/full_pivoting.cl
+  cl::Buffer l_, u_;                 // columns of L and rows of U of steps not written yet
 };
 
 }  // namespace lugpu

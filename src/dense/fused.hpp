@@ -6,6 +6,7 @@
 #include <string>
 
 #include "dense/pivoting.hpp"
+#include "dense/tiling.hpp"
 #include "opencl/surface.hpp"
 
 namespace lugpu {
@@ -16,7 +17,8 @@ enum class Elimination { lu, gauss_jordan };
 class Fused {
  public:
   /// Throws Unsupported on a CPU without long loops (DeviceContext::require_long_loops).
-  Fused(DeviceContext& context, const Problem& problem, std::size_t end, Elimination elimination);
+  Fused(DeviceContext& context, const Size& size, const DenseOptions& options, std::size_t end,
+        Elimination elimination);
 
   /// From A in surfaces.src to the factors in surfaces.src (LU: finished, as LAPACK's), or to [I |
   /// X]. The columns before n of [I | X] are not written. Pivots and their places go to `pivoting`.
@@ -26,15 +28,14 @@ class Fused {
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
 
   DeviceContext& context_;
-  Problem problem_;
+  Size size_;
+  DenseOptions options_;
   std::size_t end_;
-  std::string step_kernel_;             // one of dense/fused.cl
-  std::size_t lanes_, columns_, rows_;  // LANES, COLUMNS, ROWS of dense/fused.cl
-  std::string tile_;                    // the same as build options
+  std::string step_kernel_;  // one of dense/fused.cl
   bool is_lu_;
-  std::size_t most_groups_;  // work-groups a launch is cut into, about; 0 for one each tile
-  cl::Buffer magnitudes_;    // a candidate for the next pivot from each work-group
-  cl::Buffer candidates_;    // its place, (row, column)
+  Tiling tiling_;
+  std::string build_options_;  // the same for building dense/fused.cl
+  Candidates candidates_;
 };
 
 }  // namespace lugpu

@@ -3,19 +3,21 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "dense/permutation.hpp"
+#include "dense/pivot_rules.hpp"
 #include "dense/substitution.hpp"
 
 namespace lugpu {
 namespace {
 
-Surface make_surface(DeviceContext& context, const Problem& problem) {
-  return Surface(context, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage,
-                 problem.texel);
+Surface make_surface(DeviceContext& context, const Size& size, const DenseOptions& options) {
+  return Surface(context, size.n, size.n + size.nrhs, options.precision, options.storage,
+                 options.texel);
 }
 
-bool fits(const Device& device, const Problem& problem) {
+bool fits(const Device& device, const Size& size, const DenseOptions& options) {
   try {
-    GaussJordan::require_room(device, problem);
+    GaussJordan::require_room(device, size, options);
     return true;
   } catch (const Unsupported&) {
     return false;
@@ -31,46 +33,32 @@ Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
 
 }  // namespace
 
-// Two surfaces, [A | B] as uploaded and its parts before that, the reduced B, X.
-void GaussJordan::require_room(const Device& device, const Problem& problem) {
-  if (problem.pivot == Pivot::rook) {
-    throw Unsupported("gauss-jordan has no rook pivoting; use --method lu.");
+// Two surfaces, A on its way, the reduced B, X.
+void GaussJordan::require_room(const Device& device, const Size& size,
+                               const DenseOptions& options) {
+  if (rule_of(options.pivot).search == Search::walk) {
+    throw Unsupported(std::string("gauss-jordan has no ") + name(options.pivot) + " pivoting",
+                      {"method", "lu"});
   }
-  const std::uint64_t elements = 2 * problem.n * problem.n + 4 * problem.n * problem.nrhs;
-  require_fits(device, problem.n, problem.n + problem.nrhs, problem.precision, problem.storage, 2,
-               elements * element_size(problem.precision) + Pivoting::workspace(problem),
-               problem.texel);
+  const std::size_t columns = size.n + size.nrhs;
+  const std::uint64_t other = piece_bytes(size.n, columns, options.precision) +
+                              3 * size.n * size.nrhs * element_size(options.precision) +
+                              Pivoting::workspace(size, options);
+  require_fits(device, size.n, columns, options.precision, options.storage, 2, other,
+               options.texel);
 }
 
-GaussJordan::GaussJordan(DeviceContext& context, const Problem& problem)
-    : context_(context),
-      problem_((require_room(context.device(), problem), problem)),
-      ab_{make_surface(context, problem_), make_surface(context, problem_)},
-      pivoting_(context, problem),
-      x_(context.allocate(problem.n * problem.nrhs * element_size(problem.precision))) {
-  if (problem.schedule == Schedule::fused) {
-    fused_.emplace(context, problem, problem.n + problem.nrhs, Elimination::gauss_jordan);
+GaussJordan::GaussJordan(DeviceContext& context, const Size& size, const DenseOptions& options)
+    : DenseFactorization((require_room(context.device(), size, options), context), size, options),
+      ab_{make_surface(context, size, options), make_surface(context, size, options)},
+      pivoting_(context, size, options) {
+  if (options.schedule == Schedule::fused) {
+    fused_.emplace(context, size, options, size.n + size.nrhs, Elimination::gauss_jordan);
   }
 }
 
-void GaussJordan::upload(const Matrix& a, const Matrix& b) {
-  join(lugpu::upload(context_, a, problem_.precision),
-       lugpu::upload(context_, b, problem_.precision));
-  reset();
-}
-
-// host_ab_ = [a | b]; a may be followed by more than A.
-void GaussJordan::join(const cl::Buffer& a, const cl::Buffer& b) {
-  const std::size_t a_bytes = problem_.n * problem_.n * element_size(problem_.precision);
-  const std::size_t b_bytes = problem_.n * problem_.nrhs * element_size(problem_.precision);
-  host_ab_ = context_.allocate(a_bytes + b_bytes);
-  if (a_bytes > 0) context_.queue().enqueueCopyBuffer(a, host_ab_, 0, 0, a_bytes);
-  if (b_bytes > 0) context_.queue().enqueueCopyBuffer(b, host_ab_, 0, a_bytes, b_bytes);
-}
-
-void GaussJordan::reset() {
-  import_columns(context_, host_ab_, ab_.src.columns(), ab_.src, 0);
-  context_.queue().finish();
+void GaussJordan::take_columns(const cl::Buffer& columns, std::size_t first, std::size_t count) {
+  import_columns(context_, columns, count, ab_.src, first);
 }
 
 void GaussJordan::factor() {
@@ -78,7 +66,7 @@ void GaussJordan::factor() {
     fused_->factor(ab_, pivoting_);
     return;
   }
-  for (std::size_t k = 0; k < problem_.n; ++k) {
+  for (std::size_t k = 0; k < size_.n; ++k) {
     // The columns before k are the identity's and the same in both rows.
     pivoting_.step(ab_, k, k, ab_.src.columns());
     step(k);
@@ -89,7 +77,7 @@ void GaussJordan::factor() {
 
 // Algorithm 1, step k.
 void GaussJordan::step(std::size_t k) {
-  const std::size_t n = problem_.n;
+  const std::size_t n = size_.n;
   const std::size_t columns = ab_.src.columns();
   const std::size_t first = k == 0 ? 0 : k - 1;
   const cl_int row = static_cast<cl_int>(k);
@@ -109,44 +97,45 @@ void GaussJordan::step(std::size_t k) {
   // multiplier.
   const std::uint64_t pack = ab_.src.pack();
   context_.timeline().add_bytes(((4 * pack + 1) * row_texels + (3 * pack + 1) * n * texels) *
-                                element_size(problem_.precision));
+                                element_size(options_.precision));
   ab_.swap();
 }
 
-void GaussJordan::solve() {
+const cl::Buffer& GaussJordan::solve() {
   const Outcome pivots = outcome();
-  const cl::Buffer reduced = export_columns(context_, ab_.src, problem_.n, problem_.nrhs);
-  if (pivots.jpiv.empty()) {
-    x_ = reduced;
-  } else {
-    gather_rows(context_, reduced, x_, inverse_permutation(permutation_of(pivots.jpiv)),
-                problem_.nrhs, problem_.precision);
+  solved_ = export_columns(context_, ab_.src, size_.n, size_.nrhs);
+  if (!pivots.jpiv.empty()) {
+    const cl::Buffer x = context_.allocate(size_.n * size_.nrhs * element());
+    gather_rows(context_, solved_, x, inverse_permutation(permutation_of(pivots.jpiv, size_.n)),
+                size_.nrhs, options_.precision);
+    solved_ = x;
   }
   context_.queue().finish();
+  return solved_;
 }
 
-Matrix GaussJordan::download() {
-  return lugpu::download(context_, x_, problem_.n, problem_.nrhs, problem_.precision);
+cl::Buffer GaussJordan::apply_inverse(const cl::Buffer&, std::size_t, Op) {
+  throw Unsupported("gauss-jordan keeps no factors to solve with again", {"method", "lu"});
 }
 
-std::optional<Matrix> GaussJordan::inverse() {
-  const std::size_t n = problem_.n;
+cl::Buffer GaussJordan::factors(std::size_t, std::size_t) {
+  throw Unsupported("gauss-jordan keeps no factors", {"method", "lu"});
+}
+
+Matrix GaussJordan::inverse(const MatrixView& a) {
+  const std::size_t n = size_.n;
   std::size_t width = n;
-  Problem part = problem_;
-  for (part.nrhs = width; width > 1 && !fits(context_.device(), part); part.nrhs = width) {
+  while (width > 1 && !fits(context_.device(), Size::square(n, width), options_)) {
     width = (width + 1) / 2;
   }
   Matrix inverse(n, n);
   for (std::size_t first = 0; first < n; first += width) {
-    part.nrhs = std::min(width, n - first);
-    GaussJordan columns(context_, part);
-    columns.join(host_ab_,
-                 lugpu::upload(context_, identity_columns(n, first, part.nrhs), part.precision));
-    columns.reset();
+    const std::size_t count = std::min(width, n - first);
+    GaussJordan columns(context_, Size::square(n, count), options_);
+    columns.upload(a, identity_columns(n, first, count));
     columns.factor();
     columns.solve();
-    const Matrix x = columns.download();
-    std::copy(x.values().begin(), x.values().end(), inverse.column(first));
+    columns.download(inverse.view().part(first, count));
   }
   return inverse;
 }

@@ -1,76 +1,71 @@
 #include "dense/lu.hpp"
 
-#include <numeric>
-
+#include "dense/permutation.hpp"
+#include "dense/pivot_rules.hpp"
 #include "dense/substitution.hpp"
 
 namespace lugpu {
 namespace {
 
-Surface make_surface(DeviceContext& context, const Problem& problem) {
-  return Surface(context, problem.n, problem.n, problem.precision, problem.storage, problem.texel);
+Surface make_surface(DeviceContext& context, const Size& size, const DenseOptions& options) {
+  return Surface(context, size.n, size.n, options.precision, options.storage, options.texel);
 }
 
-std::vector<int> identity(std::size_t n) {
-  std::vector<int> p(n);
-  std::iota(p.begin(), p.end(), 0);
-  return p;
+// Two surfaces, A on its way, B, and Y and X padded to vectors.
+std::uint64_t other_bytes(const Size& size, const DenseOptions& options) {
+  return piece_bytes(size.n, size.n + size.nrhs, options.precision) +
+         4 * size.n * size.nrhs * element_size(options.precision) +
+         Pivoting::workspace(size, options) + FullPivoting::workspace(size, options);
 }
 
 }  // namespace
 
-// Two surfaces, A as uploaded, and B, Y, X.
-void Lu::require_room(const Device& device, const Problem& problem) {
-  const std::uint64_t elements = problem.n * (problem.n + 3 * problem.nrhs);
-  require_fits(device, problem.n, problem.n, problem.precision, problem.storage, 2,
-               elements * element_size(problem.precision) + Pivoting::workspace(problem) +
-                   FullPivoting::workspace(problem),
-               problem.texel);
+void Lu::require_room(const Device& device, const Size& size, const DenseOptions& options) {
+  require_fits(device, size.n, size.n, options.precision, options.storage, 2,
+               other_bytes(size, options), options.texel);
 }
 
-Lu::Lu(DeviceContext& context, const Problem& problem)
-    : context_(context),
-      problem_((require_room(context.device(), problem), problem)),
-      a_{make_surface(context, problem_), make_surface(context, problem_)},
-      pivoting_(context, problem) {
-  const std::size_t bytes = problem.n * problem.nrhs * element_size(problem.precision);
-  if (problem.schedule == Schedule::fused) {
-    if (problem.pivot == Pivot::full) {
-      full_.emplace(context, problem);
-    } else {
-      fused_.emplace(context, problem, problem.n, Elimination::lu);
-    }
+Lu::Lu(DeviceContext& context, const Size& size, const DenseOptions& options)
+    : DenseFactorization((require_room(context.device(), size, options), context), size, options),
+      a_{make_surface(context, size, options), make_surface(context, size, options)},
+      pivoting_(context, size, options) {
+  if (options.schedule == Schedule::paper) return;
+  if (rule_of(options.pivot).search == Search::matrix) {
+    full_.emplace(context, size, options);
+  } else {
+    fused_.emplace(context, size, options, size.n, Elimination::lu);
   }
-  y_ = context.allocate(bytes);
-  x_ = context.allocate(bytes);
 }
 
-void Lu::upload(const Matrix& a, const Matrix& b) {
-  host_a_ = lugpu::upload(context_, a, problem_.precision);
-  host_b_ = lugpu::upload(context_, b, problem_.precision);
-  reset();
+void Lu::take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) {
+  import_columns(context_, columns, count, a_.src, first);
 }
 
-void Lu::reset() {
-  import_columns(context_, host_a_, problem_.n, a_.src, 0);
-  context_.queue().finish();
+void Lu::take_rows(const cl::Buffer& rows, std::size_t first, std::size_t count) {
+  import_rows(context_, rows, count, size_.n, a_.src, first);
 }
 
 void Lu::factor() {
+  outcome_.reset();
   if (full_) return full_->factor(a_, pivoting_);
   if (fused_) return fused_->factor(a_, pivoting_);
-  for (std::size_t k = 0; k < problem_.n; ++k) {
-    pivoting_.step(a_, k, 0, problem_.n);
+  for (std::size_t k = 0; k < size_.n; ++k) {
+    pivoting_.step(a_, k, 0, size_.n);
     step(k);
     context_.checkpoint();
   }
   context_.queue().finish();
 }
 
+Outcome Lu::outcome() {
+  if (!outcome_) outcome_ = pivoting_.outcome();
+  return *outcome_;
+}
+
 // Algorithm 3, step k. The last step, k = n-1, has no trailing matrix: it brings the last pivot to
 // both surfaces.
 void Lu::step(std::size_t k) {
-  const std::size_t n = problem_.n;
+  const std::size_t n = size_.n;
   const cl_int column = static_cast<cl_int>(k);
   const cl_int end = static_cast<cl_int>(n);
   // (1) dst(k, k:n) = src(k, k:n)
@@ -92,44 +87,28 @@ void Lu::step(std::size_t k) {
   const std::uint64_t pack = a_.src.pack();
   context_.timeline().add_bytes((2 * pack * row_texels + (2 * pack + 1) * m + 2 * pack * m +
                                  (3 * pack + 1) * (m - 1) * trailing_texels) *
-                                element_size(problem_.precision));
+                                element_size(options_.precision));
   a_.swap();
 }
 
-void Lu::solve() {
-  const std::size_t n = problem_.n;
-  const Outcome pivots = outcome();
-  // L U (inv(Q) X) = P B
-  const std::vector<int> rows = pivots.ipiv.empty() ? identity(n) : permutation_of(pivots.ipiv);
-  gather_rows(context_, host_b_, y_, rows, problem_.nrhs, problem_.precision);
-  forward_substitution(context_, a_.src, y_, problem_.nrhs);
-  back_substitution(context_, a_.src, y_, problem_.nrhs);
-  const std::vector<int> columns = pivots.jpiv.empty() ? identity(n) : permutation_of(pivots.jpiv);
-  gather_rows(context_, y_, x_, inverse_permutation(columns), problem_.nrhs, problem_.precision);
-  context_.queue().finish();
-}
-
-Matrix Lu::download() {
-  return lugpu::download(context_, x_, problem_.n, problem_.nrhs, problem_.precision);
-}
-
 // P A Q = L U, so that inv(A) = Q inv(U) inv(L) P and inv(A') = P' inv(L') inv(U') Q'.
-void Lu::apply_inverse(Matrix& x, Op op) {
+cl::Buffer Lu::apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) {
   const Outcome pivots = outcome();
-  const std::vector<int> p = permutation_of(pivots.ipiv), q = permutation_of(pivots.jpiv);
-  const std::vector<int>& before = op == Op::none ? p : q;
-  const std::vector<int>& after = op == Op::none ? q : p;
-  if (!before.empty()) permute_rows(x, before);
-  const cl::Buffer y = lugpu::upload(context_, x, problem_.precision);
-  forward_substitution(context_, a_.src, y, x.cols(), op);
-  back_substitution(context_, a_.src, y, x.cols(), op);
-  x = lugpu::download(context_, y, x.rows(), x.cols(), problem_.precision);
-  if (!after.empty()) permute_rows(x, inverse_permutation(after));
+  const std::vector<int> p = permutation_of(pivots.ipiv, size_.n);
+  const std::vector<int> q = permutation_of(pivots.jpiv, size_.n);
+  const std::size_t bytes = size_.n * columns * element();
+  const cl::Buffer y = context_.allocate(bytes);
+  cl::Buffer x = context_.allocate(bytes);
+  gather_rows(context_, b, y, op == Op::none ? p : q, columns, options_.precision);
+  forward_substitution(context_, a_.src, y, columns, op);
+  back_substitution(context_, a_.src, y, columns, op);
+  gather_rows(context_, y, x, inverse_permutation(op == Op::none ? q : p), columns,
+              options_.precision);
+  return x;
 }
 
-std::optional<Matrix> Lu::lu() {
-  const cl::Buffer lu = export_columns(context_, a_.src, 0, problem_.n);
-  return lugpu::download(context_, lu, problem_.n, problem_.n, problem_.precision);
+cl::Buffer Lu::factors(std::size_t first, std::size_t count) {
+  return export_columns(context_, a_.src, first, count);
 }
 
 }  // namespace lugpu

@@ -15,7 +15,7 @@ enum class Search {
   nothing,  ///< it is the diagonal element
   column,   ///< the largest of a column, by the pass that updates it or by a search of its own
   walk,     ///< a search of its own, which walks from columns to rows
-  matrix,   ///< the largest of the trailing matrix, by the pass that updates it or by its own search
+  matrix,  ///< the largest of the trailing matrix, by the pass that updates it or by its own search
 };
 
 struct PivotRule {

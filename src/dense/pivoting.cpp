@@ -1,5 +1,8 @@
 #include "dense/pivoting.hpp"
 
+#include "dense/permutation.hpp"
+#include "dense/pivot_rules.hpp"
+
 namespace lugpu {
 namespace {
 
@@ -10,41 +13,41 @@ constexpr std::size_t kSearchGroup = 256;  // one work-group of SEARCHERS, dense
 
 }  // namespace
 
-Pivoting::Pivoting(DeviceContext& context, const Problem& problem)
-    : context_(context), problem_(problem) {
-  const std::size_t n = problem.n;
-  values_ = context.allocate(n * element_size(problem.precision));
+Pivoting::Pivoting(DeviceContext& context, const Size& size, const DenseOptions& options)
+    : context_(context), size_(size), options_(options) {
+  const std::size_t n = size.n;
+  values_ = context.allocate(n * element_size(options.precision));
   places_ = context.allocate(n * sizeof(cl_int2));
-  if (problem.pivot == Pivot::full) {
-    magnitudes_ = context.allocate(kSlices * n * element_size(problem.precision));
+  if (options.pivot == Pivot::full) {
+    magnitudes_ = context.allocate(kSlices * n * element_size(options.precision));
     rows_ = context.allocate(kSlices * n * sizeof(cl_int));
   }
 }
 
-std::uint64_t Pivoting::workspace(const Problem& problem) {
-  const std::uint64_t element = element_size(problem.precision);
+std::uint64_t Pivoting::workspace(const Size& size, const DenseOptions& options) {
+  const std::uint64_t element = element_size(options.precision);
   const std::uint64_t candidates =
-      problem.pivot == Pivot::full ? kSlices * (element + sizeof(cl_int)) : 0;
-  return problem.n * (element + sizeof(cl_int2) + candidates);
+      options.pivot == Pivot::full ? kSlices * (element + sizeof(cl_int)) : 0;
+  return size.n * (element + sizeof(cl_int2) + candidates);
 }
 
 void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::size_t end) {
-  if (problem_.pivot == Pivot::none) return;
+  if (options_.pivot == Pivot::none) return;
   search(surfaces.src, k);
   cl_int2 place;
   context_.read_back("pivot_search", places_, k * sizeof(place), sizeof(place), &place);
   const int row = place.s[0];
   const int column = place.s[1];
-  require_inside(row, k, problem_.n);
-  require_inside(column, k, problem_.n);
+  require_inside(row, k, size_.n);
+  require_inside(column, k, size_.n);
 
-  const std::uint64_t m = problem_.n - k;
+  const std::uint64_t m = size_.n - k;
   // Of a rook's walk, the column and the row that it takes at least.
-  const std::uint64_t searched = problem_.pivot == Pivot::full
-                                     ? m * surfaces.src.pack() * surfaces.src.texels(k, problem_.n)
-                                 : problem_.pivot == Pivot::rook ? 2 * m
+  const std::uint64_t searched = options_.pivot == Pivot::full
+                                     ? m * surfaces.src.pack() * surfaces.src.texels(k, size_.n)
+                                 : options_.pivot == Pivot::rook ? 2 * m
                                                                  : m;
-  context_.timeline().add_bytes(searched * element_size(problem_.precision));
+  context_.timeline().add_bytes(searched * element_size(options_.precision));
   const int step = static_cast<int>(k);
   if (row != step) interchange_rows(surfaces, step, row, first, end);
   if (column != step) interchange_columns(surfaces, step, column);
@@ -52,15 +55,15 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
 
 void Pivoting::search(const Surface& source, std::size_t k) {
   const cl_int step = static_cast<cl_int>(k);
-  const cl_int n = static_cast<cl_int>(problem_.n);
-  if (problem_.pivot != Pivot::full) {
-    const char* search = problem_.pivot == Pivot::rook ? "search_rook" : "search_column";
+  const cl_int n = static_cast<cl_int>(size_.n);
+  if (options_.pivot != Pivot::full) {
+    const char* search = options_.pivot == Pivot::rook ? "search_rook" : "search_column";
     context_.run("pivot_search", source.kernel("dense/passes.cl", search), {kSearchGroup}, source,
                  places_, step, n);
     return;
   }
   context_.run("pivot_search", source.kernel("dense/passes.cl", "search_each_column"),
-               {source.texels(k, problem_.n), kSlices}, source, magnitudes_, rows_, step, n);
+               {source.texels(k, size_.n), kSlices}, source, magnitudes_, rows_, step, n);
   context_.run("pivot_search", source.kernel("dense/passes.cl", "search_candidates"),
                {kSearchGroup}, magnitudes_, rows_, places_, step, n, static_cast<cl_int>(kSlices));
 }
@@ -76,33 +79,33 @@ void Pivoting::interchange_rows(PingPong& surfaces, int a, int b, std::size_t fi
                surfaces.dst, surfaces.src, a, b, from, to);
   // Each kernel loads and stores two texels.
   context_.timeline().add_bytes(8 * surfaces.src.pack() * texels *
-                                element_size(problem_.precision));
+                                element_size(options_.precision));
 }
 
 void Pivoting::interchange_columns(PingPong& surfaces, int a, int b) {
-  const cl_int n = static_cast<cl_int>(problem_.n);
-  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "exchange_columns"),
-               {problem_.n}, surfaces.src, surfaces.dst, a, b, n);
-  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "copy_columns"), {problem_.n},
+  const cl_int n = static_cast<cl_int>(size_.n);
+  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "exchange_columns"), {size_.n},
+               surfaces.src, surfaces.dst, a, b, n);
+  context_.run("interchange", surfaces.src.kernel("dense/passes.cl", "copy_columns"), {size_.n},
                surfaces.dst, surfaces.src, a, b, n);
-  context_.timeline().add_bytes(8 * surfaces.src.pack() * problem_.n *
-                                element_size(problem_.precision));
+  context_.timeline().add_bytes(8 * surfaces.src.pack() * size_.n *
+                                element_size(options_.precision));
 }
 
 Outcome Pivoting::outcome() {
   Outcome outcome;
-  outcome.pivots = download(context_, values_, problem_.n, 1, problem_.precision).values();
-  for (std::size_t k = 0; k < problem_.n && outcome.info == 0; ++k) {
+  outcome.pivots = download(context_, values_, size_.n, 1, options_.precision).values();
+  for (std::size_t k = 0; k < size_.n && outcome.info == 0; ++k) {
     if (outcome.pivots[k] == 0) outcome.info = static_cast<int>(k) + 1;
   }
-  if (problem_.pivot == Pivot::none || problem_.n == 0) return outcome;
+  if (options_.pivot == Pivot::none || size_.n == 0) return outcome;
 
-  std::vector<cl_int2> places(problem_.n);
+  std::vector<cl_int2> places(size_.n);
   context_.queue().enqueueReadBuffer(places_, CL_TRUE, 0, places.size() * sizeof(cl_int2),
                                      places.data());
   for (const cl_int2& place : places) {
     outcome.ipiv.push_back(place.s[0] + 1);
-    if (exchanges_columns(problem_.pivot)) outcome.jpiv.push_back(place.s[1] + 1);
+    if (exchanges_columns(options_.pivot)) outcome.jpiv.push_back(place.s[1] + 1);
   }
   return outcome;
 }

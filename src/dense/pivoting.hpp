@@ -1,18 +1,18 @@
 // Pivots on the device: the search, the interchanges, the record (LU-GPU, sections 4.3 and 4.4).
 #pragma once
 
-#include "dense/solver.hpp"
-#include "opencl/surface.hpp"
+#include "dense/factorization.hpp"
+#include "opencl/transfer.hpp"
 
 namespace lugpu {
 
 /// The pivots of one factorization of an n x n matrix, whose columns may be followed by others.
 class Pivoting {
  public:
-  Pivoting(DeviceContext& context, const Problem& problem);
+  Pivoting(DeviceContext& context, const Size& size, const DenseOptions& options);
 
   /// Bytes of device memory that this takes besides the surfaces.
-  static std::uint64_t workspace(const Problem& problem);
+  static std::uint64_t workspace(const Size& size, const DenseOptions& options);
 
   /// Steps k = 0, 1, ..., n-1 in turn. Finds the pivot of step k in src(k:n, k:n) (rook and full)
   /// or in src(k:n, k) (partial), reads its place back, and interchanges row k with the pivot's
@@ -35,7 +35,8 @@ class Pivoting {
   void interchange_rows(PingPong& surfaces, int a, int b, std::size_t first, std::size_t end);
   void interchange_columns(PingPong& surfaces, int a, int b);
   DeviceContext& context_;
-  Problem problem_;
+  Size size_;
+  DenseOptions options_;
   cl::Buffer values_;      // n elements
   cl::Buffer places_;      // n pairs (row, column), 0-based
   cl::Buffer magnitudes_;  // slices x n elements: candidates of the full search

@@ -1,8 +1,8 @@
 // Forward and back substitution on the device.
 #pragma once
 
-#include "dense/solver.hpp"
-#include "opencl/surface.hpp"
+#include "dense/factorization.hpp"
+#include "opencl/transfer.hpp"
 
 namespace lugpu {
 

@@ -67,7 +67,8 @@ class MatrixView {
   double operator()(std::size_t i, std::size_t j) const {
     return visit([=](const auto& view) { return static_cast<double>(view(i, j)); });
   }
-  bool is_single() const { return std::holds_alternative<View<const float>>(view_); }
+  /// Of a matrix in double.
+  View<const double> doubles() const { return std::get<View<const double>>(view_); }
   /// The columns first : first + count.
   MatrixView part(std::size_t first, std::size_t count) const {
     return visit([=](const auto& view) { return MatrixView(view.part(first, count)); });

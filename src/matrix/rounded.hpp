@@ -52,11 +52,11 @@ void round_to(const View<const T>& from, Real* to) {
   if (overflow) refuse_overflow<Real>(*overflow);
 }
 
-/// The elements, column after column, rounded to Real. Throws as round_to.
+/// The elements as round_to leaves them.
 template <typename Real>
-std::vector<Real> rounded(const Matrix& matrix) {
-  std::vector<Real> values(matrix.values().size());
-  round_to(matrix.view(), values.data());
+std::vector<Real> rounded(const MatrixView& matrix) {
+  std::vector<Real> values(matrix.rows() * matrix.cols());
+  matrix.visit([&](const auto& view) { round_to(view, values.data()); });
   return values;
 }
 

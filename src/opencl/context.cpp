@@ -11,14 +11,6 @@
 #include "opencl/surface.hpp"
 
 namespace lugpu {
-namespace {
-
-std::size_t round_up(std::size_t count, std::size_t multiple) {
-  return (count + multiple - 1) / multiple * multiple;
-}
-
-}  // namespace
-
 DeviceContext::DeviceContext(Device device, KernelSettings settings)
     : device_(std::move(device)),
       context_(handle_of(device_)),
@@ -46,7 +38,7 @@ cl::Buffer DeviceContext::allocate(std::size_t bytes) {
   }
   // On a CPU, large buffers are in huge pages where the system has them: strides from row to row
   // would miss the TLB with small ones.
-  const std::size_t whole = round_up(bytes, kHugePage);
+  const std::size_t whole = ceiling(bytes, kHugePage) * kHugePage;
   void* memory = std::aligned_alloc(kHugePage, whole);
   if (!memory) throw std::bad_alloc();
   madvise(memory, whole, MADV_HUGEPAGE);
@@ -69,7 +61,8 @@ void DeviceContext::set_argument(cl::Kernel& kernel, cl_uint& index, const Surfa
 }
 
 void DeviceContext::enqueue(const char* phase, Kernel& kernel, Items items) {
-  const cl::NDRange global(round_up(items.x, kernel.group_x), round_up(items.y, kernel.group_y));
+  const cl::NDRange global(ceiling(items.x, kernel.group_x) * kernel.group_x,
+                           ceiling(items.y, kernel.group_y) * kernel.group_y);
   cl::Event event;
   const cl::NDRange offset = items.offset_x + items.offset_y == 0
                                  ? cl::NullRange
@@ -93,8 +86,9 @@ void DeviceContext::require_long_loops() {
     constexpr cl_int kIterations = 1 << 20;
     const cl::Buffer done = allocate(sizeof(cl_int));
     cl_int count = 0;
-    run("trial", {"common/loops.cl", "count_iterations", Precision::single_precision, Storage::buffer},
-        {1}, done, kIterations);
+    run("trial",
+        {"common/loops.cl", "count_iterations", Precision::single_precision, Storage::buffer}, {1},
+        done, kIterations);
     read_back("trial", done, 0, sizeof count, &count);
     long_loops_ = count == kIterations;
   }

@@ -23,6 +23,11 @@ struct Items {
   std::size_t offset_y = 0;
 };
 
+/// ceil(count / divisor)
+constexpr std::size_t ceiling(std::size_t count, std::size_t divisor) {
+  return (count + divisor - 1) / divisor;
+}
+
 class DeviceContext {
  public:
   explicit DeviceContext(Device device, KernelSettings settings = {});

@@ -222,11 +222,15 @@ void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to
 
 // Without pieces.
 template <typename Real>
-void write_whole(DeviceContext& context, const MatrixView& matrix, const cl::Buffer& to) {
-  std::vector<Real> values(matrix.rows() * matrix.cols());
-  if (values.empty()) return;
-  gather_columns({&matrix, 1}, 0, matrix.cols(), values.data());
-  context.queue().enqueueWriteBuffer(to, CL_TRUE, 0, values.size() * sizeof(Real), values.data());
+void write_whole(DeviceContext& context, std::span<const MatrixView> parts, std::size_t elements,
+                 const cl::Buffer& to) {
+  std::vector<Real> values(elements);
+  std::size_t first = 0;
+  for (const MatrixView& part : parts) {
+    part.visit([&](const auto& view) { copy_columns(view, values.data() + first); });
+    first += part.rows() * part.cols();
+  }
+  context.queue().enqueueWriteBuffer(to, CL_TRUE, 0, elements * sizeof(Real), values.data());
 }
 
 }  // namespace
@@ -248,19 +252,22 @@ void upload_rows(DeviceContext& context, const MatrixView& matrix, Precision pre
   send_rows<float>(context, matrix, take);
 }
 
-cl::Buffer upload(DeviceContext& context, const MatrixView& matrix, Precision precision) {
-  const std::size_t column = matrix.rows() * element_size(precision);
-  const std::size_t bytes = matrix.cols() * column;
-  cl::Buffer whole = context.allocate(bytes);
-  if (bytes <= kSmallBytes) {
+cl::Buffer upload(DeviceContext& context, std::span<const MatrixView> parts, Precision precision) {
+  const std::size_t element = element_size(precision);
+  std::size_t elements = 0;
+  for (const MatrixView& part : parts) elements += part.rows() * part.cols();
+  cl::Buffer whole = context.allocate(elements * element);
+  if (elements == 0) return whole;
+  if (elements * element <= kSmallBytes) {
     if (precision == Precision::double_precision) {
-      write_whole<double>(context, matrix, whole);
+      write_whole<double>(context, parts, elements, whole);
     } else {
-      write_whole<float>(context, matrix, whole);
+      write_whole<float>(context, parts, elements, whole);
     }
     return whole;
   }
-  upload_columns(context, {&matrix, 1}, precision,
+  const std::size_t column = parts.front().rows() * element;
+  upload_columns(context, parts, precision,
                  [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
                    context.queue().enqueueCopyBuffer(piece, whole, 0, first * column,
                                                      count * column);
@@ -310,8 +317,8 @@ Surface transpose(DeviceContext& context, const Surface& a) {
 std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface) {
   const std::size_t n = std::min(surface.rows(), surface.columns());
   const cl::Buffer diagonal = context.allocate(n * element_size(surface.precision()));
-  context.run("export", surface.kernel("common/transfer.cl", "export_diagonal"), {n}, surface, diagonal,
-              static_cast<cl_int>(n));
+  context.run("export", surface.kernel("common/transfer.cl", "export_diagonal"), {n}, surface,
+              diagonal, static_cast<cl_int>(n));
   return download(context, diagonal, n, 1, surface.precision()).values();
 }
 
@@ -319,9 +326,9 @@ cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::s
                           std::size_t columns) {
   cl::Buffer buffer =
       context.allocate(surface.rows() * columns * element_size(surface.precision()));
-  context.run("export", surface.kernel("common/transfer.cl", "export_columns"), {surface.rows(), columns},
-              surface, buffer, static_cast<cl_int>(surface.rows()), static_cast<cl_int>(columns),
-              static_cast<cl_int>(first));
+  context.run("export", surface.kernel("common/transfer.cl", "export_columns"),
+              {surface.rows(), columns}, surface, buffer, static_cast<cl_int>(surface.rows()),
+              static_cast<cl_int>(columns), static_cast<cl_int>(first));
   return buffer;
 }
 

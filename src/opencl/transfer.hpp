@@ -29,8 +29,11 @@ void upload_columns(DeviceContext& context, std::span<const MatrixView> parts, P
 void upload_rows(DeviceContext& context, const MatrixView& matrix, Precision precision,
                  const TakePiece& take);
 
-/// The matrix as a column-major device buffer of exactly its elements.
-cl::Buffer upload(DeviceContext& context, const MatrixView& matrix, Precision precision);
+/// The columns of `parts` as a column-major device buffer of exactly their elements.
+cl::Buffer upload(DeviceContext& context, std::span<const MatrixView> parts, Precision precision);
+inline cl::Buffer upload(DeviceContext& context, const MatrixView& matrix, Precision precision) {
+  return upload(context, {&matrix, 1}, precision);
+}
 
 /// The first elements of a column-major device buffer of `to`'s rows, column after column.
 template <typename T>

@@ -4,9 +4,9 @@
 #include <array>
 #include <optional>
 
-#include "accuracy/error_bounds.hpp"
-#include "dense/blocked_cpu.hpp"
-#include "opencl/surface.hpp"
+#include "opencl/cpu_tile.hpp"
+#include "opencl/transfer.hpp"
+#include "operators/product.hpp"
 
 namespace lugpu {
 namespace {
@@ -16,9 +16,12 @@ constexpr Precision kDouble = Precision::double_precision;
 // Every matrix is stored by columns: row j of its surface is column j.
 class DeviceResidual {
  public:
-  DeviceResidual(DeviceContext& context, const Matrix& a)
+  DeviceResidual(DeviceContext& context, const MatrixView& a)
       : context_(context), a_(columns(a.cols(), a.rows())) {
-    write(a, a_);
+    upload_columns(context, {&a, 1}, kDouble,
+                   [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                     import_rows(context, piece, count, a.rows(), a_, first);
+                   });
   }
 
   Matrix operator()(const Matrix& x, const Matrix& b) {
@@ -67,7 +70,7 @@ class DeviceResidual {
           std::clamp<std::size_t>(ceiling(n, 64 * device.compute_units) * 64, 64, 512);
       context_.run("residual",
                    {"cpu/residual.cl", "residual", kDouble, Storage::buffer, Texel::r,
-                    BlockedCpu::tile_options(device, kDouble)},
+                    cpu_tile_options(device, kDouble)},
                    {ceiling(n, rows_each)}, a_, *x_, *b_, *r_, rows, columns,
                    static_cast<cl_int>(rows_each));
       return;
@@ -85,17 +88,17 @@ class DeviceResidual {
 
 }  // namespace
 
-Residual host_residual(const Matrix& a) {
-  return [&a](const Matrix& x, const Matrix& b) { return residual(a, x, b); };
+Residual host_residual(const MatrixView& a) {
+  return [a](const Matrix& x, const Matrix& b) { return residual(a, x, b); };
 }
 
-Residual device_residual(DeviceContext& context, const Matrix& a) {
+Residual device_residual(DeviceContext& context, const MatrixView& a) {
   return DeviceResidual(context, a);
 }
 
 std::uint64_t residual_bytes(std::size_t n, std::size_t nrhs) {
   const std::uint64_t column = (n + 32) * sizeof(double);
-  return (n + 3 * nrhs) * column;
+  return (n + 3 * nrhs) * column + piece_bytes(n, n, kDouble);
 }
 
 }  // namespace lugpu

@@ -25,10 +25,9 @@ constexpr const char* kTitle = "wrong by lugpu verify";
 constexpr const char* kKeys[] = {"platform ", "device ", "driver ", "kernels "};
 constexpr const char* kNoVendors = ", no vendor's";
 
-std::string head(const Device& device, const std::string& kernel_dir) {
-  const std::string values[] = {
-      device.platform, device.name, device.driver_version,
-      kernel_digest(kernel_dir) + (device.vendor_kernels ? "" : kNoVendors)};
+std::string head(const Device& device, const KernelSettings& kernels) {
+  const std::string values[] = {device.platform, device.name, device.driver_version,
+                                kernel_digest(kernels.folder) + (kernels.vendor ? "" : kNoVendors)};
   std::string text = std::string(kTitle) + '\n';
   for (std::size_t i = 0; i < std::size(kKeys); ++i) text += kKeys[i] + values[i] + '\n';
   return text;
@@ -93,10 +92,10 @@ std::optional<FailedPathsRecord> read_record(const std::filesystem::path& file) 
 
 }  // namespace
 
-std::vector<std::string> read_failed_paths(const Device& device, const std::string& kernel_dir) {
-  const std::filesystem::path file = file_of(head(device, kernel_dir));
+FailedPaths read_failed_paths(const Device& device, const KernelSettings& kernels) {
+  const std::filesystem::path file = file_of(head(device, kernels));
   const std::optional<FailedPathsRecord> record = read_record(file);
-  return record ? record->paths : std::vector<std::string>();
+  return record ? record->paths : FailedPaths();
 }
 
 std::vector<FailedPathsRecord> all_failed_paths() {
@@ -114,13 +113,14 @@ void forget(const FailedPathsRecord& record) {
   std::error_code problem;
   std::filesystem::remove(record.file, problem);
   if (problem) {
-    throw Error(Exit::failure, record.file + ": cannot be removed (" + problem.message() + ").");
+    throw Error(ErrorKind::failure,
+                record.file + ": cannot be removed (" + problem.message() + ").");
   }
 }
 
-void write_failed_paths(const Device& device, const std::string& kernel_dir,
-                        const std::vector<std::string>& paths) {
-  const std::string first = head(device, kernel_dir);
+void write_failed_paths(const Device& device, const KernelSettings& kernels,
+                        const FailedPaths& paths) {
+  const std::string first = head(device, kernels);
   const std::filesystem::path file = file_of(first);
   std::error_code problem;
   if (paths.empty()) {
@@ -128,7 +128,7 @@ void write_failed_paths(const Device& device, const std::string& kernel_dir,
     return;
   }
   if (file.empty()) {
-    throw Error(Exit::failure,
+    throw Error(ErrorKind::failure,
                 "Neither XDG_CACHE_HOME nor HOME names a folder for the paths that "
                 "failed.");
   }

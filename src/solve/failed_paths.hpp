@@ -6,14 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "opencl/device.hpp"
+#include "opencl/programs.hpp"
 
 namespace lugpu {
 
-/// The path_name()s recorded for the device with the embedded kernels, or with those of kernel_dir
-/// if it is not empty. None if nothing is recorded, or if the file is not exactly as
-/// write_failed_paths leaves it.
-std::vector<std::string> read_failed_paths(const Device& device, const std::string& kernel_dir);
+/// path_name()s that `lugpu verify` found wrong on a device.
+using FailedPaths = std::vector<std::string>;
+
+/// Those recorded for the device with these kernels. None if nothing is recorded, or if the file is
+/// not exactly as write_failed_paths leaves it.
+FailedPaths read_failed_paths(const Device& device, const KernelSettings& kernels);
 
 /// What is recorded of one device with one driver and one set of kernels.
 struct FailedPathsRecord {
@@ -21,7 +23,7 @@ struct FailedPathsRecord {
   std::string platform, device, driver;
   std::string kernels;              ///< their hash, and whether a vendor's are among them
   bool of_embedded_kernels = true;  ///< whether they are those of this program
-  std::vector<std::string> paths;
+  FailedPaths paths;
 };
 
 /// Every record, by the names of their files; of files that are not exactly as write_failed_paths
@@ -33,7 +35,7 @@ void forget(const FailedPathsRecord& record);
 
 /// Records `paths` in the place of what was recorded before. Throws Error (failure) if that cannot
 /// be done.
-void write_failed_paths(const Device& device, const std::string& kernel_dir,
-                        const std::vector<std::string>& paths);
+void write_failed_paths(const Device& device, const KernelSettings& kernels,
+                        const FailedPaths& paths);
 
 }  // namespace lugpu
