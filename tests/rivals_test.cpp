@@ -176,7 +176,7 @@ TEST(Cusolver, OtherDevicesAreUnsupported) {
   const Device& device = shared_context().device();
   name_cuda_device("Testcard");
   try {
-    require_cusolver(device, {1, 1});
+    require_cusolver(device, Problem());
     FAIL() << "nothing was thrown";
   } catch (const Unsupported& error) {
     EXPECT_EQ(std::string(error.what()), device.name +

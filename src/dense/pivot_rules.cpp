@@ -24,11 +24,21 @@ const PivotRule& rule_of(Pivot pivot) {
                        [&](const PivotRule& rule) { return rule.pivot == pivot; });
 }
 
-const PivotRule* find_pivot_rule(const std::string& name) {
+const char* name(Pivot pivot) {
+  return rule_of(pivot).name;
+}
+
+std::vector<std::string> pivot_names() {
+  std::vector<std::string> names;
+  for (const PivotRule& rule : pivot_rules()) names.push_back(rule.name);
+  return names;
+}
+
+std::optional<Pivot> pivot_named(const std::string& name) {
   for (const PivotRule& rule : pivot_rules()) {
-    if (!name.empty() && (name == rule.name || name == rule.alias)) return &rule;
+    if (!name.empty() && (name == rule.name || name == rule.alias)) return rule.pivot;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace lugpu

@@ -38,13 +38,6 @@ std::span<const PivotRule> pivot_rules();
 
 const PivotRule& rule_of(Pivot pivot);
 
-/// The rule of this name or alias; null if there is none.
-const PivotRule* find_pivot_rule(const std::string& name);
-
-inline const char* name(Pivot pivot) {
-  return rule_of(pivot).name;
-}
-
 /// Whether any interchange is made: P A Q = L U.
 inline bool exchanges_rows(Pivot pivot) {
   return rule_of(pivot).exchanges_rows;
