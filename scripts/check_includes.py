@@ -20,13 +20,14 @@ from pathlib import Path
 OPENCL = "include/lugpu src/base src/matrix src/opencl"
 SOLVE = OPENCL + " src/operators src/dense src/accuracy src/solve"
 ROOMS = {room: used.split() for room, used in {
+    "kernels": "",
     "include/lugpu": "",
     "src/base": "include/lugpu",
     "src/matrix": "include/lugpu src/base",
     "src/formats": "include/lugpu src/base src/matrix",
     "src/opencl": "include/lugpu src/base src/matrix",
     "src/operators": OPENCL,
-    "src/dense": OPENCL,
+    "src/dense": OPENCL + " kernels",
     "src/accuracy": OPENCL + " src/operators src/dense",
     "src/solve": OPENCL + " src/operators src/dense src/accuracy",
     "src/library": SOLVE,
@@ -49,7 +50,7 @@ def room_of(path):
 def target_of(root, path, quoted, angled):
     """The file that is included; None: it is not ours."""
     name = quoted or angled
-    for folder in ([path.parent] if quoted else []) + [Path("src"), Path("include")]:
+    for folder in ([path.parent] if quoted else []) + [Path("src"), Path("include"), Path()]:
         parts = []
         for part in (folder / name).parts:
             parts = parts[:-1] if part == ".." else parts + [part]

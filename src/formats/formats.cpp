@@ -103,7 +103,7 @@ const Format& format_to_read(const std::string& path) {
   std::string what;
   try {
     what = hint(InputFile(path), {});
-  } catch (const InputError&) {  // unreadable: the extension is the error to report
+  } catch (const Error&) {  // unreadable: the extension is the error to report
   }
   throw InputError(unknown_extension(path) + (what.empty() ? "" : " (" + what + ")"));
 }

@@ -9,14 +9,16 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kPieceBytes = 32 << 20;
+constexpr std::size_t kMostPieceBytes = 32 << 20, kLeastPieceBytes = 4 << 20;
 constexpr std::size_t kSmallBytes = 1 << 20;
 
-// Of a piece: as many as fill it, a multiple of the elements of every texel.
-std::size_t lines_of_piece(std::size_t length, std::size_t element) {
-  constexpr std::size_t kTexel = 4;
-  const std::size_t lines = kPieceBytes / std::max<std::size_t>(length * element, 1);
-  return std::max(lines / kTexel * kTexel, kTexel);
+// Of a piece: about a sixteenth, since memory for pieces costs time too, and a multiple of the
+// elements of every texel.
+std::size_t lines_of_piece(std::size_t length, std::size_t lines, std::size_t element) {
+  constexpr std::size_t kParts = 16, kTexel = 4;
+  const std::size_t line = std::max<std::size_t>(length * element, 1);
+  const std::size_t bytes = std::clamp(lines * line / kParts, kLeastPieceBytes, kMostPieceBytes);
+  return std::min(std::max(bytes / line / kTexel * kTexel, kTexel), lines);
 }
 
 // to(:, j) = from(:, j) for all columns, one after the other.
@@ -142,7 +144,7 @@ void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
   for (const MatrixView& part : parts) columns += part.cols();
   const std::size_t rows = parts.empty() ? 0 : parts.front().rows();
   if (rows * columns == 0) return;
-  const std::size_t most = std::min(lines_of_piece(rows, sizeof(Real)), columns);
+  const std::size_t most = lines_of_piece(rows, columns, sizeof(Real));
   Conveyor conveyor(context, most * rows * sizeof(Real), (columns + most - 1) / most);
   const bool plain = parts.size() == 1 &&
                      parts[0].visit([](const auto& view) { return view.order == Order::columns; });
@@ -162,7 +164,7 @@ template <typename Real>
 void send_rows(DeviceContext& context, const MatrixView& matrix, const TakePiece& take) {
   const std::size_t rows = matrix.rows(), columns = matrix.cols();
   if (rows * columns == 0) return;
-  const std::size_t most = std::min(lines_of_piece(columns, sizeof(Real)), rows);
+  const std::size_t most = lines_of_piece(columns, rows, sizeof(Real));
   Conveyor conveyor(context, most * columns * sizeof(Real), (rows + most - 1) / most);
   const Real* const direct = conveyor.is_pinned() ? nullptr : as_they_are<Real>(matrix);
   for (std::size_t first = 0; first < rows; first += most) {
@@ -185,7 +187,7 @@ template <typename Real, typename T>
 void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to) {
   const std::size_t rows = to.rows, columns = to.columns;
   if (rows * columns == 0) return;
-  const std::size_t most = std::min(lines_of_piece(rows, sizeof(Real)), columns);
+  const std::size_t most = lines_of_piece(rows, columns, sizeof(Real));
   const std::size_t bytes = most * rows * sizeof(Real), pieces = (columns + most - 1) / most;
   std::vector<Real> own;
   Real* rooms;
@@ -237,7 +239,7 @@ void write_whole(DeviceContext& context, std::span<const MatrixView> parts, std:
 
 std::uint64_t piece_bytes(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t size = element_size(precision);
-  return std::uint64_t{2} * std::min(lines_of_piece(rows, size), columns) * rows * size;
+  return std::uint64_t{2} * lines_of_piece(rows, columns, size) * rows * size;
 }
 
 void upload_columns(DeviceContext& context, std::span<const MatrixView> parts, Precision precision,

@@ -197,7 +197,7 @@ class BenchTest(CommandLine):
 class UnsupportedTest(CommandLine):
     def largest_image(self):
         text = " ".join(self.lugpu("devices").stdout.split())
-        return int(re.search(r"single: buffer \S+ image (\d+)", text).group(1))
+        return int(re.search(r"single: \d+ \(method lu \d+, on images (\d+)\)", text).group(1))
 
     def test_image_too_large(self):
         """Said with the reason, before the matrix is made; not a failure."""

@@ -140,7 +140,7 @@ class UnitsTest(CommandLine):
 
     def test_more_units_than_there_are(self):
         self.refused("solve", "a.csv", "-o", "x.csv", "--units", str(self.units + 1),
-                     words=["--units", str(self.units)])
+                     words=[str(self.units + 1) + " compute units", str(self.units)])
 
 
 if __name__ == "__main__":

@@ -48,9 +48,9 @@ class SolveTest(CommandLine):
         """Refused, not ignored: an ignored one would give a result for something else."""
         self.write("a.csv", random_matrix(5, 5))
         for flags, words in (
-                (["--method", "lu", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
-                (["--pivot", "full", "--nb", "64"], ["--nb", "lu has", BLOCKED]),
-                (["--method", BLOCKED, "--schedule", "paper"], ["--schedule paper", "--method lu"]),
+                (["--method", "lu", "--nb", "64"], ["lu has no blocks", "--method " + BLOCKED]),
+                (["--pivot", "full", "--nb", "64"], ["lu has no blocks", "--method " + BLOCKED]),
+                (["--method", BLOCKED, "--schedule", "paper"], ["schedule of the paper", "--method lu"]),
                 (["--method", BLOCKED, "--texel", "rgba"], ["--texel r"]),
                 (["--method", BLOCKED, "--pivot", "full"], ["full pivoting", "--method lu"]),
                 (["--method", BLOCKED, "--pivot", "rook"], ["rook pivoting", "--method lu"]),

@@ -49,8 +49,8 @@ class VerifyTest(CommandLine):
     def record(self, kernels, *paths):
         """Keeps these paths as wrong with these kernels, as verify would."""
         device, = json.loads(self.lugpu("solve", "a.mtx", "--json", "-").stdout)["devices"]
-        text = "".join(path.read_text(encoding="utf-8") for path in sorted(kernels.iterdir())
-                       if path.suffix in (".cl", ".clh"))
+        files = sorted(str(path) for path in kernels.rglob("*.*") if path.suffix in (".cl", ".clh", ".h"))
+        text = "".join(Path(file).read_text(encoding="utf-8") for file in files)
         head = (f"wrong by lugpu verify\nplatform {device['platform']}\ndevice {device['name']}\n"
                 f"driver {device['driver_version']}\nkernels {fnv(text)}\n")
         folder = self.cache / "lugpu"
