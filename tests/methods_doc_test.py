@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """docs/methods.md names the kernels that there are: files, functions, and every kernel of every file.
 
-Functions are written `name()` or `Class::name()`. In a row of a table that names kernel files, they are functions of
-these files.
+Kernel files are written with their paths below kernels/, host files with their whole paths. Functions are
+written `name()` or `Class::name()`. In a row of a table that names kernel files, they are functions of these
+files.
 """
 import re
 import unittest
@@ -10,19 +11,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
-KERNEL_FILE = re.compile(r"`[\w/]*?(\w+\.clh?)`")
-HOST_FILE = re.compile(r"`src/[\w/]*?(\w+\.[ch]pp)`")
+KERNEL_FILE = re.compile(r"`([\w/]+\.(?:clh?|h))`")
+HOST_FILE = re.compile(r"`([\w/]+\.[ch]pp)`")
 FUNCTION = re.compile(r"`(?:(\w+)::)?(\w+)\(\)`")
 
 
-def sources(folder, *suffixes):
-    """The text of each file, by its name, without comments."""
-    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in suffixes]
-    return {path.name: re.sub(r"//.*", "", path.read_text(encoding="utf-8")) for path in files}
+def sources(folder, base, *suffixes):
+    """The text of each file, by its path below `base`, without comments."""
+    files = [path for path in folder.rglob("*") if path.suffix in suffixes]
+    return {path.relative_to(base).as_posix(): re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+            for path in files}
 
 
-KERNELS = sources("kernels", ".cl", ".clh")
-HOST = sources("src", ".cpp", ".hpp")
+KERNELS = sources(ROOT / "kernels", ROOT / "kernels", ".cl", ".clh", ".h")
+HOST = sources(ROOT / "src", ROOT, ".cpp", ".hpp")
 
 
 def kernels_of(text):
@@ -35,7 +37,7 @@ def defines(text, function):
 
 
 def rows():
-    """What the rows of tables say: names of kernel files, names of functions."""
+    """What the rows of tables say: paths of kernel files, names of functions."""
     for line in TEXT.splitlines():
         if line.startswith("|"):
             yield set(KERNEL_FILE.findall(line)), {name for _, name in FUNCTION.findall(line)}
@@ -45,6 +47,7 @@ class MethodsDoc(unittest.TestCase):
     def test_files_exist(self):
         self.assertGreater(len(KERNEL_FILE.findall(TEXT)), 20)
         self.assertLessEqual(set(KERNEL_FILE.findall(TEXT)), set(KERNELS))
+        self.assertGreater(len(HOST_FILE.findall(TEXT)), 10)
         self.assertLessEqual(set(HOST_FILE.findall(TEXT)), set(HOST))
 
     def test_functions_exist(self):
