@@ -2,8 +2,8 @@
 """Time lugpu.solve of Python against the same call of the C++ library and numpy.linalg.solve, in double
 precision with one right-hand side.
 
-All take turns in one run, the C++ call in a process of its own that waits between its turns. Medians and
-ratios are printed as a table. Needs the module, e.g. in a virtual environment with Debian's NumPy, and an
+All take turns in one run, the C++ call in a process of its own that waits between its turns. The table has
+the medians of the times, and of the ratios to the C++ call of the same round. Needs the module, e.g. in a virtual environment with Debian's NumPy, and an
 installed or built library with its headers:
 
   python3 -m venv --system-site-packages venv && venv/bin/pip install .
@@ -90,18 +90,23 @@ def measure(order, runs, program, folder):
         "NumPy, A by rows": timed(lambda: np.linalg.solve(by_rows, b)),
     }
     times = {name: [] for name in turns}
+    names = list(turns)
     for run in range(runs + 1):
-        for name, seconds in turns.items():
+        for name in names:
             time.sleep(PAUSE_S)
-            sample = seconds()
+            sample = turns[name]()
             if run:
                 times[name].append(sample)
+        names = names[1:] + names[:1]  # so that nobody always follows the same one
     for process in cpp.values():
         process.end()
-    median = {name: statistics.median(samples) for name, samples in times.items()}
-    return [{"implementation": name, "n": order, "times_s": times[name], "median_s": median[name],
-             "over_cpp": median[name] / median["C++, unchecked" if "unchecked" in name else "C++"]}
-            for name in turns]
+    rows = []
+    for name, samples in times.items():
+        base = times["C++, unchecked" if "unchecked" in name else "C++"]
+        rows.append({"implementation": name, "n": order, "times_s": samples,
+                     "median_s": statistics.median(samples),
+                     "over_cpp": statistics.median(mine / other for mine, other in zip(samples, base))})
+    return rows
 
 
 def table(rows):

@@ -1,12 +1,11 @@
 // Solves the same system once for each line that it reads, and prints the seconds of each: what
 // scripts/time_python.py compares Python's call with.
 //   time_solve N FILE CHECK    FILE: the doubles of A by columns, then those of b; CHECK: 0 or 1
-#include <lugpu/lugpu.hpp>
-
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <lugpu/lugpu.hpp>
 #include <string>
 #include <vector>
 
