@@ -55,6 +55,8 @@ std::string platforms_and_devices() {
     if (devices.empty()) text += line("device", "none");
   } catch (const cl::Error& error) {
     text += line("device", "none: " + describe(error));
+  } catch (const Error& error) {
+    text += line("device", std::string("none: ") + error.what());
   }
   return text;
 }

@@ -345,7 +345,7 @@ class LibraryTest(Installed):
         pathlib.Path(folder, "CMakeLists.txt").write_text("""
 cmake_minimum_required(VERSION 3.24)
 project(user LANGUAGES CXX)
-find_package(lugpu 0.1 REQUIRED)
+find_package(lugpu REQUIRED)
 add_executable(user user.cpp)
 target_link_libraries(user PRIVATE -Wl,--no-as-needed lugpu::lugpu)
 """)

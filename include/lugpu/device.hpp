@@ -34,14 +34,15 @@ struct Device {
   bool image_uint32 = false;  ///< CL_R CL_UNSIGNED_INT32 can be read and written
 };
 
-/// Every device of every platform. Empty when there is no OpenCL platform at all.
+/// Every device of every platform. Empty when there is no OpenCL platform at all. Throws Error
+/// (failure) if a driver fails.
 LUGPU_API std::vector<Device> list_devices();
 
 /// The device that the user means.
 /// platform: part of a platform's name, any case, or empty for all of them.
 /// device: an index of list_devices() or part of a device's name, any case; empty for the first
 /// GPU, or the first device where there is no GPU.
-/// Throws Error (no_device) that says what there is instead.
+/// Throws Error: no_device, which says what there is instead, or failure as list_devices().
 LUGPU_API Device choose_device(const std::string& platform = "", const std::string& device = "");
 
 /// A device in use: kernels that were built stay built. A Context is cheap to copy, and all copies

@@ -64,7 +64,7 @@ auto Context::Implementation::call(const Action& action) {
 template <typename T>
 void require_view(const View<T>& view, const char* name) {
   const std::size_t length = view.order == Order::columns ? view.rows : view.columns;
-  if (view.rows * view.columns == 0) return;
+  if (view.rows == 0 || view.columns == 0) return;
   if (!view.data) throw InputError(std::string(name) + " has no elements: its pointer is null.");
   if (view.ld < length) {
     throw InputError(std::string(name) + " has the leading dimension " + std::to_string(view.ld) +

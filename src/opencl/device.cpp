@@ -158,7 +158,7 @@ std::size_t vector_width(const Device& device, Precision precision) {
   return device.vector_bytes / element_size(precision);
 }
 
-std::vector<Device> list_devices() {
+std::vector<Device> list_devices() try {
   prepare_pocl_cache();
   std::vector<Device> devices;
   for (const cl::Platform& platform : platforms()) {
@@ -169,6 +169,8 @@ std::vector<Device> list_devices() {
     }
   }
   return devices;
+} catch (const cl::Error& error) {
+  throw Error(ErrorKind::failure, describe(error) + ".");
 }
 
 Device choose_device(const std::string& platform, const std::string& device) {
