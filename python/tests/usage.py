@@ -24,8 +24,8 @@ def main() -> None:
     records: list[dict[str, Any]] = lugpu.bench([16, 32], method=["lu"], baseline="none", min_time=0)
     try:
         lugpu.solve(a, x, pivot="complete")  # type: ignore[call-overload]
-    except lugpu.Error as error:
-        print(error.kind, error.remedy)
+    except (lugpu.Error, ValueError) as error:
+        print(error.remedy if isinstance(error, lugpu.Error) else error)
     print(solve_ratio, z, inverse, determinant, names, advice, records)
 
 
