@@ -87,8 +87,7 @@ std::vector<std::string> method_names() {
 }
 
 std::vector<std::string> pivot_names() {
-  std::vector<std::string> names;
-  for (const PivotRule& rule : pivot_rules()) names.push_back(rule.name);
+  std::vector<std::string> names = lugpu::pivot_names();
   for (const PivotRule& rule : pivot_rules()) {
     if (*rule.alias) names.push_back(rule.alias);
   }
@@ -112,9 +111,9 @@ std::vector<std::string> schedule_names() {
 }
 
 Pivot to_pivot(const std::string& name) {
-  const PivotRule* rule = find_pivot_rule(name);
-  if (!rule) throw InputError("There is no pivoting \"" + name + "\".");
-  return rule->pivot;
+  const std::optional<Pivot> pivot = pivot_named(name);
+  if (!pivot) throw InputError("There is no pivoting \"" + name + "\".");
+  return *pivot;
 }
 
 Precision to_precision(const std::string& name) {

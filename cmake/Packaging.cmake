@@ -25,7 +25,7 @@ if(TARGET lugpu)
           DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT tool)
   install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tool)
   install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT tool
-          FILES_MATCHING PATTERN "*.md" PATTERN "*.json")
+          FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.svg")
 endif()
 # Debian's packages have these in Debian's form (DebianPackages.cmake).
 install(FILES LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT plain_documents)

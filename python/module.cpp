@@ -17,10 +17,6 @@ namespace {
 template <typename Enum>
 using Names = std::vector<std::pair<Enum, const char*>>;
 
-const Names<Pivot> kPivots = {{Pivot::none, "none"},
-                              {Pivot::partial, "partial"},
-                              {Pivot::rook, "rook"},
-                              {Pivot::full, "full"}};
 const Names<Precision> kPrecisions = {{Precision::single_precision, "single"},
                                       {Precision::double_precision, "double"}};
 const Names<Status> kStatuses = {{Status::ok, "ok"},
@@ -47,6 +43,12 @@ Enum value(const Names<Enum>& names, const std::string& text) {
     if (text == known) return each;
   }
   throw py::value_error(text);
+}
+
+Pivot pivot_of(const std::string& name) {
+  const std::optional<Pivot> pivot = pivot_named(name);
+  if (!pivot) throw py::value_error(name);
+  return *pivot;
 }
 
 py::object plain(const std::optional<Remedy>& remedy) {
@@ -99,7 +101,7 @@ py::dict plain(const Report& report, Precision precision_of_x) {
   const Diagnosis& diagnosis = report.diagnosis;
   py::list warnings;
   for (const Warning& warning : diagnosis.warnings) warnings.append(plain(warning));
-  return py::dict("method"_a = report.method, "pivot"_a = name(kPivots, report.pivot),
+  return py::dict("method"_a = report.method, "pivot"_a = name(report.pivot),
                   "precision"_a = name(kPrecisions, report.precision),
                   "status"_a = name(kStatuses, diagnosis.status),
                   "reason"_a = diagnosis.reason ? py::object(plain(*diagnosis.reason)) : py::none(),
@@ -133,7 +135,7 @@ py::tuple solve_any(const py::array& a, const py::array& b, const std::string& d
                     bool check) {
   Options options;
   options.method = method;
-  options.pivot = value(kPivots, pivot);
+  options.pivot = pivot_of(pivot);
   options.refine = refine ? Refine::fixed : Refine::none;
   if (precision == "mixed") {
     options.refine = Refine::mixed;
@@ -153,7 +155,7 @@ class Factors {
   Factors(const py::array& a, const std::string& pivot, const std::string& device)
       : factors_([&, matrix = view_of<T>(a)] {
           Options options;
-          options.pivot = value(kPivots, pivot);
+          options.pivot = pivot_of(pivot);
           const py::gil_scoped_release release;
           return factorize<T>(context(device), matrix, options);
         }()) {}
@@ -258,6 +260,7 @@ void translate(std::exception_ptr thrown) {
 }
 
 PYBIND11_MODULE(_core, module) {
+  module.def("pivot_names", &pivot_names);
   py::register_local_exception_translator(translate);
   module.def("devices", devices);
   module.def(

@@ -2,40 +2,39 @@
 """Checks that every #include goes to the file's own room or to one that ROOMS allows, and that no files
 include one another in a circle. A room is a folder of the library or of the command line.
 
-    scripts/check_includes.py [--root FOLDER] [--picture FILE.svg]
+    scripts/check_includes.py [--root FOLDER] [--picture FILE.svg | --check-picture FILE.svg]
 
---picture draws the rooms in layers, with the number of includes at every arrow.
+--picture draws the rooms in layers, from which includes go downwards; --check-picture checks that a
+file is what --picture would draw now.
 """
 
 import argparse
 import re
 import sys
-from collections import Counter
+import textwrap
 from html import escape
 from pathlib import Path
 
 # Every room, from the lowest to the highest, and the rooms that it may use, all of which are below it.
-# Public headers use the standard library alone.
-DENSE = "include/lugpu src/base src/matrix src/opencl src/operators src/dense"
-SOLVE = DENSE + " src/iterative src/accuracy src/distributed src/solve"
+# Public headers use the standard library alone, and Python's module uses public headers alone.
+OPENCL = "include/lugpu src/base src/matrix src/opencl"
+SOLVE = OPENCL + " src/operators src/dense src/accuracy src/solve"
 ROOMS = {room: used.split() for room, used in {
     "include/lugpu": "",
     "src/base": "include/lugpu",
     "src/matrix": "include/lugpu src/base",
     "src/formats": "include/lugpu src/base src/matrix",
     "src/opencl": "include/lugpu src/base src/matrix",
-    "src/operators": "include/lugpu src/base src/matrix src/opencl",
-    "src/dense": "include/lugpu src/base src/matrix src/opencl src/operators",
-    "src/iterative": "include/lugpu src/base src/matrix src/opencl src/operators",
-    "src/accuracy": DENSE + " src/iterative",
-    "src/distributed": DENSE,
-    "src/solve": DENSE + " src/iterative src/accuracy src/distributed",
+    "src/operators": OPENCL,
+    "src/dense": OPENCL,
+    "src/accuracy": OPENCL + " src/operators src/dense",
+    "src/solve": OPENCL + " src/operators src/dense src/accuracy",
     "src/library": SOLVE,
-    "src/simulation": "include/lugpu src/base src/matrix src/opencl src/operators src/solve",
-    "src/baselines": "include/lugpu src/base src/matrix src/opencl src/dense src/solve",
-    "src/bench": SOLVE + " src/formats src/simulation src/baselines",
-    "src/lapack": SOLVE + " src/library",
-    "cli": SOLVE + " src/formats src/library src/simulation src/baselines src/bench",
+    "src/lapack": SOLVE,
+    "src/baselines": OPENCL + " src/dense src/solve",
+    "src/bench": SOLVE + " src/baselines",
+    "python": "include/lugpu",
+    "cli": SOLVE + " src/formats src/baselines src/bench",
 }.items()}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
@@ -62,7 +61,7 @@ def target_of(root, path, quoted, angled):
 def read_includes(root):
     """(file, line, file) for every include among our files, and what is wrong with the others."""
     includes, faults = [], []
-    files = [path.relative_to(root) for folder in ("include", "src", "cli")
+    files = [path.relative_to(root) for folder in ("include", "src", "cli", "python")
              for path in sorted((root / folder).rglob("*.[ch]pp"))]
     for path in files:
         if room_of(path) not in ROOMS:
@@ -116,77 +115,145 @@ def check_table():
             for row, room in enumerate(rooms) for used in ROOMS[room] if used not in rooms[:row]]
 
 
-WIDTH, HEIGHT, ACROSS, DOWN = 118, 34, 150, 96  # of a box, and from one to the next
+WIDTH, HEIGHT, DOWN, LANE, GAP = 150, 34, 40, 14, 26  # a box; below it; an arrow that passes; between two
+LINE, CHARACTERS = 13, 27  # of the small text in a box: its height, and how many fit in a line
 
 
 def layers_of(arrows):
-    """The rooms by layers, the highest first: each is just above the highest room that it uses."""
+    """{room: layer}: those that no room uses in layer 0, the others just below the lowest that uses them."""
     layer = {}
-    for room in ROOMS:
+    for room in reversed(ROOMS):
         if any(room in arrow for arrow in arrows):
-            layer[room] = 1 + max((layer[used] for one, used in arrows if one == room), default=-1)
-    rows = [[room for room in layer if layer[room] == row] for row in range(max(layer.values()) + 1)]
-    return rows[::-1]
+            layer[room] = 1 + max((layer[one] for one, used in arrows if used == room), default=-1)
+    return layer
 
 
-def places_of(rows):
-    """The middle of each room's box; rows are shifted in turn, so that fewer arrows pass behind boxes."""
-    widest = max(map(len, rows)) + 1
-    places = {}
-    for y, row in enumerate(rows):
-        shift = 0 if len(row) > 1 else (-0.9, 0, 0.9, 0)[y % 4]
-        for x, room in enumerate(row):
-            places[room] = ((widest / 2 + x - (len(row) - 1) / 2 + shift) * ACROSS, (y + 0.5) * DOWN)
-    return places, widest * ACROSS, len(rows) * DOWN
+def needed(arrows):
+    """The arrows that no way through other rooms stands for."""
+    below = {}  # the rooms that a room reaches
+    for room in ROOMS:
+        used = {used for one, used in arrows if one == room}
+        below[room] = used.union(*(below[other] for other in used))
+    return {(one, used) for one, used in arrows
+            if not any((one, other) in arrows and used in below[other] for other in ROOMS)}
+
+
+def ways_of(arrows, layer):
+    """[(room, ..., room)]: an arrow and its lane, (room, room, layer), in each layer that it passes."""
+    return [(one, *((one, used, at) for at in range(layer[one] + 1, layer[used])), used)
+            for one, used in sorted(arrows)]
+
+
+def spread(wanted, sizes):
+    """The places nearest to those wanted, in the same order, with a gap between neighbours."""
+    offsets = [sum(sizes[:i]) + sizes[i] / 2 + i * GAP for i in range(len(sizes))]
+    blocks = []  # [sum, count] of what moves together
+    for want, offset in zip(wanted, offsets):
+        blocks.append([want - offset, 1])
+        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
+            total, count = blocks.pop()
+            blocks[-1] = [blocks[-1][0] + total, blocks[-1][1] + count]
+    starts = [total / count for total, count in blocks for _ in range(count)]
+    return [start + offset for start, offset in zip(starts, offsets)]
+
+
+def places_of(ways, layer):
+    """{node: x of its middle} and the rows, the highest first: a node is near those that it is joined to."""
+    rows = [[room for room in layer if layer[room] == at] for at in range(max(layer.values()) + 1)]
+    joined = {room: [] for room in layer}
+    for way in ways:
+        for lane in way[1:-1]:
+            rows[lane[2]].append(lane)
+            joined[lane] = []
+        for one, used in zip(way, way[1:]):
+            joined[one].append(used)
+            joined[used].append(one)
+    place = {}
+    for turn in range(60):
+        for row in rows if turn % 2 else rows[::-1]:
+            near = {node: [place[one] for one in joined[node] if one in place] for node in row}
+            wanted = {node: sum(near[node]) / len(near[node]) if near[node] else place.get(node, 0)
+                      for node in row}
+            if turn < 20:
+                row.sort(key=wanted.get)
+            sizes = [WIDTH if node in layer else LANE for node in row]
+            place.update(zip(row, spread([wanted[node] for node in row], sizes)))
+    return place, rows
+
+
+def labels_of(arrows, drawn):
+    """{room: lines of its box}: its name, and what it also includes, without an arrow."""
+    labels = {}
+    for room in sorted({room for arrow in arrows for room in arrow}):
+        also = [used.removeprefix("src/") for used in reversed(ROOMS)
+                if (room, used) in arrows and (room, used) not in drawn]
+        labels[room] = [room] + textwrap.wrap("also " + ", ".join(also), CHARACTERS) * bool(also)
+    return labels
+
+
+def paths_of(ways, place, top, bottom):
+    """The arrows as paths of SVG; at a box they stand side by side."""
+    ends = {}
+    for way in ways:
+        for box, near, side in ((way[0], way[1], "out"), (way[-1], way[-2], "in")):
+            ends.setdefault((box, side), []).append((place[near], way))
+    shift = {}
+    for (box, side), found in ends.items():
+        for i, (_, way) in enumerate(sorted(found)):
+            shift[way, side] = place[box] + (i - (len(found) - 1) / 2) * min(24, (WIDTH - 30) / len(found))
+    for way in ways:
+        points = [(shift[way, "out"], bottom[way[0]])]
+        for lane in way[1:-1]:
+            points += [(place[lane], top[lane]), (place[lane], bottom[lane])]
+        points.append((shift[way, "in"], top[way[-1]] - 5))
+        path = f"M{points[0][0]:.0f},{points[0][1]:.0f}"
+        for (x1, y1), (x2, y2) in zip(points, points[1:]):
+            middle = (y1 + y2) / 2
+            path += f" C{x1:.0f},{middle:.0f} {x2:.0f},{middle:.0f} {x2:.0f},{y2:.0f}"
+        yield f'<path d="{path}"/>'
 
 
 def draw(includes):
-    """The rooms and the includes between them as SVG. An arrow is grey if there is a longer way too."""
-    arrows = Counter((room_of(path), room_of(target)) for path, _, target in includes)
-    arrows = {arrow: count for arrow, count in arrows.items() if arrow[0] != arrow[1]}
-    above = {room: {room} for room in ROOMS}  # the rooms from which a way leads to this one
-    for room in reversed(ROOMS):
-        for one, used in arrows:
-            if one == room:
-                above[used] |= above[room]
-    places, width, height = places_of(layers_of(arrows))
-    lines, labels = [], []
-    for (one, used), count in sorted(arrows.items()):
-        longer = any((one, other) in arrows and other in above[used] for other in ROOMS
-                     if other not in (one, used))
-        (x1, y1), (x2, y2) = places[one], places[used]
-        y1, y2 = y1 + HEIGHT / 2, y2 - HEIGHT / 2 - 5
-        colour = "#c4c4c4" if longer else "#404040"
-        line = (f'<path d="M{x1:.0f},{y1:.0f} C{x1:.0f},{y1 + DOWN / 2:.0f} {x2:.0f},'
-                f'{y2 - DOWN / 2:.0f} {x2:.0f},{y2:.0f}" stroke="{colour}" marker-end='
-                f'"url(#{"grey" if longer else "black"})"/>')
-        lines.insert(0 if longer else len(lines), line)
-        at = 0.3 if longer else 0.5  # on the curve, 3 (1 - t) t^2 + t^3 of the way
-        share = 3 * (1 - at) * at**2 + at**3
-        y = ((1 - at)**3 * y1 + 3 * (1 - at)**2 * at * (y1 + DOWN / 2) + 3 * (1 - at) * at**2
-             * (y2 - DOWN / 2) + at**3 * y2)
-        labels.append(f'<text x="{x1 + share * (x2 - x1):.0f}" y="{y + 4:.0f}" class="count" '
-                      f'fill="{"#909090" if longer else "#202020"}">{count}</text>')
-    boxes = [f'<rect x="{x - WIDTH / 2:.0f}" y="{y - HEIGHT / 2:.0f}" width="{WIDTH}" '
-             f'height="{HEIGHT}" rx="5"/><text x="{x:.0f}" y="{y + 5:.0f}">{escape(room)}</text>'
-             for room, (x, y) in places.items()]
-    markers = "".join(f'<marker id="{name}" viewBox="0 0 6 6" refX="1" refY="3" markerWidth="6" '
-                      f'markerHeight="6" orient="auto"><path d="M0,0 L6,3 L0,6 z" fill="{colour}"/>'
-                      "</marker>" for name, colour in (("black", "#404040"), ("grey", "#c4c4c4")))
+    """The rooms and the arrows between them as SVG."""
+    arrows = {(room_of(path), room_of(target)) for path, _, target in includes}
+    arrows = {(one, used) for one, used in arrows if one != used}
+    layer, drawn = layers_of(arrows), needed(arrows)
+    ways, labels = ways_of(drawn, layer), labels_of(arrows, drawn)
+    place, rows = places_of(ways, layer)
+    left = min(place.values()) - WIDTH / 2 - GAP
+    place = {node: x - left for node, x in place.items()}
+    width, y, top, bottom = max(place.values()) + WIDTH / 2 + GAP, GAP, {}, {}
+    boxes = []
+    for row in rows:
+        tall = max(HEIGHT + LINE * (len(labels[node]) - 1) for node in row if node in layer)
+        for node in row:
+            lines = labels.get(node, [])
+            own = HEIGHT + LINE * (len(lines) - 1) if lines else tall
+            top[node], bottom[node] = y + (tall - own) / 2, y + (tall + own) / 2
+            if lines:
+                boxes.append(f'<rect x="{place[node] - WIDTH / 2:.0f}" y="{top[node]:.0f}" '
+                             f'width="{WIDTH}" height="{own}" rx="5"/>')
+            for i, line in enumerate(lines):
+                boxes.append(f'<text x="{place[node]:.0f}" y="{top[node] + 22 + LINE * i:.0f}"'
+                             f'{" class=" + chr(34) + "also" + chr(34) if i else ""}>{escape(line)}</text>')
+        y += tall + DOWN
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" '
-        f'viewBox="0 0 {width:.0f} {height}">',
-        "<style>text { font: 14px sans-serif; text-anchor: middle } .count { font-size: 11px; "
-        "stroke: white; stroke-width: 3px; paint-order: stroke } rect { fill: #eef3fa; stroke: "
-        "#405070 }</style>",
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{y - DOWN + GAP:.0f}" '
+        f'viewBox="0 0 {width:.0f} {y - DOWN + GAP:.0f}">',
+        "<style>text { font: 14px sans-serif; text-anchor: middle } .also { font-size: 10px; fill: "
+        "#505050 } rect { fill: #eef3fa; stroke: #405070 }</style>",
         '<rect width="100%" height="100%" style="fill: white; stroke: none"/>',
-        f"<defs>{markers}</defs>", '<g fill="none">', *lines, "</g>", *labels, *boxes, "</svg>", ""])
+        '<defs><marker id="head" viewBox="0 0 6 6" refX="1" refY="3" markerWidth="6" markerHeight="6" '
+        'orient="auto"><path d="M0,0 L6,3 L0,6 z" fill="#404040"/></marker></defs>',
+        '<g fill="none" stroke="#404040" marker-end="url(#head)">',
+        *paths_of(ways, place, top, bottom), "</g>", *boxes, "</svg>", ""])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--picture", type=Path, metavar="FILE.svg")
+    parser.add_argument("--check-picture", type=Path, metavar="FILE.svg")
     options = parser.parse_args()
     includes, faults = read_includes(options.root)
     if not includes and not faults:
@@ -194,6 +261,11 @@ def main():
     faults += check_table() + list(wrong_arrows(includes))
     if found := circle(includes):
         faults.append("A circle of includes: " + " -> ".join(map(str, found)))
+    stored = options.check_picture
+    drawn = stored and stored.is_file() and stored.read_text(encoding="utf-8")
+    if stored and not faults and drawn != draw(includes):
+        faults.append(f"{stored} does not show these includes; scripts/check_includes.py --picture {stored} "
+                      "draws it anew.")
     print("\n".join(faults), file=sys.stderr, end="\n" if faults else "")
     if options.picture and not faults:
         options.picture.write_text(draw(includes), encoding="utf-8")

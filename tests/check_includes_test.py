@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(SCRIPT.parent))
 import check_includes  # noqa: E402
 
+SVG = "{http://www.w3.org/2000/svg}"
 # A right tree: downwards, in its own room, by a path from its own folder, and what is not ours.
 TREE = {
     "include/lugpu/view.hpp": "#include <vector>\n",
@@ -59,8 +60,13 @@ class CheckIncludesTest(unittest.TestCase):
 
     def test_downwards_but_not_in_the_table(self):
         self.assert_refused(
-            {"src/dense/lu.hpp": "", "src/simulation/wave.cpp": '#include "dense/lu.hpp"\n'},
-            "src/simulation/wave.cpp:1: src/simulation may not use src/dense (src/dense/lu.hpp).")
+            {"src/formats/csv.hpp": "", "src/dense/lu.cpp": '#include "formats/csv.hpp"\n'},
+            "src/dense/lu.cpp:1: src/dense may not use src/formats (src/formats/csv.hpp).")
+
+    def test_python_uses_the_public_interface_alone(self):
+        self.assert_refused(
+            {"python/module.cpp": '#include "lugpu/view.hpp"\n#include "matrix/matrix.hpp"\n'},
+            "python/module.cpp:2: python may not use src/matrix (src/matrix/matrix.hpp).")
 
     def test_unknown_rooms(self):
         sentence = "is not a room; scripts/check_includes.py lists them."
@@ -105,16 +111,46 @@ class CheckIncludesTest(unittest.TestCase):
         self.assertEqual(check_includes.check_table(), ["src/base may not use cli, which is not below it."])
 
     def test_picture(self):
-        """A box for every room that is there, higher than what it uses, and every number of includes."""
+        """A box for every room that is there, above what it includes, and an arrow or a word for each of
+        these; an arrow only where there is no longer way."""
         picture = self.root / "rooms.svg"
         done = self.check({"cli/solve.cpp": '#include "matrix/matrix.hpp"\n#include "base/error.hpp"\n'},
                           "--picture", str(picture))
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        texts = [(text.text, float(text.get("y")))
-                 for text in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}text")]
-        heights = {text: y for text, y in texts if not text.isdigit()}
+        drawing = ElementTree.parse(picture)
+        texts = [(text.text, float(text.get("y"))) for text in drawing.iter(SVG + "text")]
+        heights = {text: y for text, y in texts if not text.startswith("also ")}
         self.assertEqual(sorted(heights, key=heights.get), ["cli", "src/matrix", "src/base", "include/lugpu"])
-        self.assertEqual(sorted(text for text, _ in texts if text.isdigit()), ["1", "1", "1", "2"])
+        self.assertEqual([text for text, y in texts if text.startswith("also ")
+                          and heights["cli"] < y < heights["src/matrix"]], ["also base"])
+        self.assertEqual(len(list(drawing.find(SVG + "g"))), 3)
+
+    def test_boxes_do_not_overlap(self):
+        """Nor does one leave the picture, in one of the rooms that there are."""
+        includes, _ = check_includes.read_includes(ROOT)
+        drawing = ElementTree.fromstring(check_includes.draw(includes))
+        boxes = [[float(box.get(name)) for name in ("x", "y", "width", "height")]
+                 for box in drawing.iter(SVG + "rect") if box.get("x")]
+        self.assertGreater(len(boxes), 10)
+        for i, (x, y, width, height) in enumerate(boxes):
+            self.assertTrue(0 < x < x + width < float(drawing.get("width")))
+            self.assertTrue(0 < y < y + height < float(drawing.get("height")))
+            for x2, y2, width2, height2 in boxes[:i]:
+                self.assertTrue(x + width < x2 or x2 + width2 < x or y + height < y2 or y2 + height2 < y)
+
+    def test_a_stored_picture(self):
+        """Another file of a known arrow leaves it as it is; a new arrow does not."""
+        picture = self.root / "rooms.svg"
+        check = ("--check-picture", str(picture))
+        fault = (1, f"{picture} does not show these includes; scripts/check_includes.py --picture {picture} "
+                    "draws it anew.\n")
+        done = self.check({}, *check)
+        self.assertEqual((done.returncode, done.stdout), fault)
+        self.check({}, "--picture", str(picture))
+        done = self.check({"src/matrix/print.cpp": '#include "base/error.hpp"\n'}, *check)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        done = self.check({"src/matrix/print.cpp": "#include <lugpu/view.hpp>\n"}, *check)
+        self.assertEqual((done.returncode, done.stdout), fault)
 
     def test_a_picture_of_what_is_wrong_is_not_drawn(self):
         picture = self.root / "rooms.svg"

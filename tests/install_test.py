@@ -96,7 +96,7 @@ class FilesTest(Installed):
         files = tree(self.prefix)
         self.assertLessEqual({"bin/lugpu"} | share | pages | lapack, files)
         more = {name for name in files - share - pages - lapack - {"bin/lugpu"}
-                if not re.match(r"include/lugpu/|share/doc/lugpu/docs/.*\.md$", name)}
+                if not re.match(r"include/lugpu/|share/doc/lugpu/docs/.*\.(md|svg)$", name)}
         if PACKAGE_LIBRARY:
             more -= {f"{lib}/{name}" for name in ["liblugpu.so", "liblugpu.so.0", "pkgconfig/lugpu.pc"]}
             more = {name for name in more if not re.match(lib + r"/(cmake/lugpu/|liblugpu\.so\.0\.)", name)}

@@ -717,7 +717,7 @@ TEST(LuBlockedLimits, PackedBuffersAreUnsupported) {
 TEST(LuBlockedLimits, ImagesMustFit) {
   DenseOptions options;
   options.storage = Storage::image;
-  const Size size = Size::square(200, 1);
+  Size size = Size::square(200, 1);
   Device device = shared_context().device();
   device.images = device.image_float = device.image_uint32 = device.double_precision = true;
   device.image_max_width = device.image_max_height = 400;
@@ -725,7 +725,7 @@ TEST(LuBlockedLimits, ImagesMustFit) {
   EXPECT_NO_THROW(LuBlocked::require_room(device, size, options));
   device.image_max_width = 399;  // a double takes two texels
   EXPECT_THROW(LuBlocked::require_room(device, size, options), Unsupported);
-  problem.dense.texel = Texel::rgba;  // two doubles per texel
+  options.texel = Texel::rgba;  // two doubles per texel
   device.image_max_width = 100;
   EXPECT_NO_THROW(LuBlocked::require_room(device, size, options));
   device.image_max_height = 199;
@@ -733,12 +733,12 @@ TEST(LuBlockedLimits, ImagesMustFit) {
 
   // Room for what is in place, not for two images more.
   device.image_max_width = device.image_max_height = 100000;
-  problem.size.n = 10000;
+  size = Size::square(10000, 1);
   device.max_allocation = std::uint64_t{1} << 40;
-  device.global_memory = 4 * problem.size.n * problem.size.n * sizeof(double);
+  device.global_memory = 2 * size.n * size.n * sizeof(double);
   EXPECT_THROW(LuBlocked::require_room(device, size, options), Unsupported);
-  problem.dense.storage = Storage::buffer;
-  problem.dense.texel = Texel::r;
+  options.storage = Storage::buffer;
+  options.texel = Texel::r;
   EXPECT_NO_THROW(LuBlocked::require_room(device, size, options));
 }
 

@@ -176,7 +176,7 @@ TEST(Cusolver, OtherDevicesAreUnsupported) {
   const Device& device = shared_context().device();
   name_cuda_device("Testcard");
   try {
-    require_cusolver(device, {1, 1});
+    require_cusolver(device, Problem());
     FAIL() << "nothing was thrown";
   } catch (const Unsupported& error) {
     EXPECT_EQ(std::string(error.what()), device.name +
@@ -187,8 +187,8 @@ TEST(Cusolver, OtherDevicesAreUnsupported) {
 
 TEST(Cusolver, WithoutADeviceItIsUnsupported) {
   unsetenv("LUGPU_CUDA_STUB");
-  EXPECT_THROW(require_cusolver(shared_context().device(), {1, 1}), Unsupported);
-  EXPECT_THROW(make_cusolver(shared_context(), {1, 1}), Unsupported);
+  EXPECT_THROW(require_cusolver(shared_context().device(), Problem()), Unsupported);
+  EXPECT_THROW(make_cusolver(shared_context(), Problem()), Unsupported);
 }
 
 TEST(Cusolver, LibraryIsRecorded) {

@@ -136,7 +136,8 @@ TEST(Upload, ErrorIsAShortSentence) {
   } catch (const InputError& error) {
     const std::string sentence = error.what();
     EXPECT_LT(sentence.size(), 200u) << sentence;
-    EXPECT_NE(sentence.find("--precision double"), std::string::npos) << sentence;
+    ASSERT_TRUE(error.remedy()) << sentence;
+    EXPECT_EQ(error.remedy()->option + " " + error.remedy()->value, "precision double");
   }
 }
 
@@ -182,13 +183,13 @@ TEST(RequireFits, AcceptsWhatFits) {
 TEST(RequireFits, NamesTheMissingFeature) {
   Device device = roomy_device();
   device.double_precision = false;
-  EXPECT_NE(refusal(device, 1, 1, kDoubleBuffer).find("--precision single"), std::string::npos);
-  EXPECT_NE(refusal(device, 1, 1, kDoubleImage).find("--precision single"), std::string::npos);
+  EXPECT_NE(refusal(device, 1, 1, kDoubleBuffer).find("precision \"single\""), std::string::npos);
+  EXPECT_NE(refusal(device, 1, 1, kDoubleImage).find("precision \"single\""), std::string::npos);
   EXPECT_EQ(refusal(device, 1, 1, kSingleImage), "");
 
   device = roomy_device();
   device.images = false;
-  EXPECT_NE(refusal(device, 1, 1, kSingleImage).find("--storage buffer"), std::string::npos);
+  EXPECT_NE(refusal(device, 1, 1, kSingleImage).find("storage \"buffer\""), std::string::npos);
   EXPECT_EQ(refusal(device, 1, 1, kDoubleBuffer), "");
 
   device = roomy_device();

@@ -626,6 +626,7 @@ TEST(ToJson, OnTheHostThereIsNoDevice) {
 TEST(ToJson, ABaselineHasNoSurfaces) {
   Result result = example_result();
   result.what.implementation = "cusolver";
+  result.what.routine = "cusolver";
   result.variant = "cusolverDnXgetrf";
   const json row = to_json(result);
   EXPECT_EQ(row["device"], "Testcard");

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "lugpu/export.hpp"
 
 namespace lugpu {
 
@@ -11,6 +14,13 @@ namespace lugpu {
 /// is the largest of both its row and its column (Neal and Poole, A geometric analysis of Gaussian
 /// elimination II, Linear Algebra Appl. 173, 1992), the largest of the trailing matrix.
 enum class Pivot { none, partial, rook, full };
+
+/// Its name in options of programs and in records, e.g. "partial".
+LUGPU_API const char* name(Pivot pivot);
+/// All of them.
+LUGPU_API std::vector<std::string> pivot_names();
+/// The pivoting of this name; absent if there is none.
+LUGPU_API std::optional<Pivot> pivot_named(const std::string& name);
 
 enum class Precision { single_precision, double_precision };
 

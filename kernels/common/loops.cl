@@ -2,8 +2,8 @@
 // them after 65535 iterations in total.
 
 // done = iterations
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-count_iterations(__global int* done, int iterations) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void count_iterations(
+    __global int* done, int iterations) {
   int count = 0;
   for (int i = 0; i < iterations; ++i) count += 1;
   *done = count;

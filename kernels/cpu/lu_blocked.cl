@@ -10,8 +10,8 @@
 #include "cpu/panel.clh"
 
 // A(k:k+rows, k:k+width) = W(0:rows, 0:width)
-inline void
-store_panel(__global real* a, int pitch, const __global real* w, int k, int rows, int width) {
+inline void store_panel(__global real* a, int pitch, const __global real* w, int k, int rows,
+                        int width) {
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < width; ++j) {
       a[(size_t)(k + i) * pitch + k + j] = w[(size_t)i * NB + j];
@@ -20,9 +20,9 @@ store_panel(__global real* a, int pitch, const __global real* w, int k, int rows
 }
 
 // Panel k, all of whose columns are up to date: A(k:m, k:k+width) = L U, also left in W.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-factor_columns(__global real* a, int pitch, __global real* w, __global int* ipiv,
-               __global int* info, int k, int m, int width, int pivoted) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_columns(
+    __global real* a, int pitch, __global real* w, __global int* ipiv, __global int* info, int k,
+    int m, int width, int pivoted) {
   const int rows = m - k;
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < width; ++j) w[(size_t)i * NB + j] = a[(size_t)(k + i) * pitch + k + j];
@@ -36,9 +36,9 @@ factor_columns(__global real* a, int pitch, __global real* w, __global int* ipiv
 // of it
 //   A(k:k+steps, :) = inv(L11) A(k:k+steps, :),
 // also left in V.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-exchange_and_solve(__global real* a, int pitch, const __global real* w, __global real* v,
-                   const __global int* ipiv, int k, int steps, int n, int columns, int pivoted) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void exchange_and_solve(
+    __global real* a, int pitch, const __global real* w, __global real* v, const __global int* ipiv,
+    int k, int steps, int n, int columns, int pivoted) {
   const int left_groups = (k + columns - 1) / columns;
   const int group = get_group_id(0);
   const bool right = group >= left_groups;
@@ -56,8 +56,8 @@ exchange_and_solve(__global real* a, int pitch, const __global real* w, __global
     for (int i = 0; i < steps; i += ROWS) {
       const int rows = min(ROWS, steps - i);
       __global real* top = a + (size_t)(k + i) * pitch + c;
-      subtract_products(rows, 1, w + (size_t)i * NB, NB, u, STRIP, 0, top, pitch, u + i * STRIP,
-                        STRIP, i);
+      subtract_products(
+          rows, 1, w + (size_t)i * NB, NB, u, STRIP, 0, top, pitch, u + i * STRIP, STRIP, i);
       for (int r = 0; r < rows; ++r) {
         __global vec* row = (__global vec*)(u + (i + r) * STRIP);
         vec sum0 = row[0], sum1 = row[1];
@@ -80,10 +80,10 @@ exchange_and_solve(__global real* a, int pitch, const __global real* w, __global
 // A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns; and
 // meanwhile the first work-group, which takes the next panel's columns, factors that panel in
 // W_next.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-update_and_factor(__global real* a, int pitch, const __global real* w, const __global real* v,
-                  __global real* w_next, __global int* ipiv, __global int* info, int k, int m,
-                  int n, int next_width, int block_rows, int block_columns, int pivoted) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void update_and_factor(
+    __global real* a, int pitch, const __global real* w, const __global real* v,
+    __global real* w_next, __global int* ipiv, __global int* info, int k, int m, int n,
+    int next_width, int block_rows, int block_columns, int pivoted) {
   const int next = k + NB;
   const __global real* l21 = w + (size_t)NB * NB;
   if (get_group_id(0) == 0) {

@@ -8,9 +8,9 @@
 
 // X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows,
 // strip), a strip for each work-group
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-solve_block(const __global real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
-            int upper, int unit) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_block(
+    const __global real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
+    int upper, int unit) {
   const __global real* diagonal = t + (size_t)first * pitch + first;
   __global real* top = x + (size_t)first * x_pitch + get_group_id(0) * STRIP;
   for (int step = 0; step < rows; ++step) {
@@ -26,9 +26,9 @@ solve_block(const __global real* t, int pitch, __global real* x, int x_pitch, in
 
 // X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :), in blocks of block_rows x
 // block_columns
-__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
-subtract_block(const __global real* t, int pitch, __global real* x, int x_pitch, int k, int depth,
-               int first, int last, int columns, int block_rows, int block_columns) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void subtract_block(
+    const __global real* t, int pitch, __global real* x, int x_pitch, int k, int depth, int first,
+    int last, int columns, int block_rows, int block_columns) {
   const int top = first + get_group_id(0) * block_rows;
   const int left = get_group_id(1) * block_columns;
   const int strips = (min(block_columns, columns - left) + STRIP - 1) / STRIP;

@@ -1,9 +1,9 @@
 // LU factorization by blocks, right-looking, on a GPU, with two launches for every panel of NB
 // columns:
-//   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows
-//                       of U;
-//   update_and_factor   the first work-groups bring the next panel up to date and factor it,
-//                       meanwhile the others update what lies to its right.
+//   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows of
+//   U; update_and_factor   the first work-groups bring the next panel up to date and factor it,
+//   meanwhile the
+//                       others update what lies to its right.
 // To halve the traffic of C, or better, the columns to the right can be updated with several panels
 // at once (BlockedGpu::factorize). U of all of these needs L as the last panel's interchanges leave
 // it: a launch of exchange_and_solve for the columns to the left, and then one for those to the
@@ -23,36 +23,31 @@
 #include "gpu/panel_none.clh"
 #endif
 #include "gpu/strip.clh"
-
-// Part of a launch: C = rows row : m, columns column : column_end, minus columns k : k_end of L
-// times rows k : k_end of U.
-typedef struct {
-  int row, column, column_end, k, k_end;
-} region_of;
+#include "gpu/update_arguments.h"
 
 inline int tiles_across(int column, int column_end) {
   return max(0, column_end - column + 127) / 128;
 }
 
-// Work-groups 0 : groups update columns panel : panel_end with k : k_end, and factor panel : panel
-// + width of them. Then come the tiles of region 1 and those of region 2, 128 x 128 each, row by
-// row. Regions start at multiples of 16 columns. NVIDIA's compiler obeys -cl-nv-maxrregcount only
-// if the size is not required here.
+// The work-groups of the panel come first, then those with the tiles of the near region and of the
+// far region, 128 x 128 each, row by row. Regions start at multiples of 16 columns. NVIDIA's
+// compiler obeys -cl-nv-maxrregcount only if the size is not required here.
 #ifdef LUGPU_FREE_SIZE
 __kernel void update_and_factor(
 #else
 __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and_factor(
 #endif
-    __global real* restrict a, int pitch, int m, int panel, int width, int panel_end, int groups,
-    int k, int k_end, int row1, int column1, int column_end1, int k1, int k_end1, int row2,
-    int column2, int column_end2, int k2, int k_end2, __global ulong* mail, __global int* pivots,
-    __global int* row_for, __global int* row_goes_to, __global int* info) {
+    __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
+    __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info) {
   __local ulong2 scratch[TILE_BYTES / 16];
   const int group = get_group_id(0);
+  const int m = launch.m, groups = launch.panel.groups;
   if (group < groups) {
+    const int panel = launch.panel.column, width = launch.panel.width;
+    const int k = launch.panel.k, k_end = launch.panel.k_end;
     if (k_end > k) {
       update_tile(a, pitch, a, pitch, panel + panel_rows_from(group), panel,
-                  min(panel + panel_rows_end(group), m), panel_end, k, k_end, true,
+                  min(panel + panel_rows_end(group), m), launch.panel.column_end, k, k_end, true,
                   (__local real*)scratch);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
@@ -60,28 +55,32 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
                  (__local panel_scratch*)scratch);
     return;
   }
+  // Each member is read into a variable of its own: a pointer to the arguments would put them all
+  // into memory.
+  int row = launch.near_region.row, column = launch.near_region.column;
+  int column_end = launch.near_region.column_end;
+  int k = launch.near_region.k, k_end = launch.near_region.k_end;
+  int across = tiles_across(column, column_end);
   int tile = group - groups;
-  const int across1 = tiles_across(column1, column_end1);
-  const int tiles1 = across1 * ((m - row1 + 127) / 128);
-  region_of r = {row1, column1, column_end1, k1, k_end1};
-  int across = across1;
-  if (tile >= tiles1) {
-    tile -= tiles1;
-    const region_of r2 = {row2, column2, column_end2, k2, k_end2};
-    r = r2;
-    across = tiles_across(column2, column_end2);
+  const int near_tiles = across * ((m - row + 127) / 128);
+  if (tile >= near_tiles) {
+    tile -= near_tiles;
+    row = launch.far_region.row, column = launch.far_region.column;
+    column_end = launch.far_region.column_end;
+    k = launch.far_region.k, k_end = launch.far_region.k_end;
+    across = tiles_across(column, column_end);
   }
-  update_tile(a, pitch, a, pitch, r.row + tile / across * 128, r.column + tile % across * 128, m,
-              r.column_end, r.k, r.k_end, false, (__local real*)scratch);
+  update_tile(a, pitch, a, pitch, row + tile / across * 128, column + tile % across * 128, m,
+              column_end, k, k_end, false, (__local real*)scratch);
 }
 
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.
 // All columns get the panel's interchanges. In columns from panel + width to solve_end, rows
 // solve_from : panel + width become rows of U, inverse(L) times what they were.
-__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void
-exchange_and_solve(__global real* restrict a, int pitch, int n, int panel, int width,
-                   int left_strips, int solve_from, int solve_end,
-                   __global const int* restrict row_for, __global const int* restrict row_goes_to) {
+__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
+    __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
+    int solve_from, int solve_end, __global const int* restrict row_for,
+    __global const int* restrict row_goes_to) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
   __local int from[NB], to[NB];
@@ -111,8 +110,8 @@ exchange_and_solve(__global real* restrict a, int pitch, int n, int panel, int w
   for (int i = 0; i < PART; ++i) {
     if (to[part * PART + i] >= after) moved[i] = column[(size_t)(panel + part * PART + i) * pitch];
   }
-  // Everything overwritten below has been read.
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE |
+          CLK_GLOBAL_MEM_FENCE);  // everything overwritten below has been read
   if (c < n) {
 #pragma unroll
     for (int i = 0; i < PART; ++i) {

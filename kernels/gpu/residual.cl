@@ -6,8 +6,8 @@
 #define PARTS 16  // work-items of a row; each has every PARTS-th block of DEPTH columns of A
 #define DEPTH 8
 
-__kernel __attribute__((reqd_work_group_size(ROWS * PARTS, 1, 1))) void
-residual(SOURCE(a), SOURCE(x), SOURCE(b), TARGET(r), int n, int nrhs) {
+__kernel __attribute__((reqd_work_group_size(ROWS * PARTS, 1, 1))) void residual(
+    SOURCE(a), SOURCE(x), SOURCE(b), TARGET(r), int n, int nrhs) {
   __local real parts[PARTS][COLUMNS][ROWS];
   const int part = get_local_id(0) / ROWS, lane = get_local_id(0) % ROWS;
   const int row = get_group_id(0) * ROWS + lane;

@@ -34,9 +34,9 @@ inline void fetch_triangle(__global const real* t, int pitch, int upper, int uni
 
 // X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows,
 // strip), a strip for each work-group
-__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void
-solve_block(__global const real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
-            int upper, int unit) {
+__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void solve_block(
+    __global const real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
+    int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
   __local real* l = (__local real*)l_packs;
@@ -61,9 +61,9 @@ solve_block(__global const real* t, int pitch, __global real* x, int x_pitch, in
 
 // X(first:last, 0:columns) -= T(first:last, k:k+depth) X(k:k+depth, 0:columns),
 // in tiles of 128 x 128
-__kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void
-subtract_block(__global const real* t, int pitch, __global real* x, int x_pitch, int k, int depth,
-               int first, int last, int columns) {
+__kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_block(
+    __global const real* t, int pitch, __global real* x, int x_pitch, int k, int depth, int first,
+    int last, int columns) {
   __local ulong2 scratch[TILE_BYTES / 16];
   const int row = first + get_group_id(0) * 128, column = get_group_id(1) * 128;
   if (depth % TILE_DEPTH == 0) {
@@ -157,9 +157,9 @@ inline real quarter_product(const real* quarter, const __local real* x, int q) {
   return products[0] + products[1] + (products[2] + products[3]);
 }
 
-__kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void
-solve_waiting(__global const real* t, int pitch, __global real* b, int b_pitch,
-              volatile __global real* x, int x_pitch, int n, int columns, int upper, int unit) {
+__kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
+    __global const real* t, int pitch, __global real* b, int b_pitch, volatile __global real* x,
+    int x_pitch, int n, int columns, int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP], solved[2][NB], sums[NB][4], y[NB];
   __local int unsafe;

@@ -15,10 +15,10 @@ from lugpu._arrays import Array, real_type, square, straight
 from lugpu._devices import Device, device_text
 from lugpu._errors import AccuracyWarning, argument, sentence
 
-Pivot = Literal["none", "partial", "rook", "full"]
+Pivot = str  #: one of _core.pivot_names(): "none", "partial", "rook", "full" ...
 Precision = Literal["single", "double", "mixed"]
 
-_PIVOTS = ("none", "partial", "rook", "full")
+_PIVOTS = tuple(_core.pivot_names())
 _PRECISIONS = (None, "single", "double", "mixed")
 
 

@@ -93,7 +93,7 @@ double pivot_growth(DenseFactorization& factorization, double a_max) {
 void check_solution(const CheckedSystem& system, const MatrixView& b, const MatrixView& x,
                     double eps, double factors_eps, Checks& checks) {
   const InRange a(system.a);
-  const double norm_1 = system.norm_1 * a.scale(), norm_inf = system.norm_inf * a.scale();
+  const double a_norm_1 = norm_1(a.matrix()), a_norm_inf = norm_inf(a.matrix());
   checks.solve_ratio = checks.hpl_residual = 0;
   for (std::size_t first = 0; first < x.cols(); first += kColumns) {
     const std::size_t count = std::min(kColumns, x.cols() - first);
@@ -106,8 +106,8 @@ void check_solution(const CheckedSystem& system, const MatrixView& b, const Matr
     }
     const Matrix r = residual(a.matrix(), part, right);
     const Matrix sizes = residual_sizes(a.matrix(), part, right);
-    raise(checks.solve_ratio, solve_ratio(norm_1, part, r, eps));
-    raise(checks.hpl_residual, hpl_residual(norm_inf, part, right, r, eps));
+    raise(checks.solve_ratio, solve_ratio(a_norm_1, part, r, eps));
+    raise(checks.hpl_residual, hpl_residual(a_norm_inf, part, right, r, eps));
     const std::vector<double> berr = backward_errors(r, sizes);
     checks.berr.insert(checks.berr.end(), berr.begin(), berr.end());
     if (!system.inverse) continue;

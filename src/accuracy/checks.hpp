@@ -43,10 +43,9 @@ double largest_of_u(const Matrix& columns, std::size_t first);
 /// max |U| / max |A| of a factorization. a_max: max |A|.
 double pivot_growth(DenseFactorization& factorization, double a_max);
 
-/// What a system is checked against: A, its norms, and its inverse by the factors.
+/// What a solution is checked against: A, and its inverse by the factors.
 struct CheckedSystem {
   MatrixView a;
-  double norm_1, norm_inf;
   ApplyInverse inverse;  ///< empty if there is none
 };
 

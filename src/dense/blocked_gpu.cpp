@@ -6,8 +6,10 @@
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <type_traits>
 
 #include "base/error.hpp"
+#include "kernels/gpu/update_arguments.h"
 #include "matrix/random.hpp"
 
 namespace lugpu {
@@ -34,6 +36,12 @@ int compute_capability(const Device& device) {
 bool has_matrix_units(const Device& device, Precision precision) {
   return compute_capability(device) >= (precision == Precision::double_precision ? 90 : 80);
 }
+
+// As the device lays it out: nothing but 32-bit integers, one after the other.
+static_assert(std::is_trivially_copyable_v<update_arguments> &&
+              std::is_standard_layout_v<update_arguments> &&
+              alignof(update_arguments) == sizeof(cl_int) &&
+              sizeof(update_arguments) == 17 * sizeof(cl_int));
 
 cl_int to_int(std::size_t value) {
   return static_cast<cl_int>(value);
@@ -94,12 +102,13 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<void*, Precision, Pivot, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id, shape.precision, shape.pivot, kernels.nvidia,
-                   kernels.waiting};
+  const Key key = {context.device().id, context.settings().folder,
+                   shape.precision,     shape.pivot,
+                   kernels.nvidia,      kernels.waiting};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -234,13 +243,16 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
 }
 
 void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, const Region& far) {
+  const auto region = [](const Region& r) {
+    return update_region{to_int(r.row), to_int(r.column), to_int(r.column_end), to_int(r.k),
+                         to_int(r.k_end)};
+  };
+  const update_panel panel = {to_int(next.column), to_int(next.width), to_int(next.column_end),
+                              to_int(next.groups), to_int(next.k),     to_int(next.k_end)};
+  const update_arguments launch = {to_int(shape_.m), panel, region(near), region(far)};
   context_.run("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
-               {(next.groups + tiles(near) + tiles(far)) * kItems}, a, to_int(shape_.m),
-               to_int(next.column), to_int(next.width), to_int(next.column_end),
-               to_int(next.groups), to_int(next.k), to_int(next.k_end), to_int(near.row),
-               to_int(near.column), to_int(near.column_end), to_int(near.k), to_int(near.k_end),
-               to_int(far.row), to_int(far.column), to_int(far.column_end), to_int(far.k),
-               to_int(far.k_end), mail_, ipiv_, row_for_, row_goes_to_, info_);
+               {(next.groups + tiles(near) + tiles(far)) * kItems}, a, launch, mail_, ipiv_,
+               row_for_, row_goes_to_, info_);
 }
 
 std::uint64_t BlockedGpu::multiply(Surface& a) {

@@ -44,11 +44,10 @@ class BlockedGpu : public Blocked {
     std::string reason = "";  ///< why they could not run or be tried
     bool passing = false;     ///< whether the next attempt may end in another way
   };
-  /// Whether the kernels factor and solve a test system right on this device; asked of it once,
-  /// unless memory was short or the like.
+  /// Whether the kernels, those of the context's folder, factor and solve a test system right on
+  /// this device; asked of it once, unless memory was short or the like.
   static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
   static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
-  static bool solves_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                  std::size_t m, std::size_t n);
   void allocate();

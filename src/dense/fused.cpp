@@ -12,7 +12,7 @@ Fused::Fused(DeviceContext& context, const Size& size, const DenseOptions& optio
       options_(options),
       end_(end),
       step_kernel_(std::string(elimination == Elimination::lu ? "lu" : "gauss_jordan") + "_step_" +
-                   name(options.pivot)),
+                   rule_of(options.pivot).step),
       is_lu_(elimination == Elimination::lu),
       tiling_(Tiling::make(context.device(), size, options, end)),
       build_options_(tiling_.options()),
@@ -22,7 +22,7 @@ Fused::Fused(DeviceContext& context, const Size& size, const DenseOptions& optio
 
 void Fused::factor(PingPong& surfaces, Pivoting& pivoting) {
   if (size_.n == 0) return;
-  if (options_.pivot != Pivot::none) pivoting.search(surfaces.src, 0);
+  if (exchanges_rows(options_.pivot)) pivoting.search(surfaces.src, 0);
   for (std::size_t k = 0; k < size_.n; ++k) {
     step(surfaces, pivoting, k);
     context_.checkpoint();
@@ -52,8 +52,8 @@ void Fused::step(PingPong& surfaces, Pivoting& pivoting, std::size_t k) {
       (2 * m * width + launch.group_rows * width + launch.group_columns * m) *
       element_size(options_.precision));
   surfaces.swap();
-  if (options_.pivot == Pivot::none || k + 1 == n) return;
-  if (rule_of(options_.pivot).search == Search::walk) {
+  if (!exchanges_rows(options_.pivot) || k + 1 == n) return;
+  if (!rule_of(options_.pivot).step_finds_next) {
     pivoting.search(surfaces.src, k + 1);
     return;
   }

@@ -6,14 +6,14 @@ namespace lugpu {
 
 std::span<const PivotRule> pivot_rules() {
   static const PivotRule table[] = {
-      {Pivot::none, "none", "", "the diagonal element", Search::nothing, false, false, 3,
-       Pivot::partial},
-      {Pivot::partial, "partial", "", "the largest element of the column", Search::column, true,
-       false, 0, Pivot::full},
+      {Pivot::none, "none", "", "the diagonal element", Search::nothing, "none", nullptr, false,
+       false, false, 3, Pivot::partial},
+      {Pivot::partial, "partial", "", "the largest element of the column", Search::column,
+       "partial", "search_column", true, true, false, 0, Pivot::full},
       {Pivot::rook, "rook", "", "one that is the largest of its row and of its column",
-       Search::walk, true, true, 1, Pivot::full},
+       Search::walk, "rook", "search_rook", false, true, true, 1, Pivot::full},
       {Pivot::full, "full", "complete", "the largest element of the trailing matrix",
-       Search::matrix, true, true, 2, std::nullopt},
+       Search::matrix, "full", nullptr, true, true, true, 2, std::nullopt},
   };
   return table;
 }
@@ -24,11 +24,21 @@ const PivotRule& rule_of(Pivot pivot) {
                        [&](const PivotRule& rule) { return rule.pivot == pivot; });
 }
 
-const PivotRule* find_pivot_rule(const std::string& name) {
+const char* name(Pivot pivot) {
+  return rule_of(pivot).name;
+}
+
+std::vector<std::string> pivot_names() {
+  std::vector<std::string> names;
+  for (const PivotRule& rule : pivot_rules()) names.push_back(rule.name);
+  return names;
+}
+
+std::optional<Pivot> pivot_named(const std::string& name) {
   for (const PivotRule& rule : pivot_rules()) {
-    if (!name.empty() && (name == rule.name || name == rule.alias)) return &rule;
+    if (!name.empty() && (name == rule.name || name == rule.alias)) return rule.pivot;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace lugpu

@@ -24,6 +24,11 @@ struct PivotRule {
   const char* alias;        ///< another name on the command line; empty for none
   const char* description;  ///< one line for help texts
   Search search;
+  const char* step;  ///< how dense/fused.cl names its steps: lu_step_NAME, gauss_jordan_step_NAME
+  const char* find;  ///< the kernel of dense/pivot_search.clh that finds the pivot of a step by
+                     ///< one work-group; null for Search::nothing and Search::matrix
+  bool step_finds_next;  ///< whether the step's pass finds the next pivot, so that `find` is needed
+                         ///< for the first one alone
   bool exchanges_rows, exchanges_columns;
   int safety;  ///< place in the order in which answers are preferred, the best one 0
   std::optional<Pivot> safer;  ///< what keeps growth smaller, if there is such a rule
@@ -32,13 +37,6 @@ struct PivotRule {
 std::span<const PivotRule> pivot_rules();
 
 const PivotRule& rule_of(Pivot pivot);
-
-/// The rule of this name or alias; null if there is none.
-const PivotRule* find_pivot_rule(const std::string& name);
-
-inline const char* name(Pivot pivot) {
-  return rule_of(pivot).name;
-}
 
 /// Whether any interchange is made: P A Q = L U.
 inline bool exchanges_rows(Pivot pivot) {

@@ -18,7 +18,7 @@ Pivoting::Pivoting(DeviceContext& context, const Size& size, const DenseOptions&
   const std::size_t n = size.n;
   values_ = context.allocate(n * element_size(options.precision));
   places_ = context.allocate(n * sizeof(cl_int2));
-  if (options.pivot == Pivot::full) {
+  if (rule_of(options.pivot).search == Search::matrix) {
     magnitudes_ = context.allocate(kSlices * n * element_size(options.precision));
     rows_ = context.allocate(kSlices * n * sizeof(cl_int));
   }
@@ -27,12 +27,12 @@ Pivoting::Pivoting(DeviceContext& context, const Size& size, const DenseOptions&
 std::uint64_t Pivoting::workspace(const Size& size, const DenseOptions& options) {
   const std::uint64_t element = element_size(options.precision);
   const std::uint64_t candidates =
-      options.pivot == Pivot::full ? kSlices * (element + sizeof(cl_int)) : 0;
+      rule_of(options.pivot).search == Search::matrix ? kSlices * (element + sizeof(cl_int)) : 0;
   return size.n * (element + sizeof(cl_int2) + candidates);
 }
 
 void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::size_t end) {
-  if (options_.pivot == Pivot::none) return;
+  if (rule_of(options_.pivot).search == Search::nothing) return;
   search(surfaces.src, k);
   cl_int2 place;
   context_.read_back("pivot_search", places_, k * sizeof(place), sizeof(place), &place);
@@ -43,10 +43,11 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
 
   const std::uint64_t m = size_.n - k;
   // Of a rook's walk, the column and the row that it takes at least.
-  const std::uint64_t searched = options_.pivot == Pivot::full
+  const Search kind = rule_of(options_.pivot).search;
+  const std::uint64_t searched = kind == Search::matrix
                                      ? m * surfaces.src.pack() * surfaces.src.texels(k, size_.n)
-                                 : options_.pivot == Pivot::rook ? 2 * m
-                                                                 : m;
+                                 : kind == Search::walk ? 2 * m
+                                                        : m;
   context_.timeline().add_bytes(searched * element_size(options_.precision));
   const int step = static_cast<int>(k);
   if (row != step) interchange_rows(surfaces, step, row, first, end);
@@ -56,9 +57,8 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
 void Pivoting::search(const Surface& source, std::size_t k) {
   const cl_int step = static_cast<cl_int>(k);
   const cl_int n = static_cast<cl_int>(size_.n);
-  if (options_.pivot != Pivot::full) {
-    const char* search = options_.pivot == Pivot::rook ? "search_rook" : "search_column";
-    context_.run("pivot_search", source.kernel("dense/passes.cl", search), {kSearchGroup}, source,
+  if (const char* find = rule_of(options_.pivot).find) {
+    context_.run("pivot_search", source.kernel("dense/passes.cl", find), {kSearchGroup}, source,
                  places_, step, n);
     return;
   }
@@ -98,7 +98,7 @@ Outcome Pivoting::outcome() {
   for (std::size_t k = 0; k < size_.n && outcome.info == 0; ++k) {
     if (outcome.pivots[k] == 0) outcome.info = static_cast<int>(k) + 1;
   }
-  if (options_.pivot == Pivot::none || size_.n == 0) return outcome;
+  if (!exchanges_rows(options_.pivot) || size_.n == 0) return outcome;
 
   std::vector<cl_int2> places(size_.n);
   context_.queue().enqueueReadBuffer(places_, CL_TRUE, 0, places.size() * sizeof(cl_int2),

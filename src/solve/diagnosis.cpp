@@ -76,9 +76,11 @@ void warn_of_unknown_accuracy(const Evidence& evidence, std::vector<Warning>& wa
       "A is ill-conditioned, its reciprocal condition number is at most " +
       short_number(*checks.rcond_at_most) + ": X may have no correct digit";
   if (in_double(evidence)) {
+    std::optional<Remedy> best;
+    if (evidence.problem.solve.refine == Refine::none) best = Remedy{"refine", ""};
     warnings.push_back({condition + ", and full pivoting with refinement is the best that double "
                                     "precision can do",
-                        std::nullopt});
+                        best});
   } else {
     warnings.push_back({condition, doubles});
   }
