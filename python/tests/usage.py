@@ -23,9 +23,9 @@ def main() -> None:
     advice: dict[str, Any] = lugpu.advise(a, digits=3)
     records: list[dict[str, Any]] = lugpu.bench([16, 32], method=["lu"], baseline="none", min_time=0)
     try:
-        lugpu.solve(a, x, pivot="complete")  # type: ignore[call-overload]
-    except lugpu.Error as error:
-        print(error.kind, error.remedy)
+        lugpu.solve(a, x, precision="half")  # type: ignore[call-overload]
+    except (lugpu.Error, ValueError) as error:
+        print(error.remedy if isinstance(error, lugpu.Error) else error)
     print(solve_ratio, z, inverse, determinant, names, advice, records)
 
 
