@@ -24,7 +24,8 @@ class Factorization<T>::Implementation {
   ~Implementation() {
     try {
       context_.implementation().call([&](DeviceContext&) { factors_.reset(); });
-    } catch (const Error&) {  // of a forked process, whose parent has the device
+    } catch (const Error&) {
+      factors_.release();  // a forked process: they are its parent's
     }
   }
   Implementation(const Implementation&) = delete;

@@ -27,7 +27,7 @@ bool is_pivoted(const Evidence& evidence) {
 // Names the pivot that only rounding may have kept from being zero, and says what follows.
 void warn_of_small_pivot(const Evidence& evidence, std::vector<Warning>& warnings) {
   const std::vector<double>& pivots = evidence.outcome.pivots;
-  if (pivots.empty()) return;
+  if (pivots.empty() || !std::isfinite(evidence.largest)) return;
   const auto smaller = [](double x, double y) { return std::abs(x) < std::abs(y); };
   const auto least = std::min_element(pivots.begin(), pivots.end(), smaller);
   const double threshold = epsilon(precision_of_factors(evidence)) *
@@ -95,8 +95,8 @@ void warn_of_refinement(const Evidence& evidence, std::vector<Warning>& warnings
          "precision",
          std::nullopt});
   } else {
-    warnings.push_back({refinement->fallback + ", so that A was factored in double precision; for "
-                                               "matrices like it",
+    warnings.push_back({refinement->fallback + ", so that A was factored in double precision, as "
+                                               "matrices like it should be",
                         Remedy{"precision", "double"}});
   }
 }
