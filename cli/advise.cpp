@@ -3,15 +3,15 @@
 #include <iostream>
 #include <memory>
 
+#include "base/printable.hpp"
 #include "bench/advice.hpp"
 #include "bench/report.hpp"
 #include "bench/sweep.hpp"
 #include "commands.hpp"
+#include "formats/formats.hpp"
 #include "help.hpp"
-#include "matrix/formats.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
 
@@ -37,9 +37,9 @@ std::string row(const Result& result, bool best) {
   const Problem& problem = result.what.problem;
   const std::string precision = precision_name(problem);
   const std::string head =
-      format("%c %-7s %-6s %-11s ", best ? '>' : ' ', name(problem.pivot),
+      format("%c %-7s %-6s %-11s ", best ? '>' : ' ', name(problem.dense.pivot),
              (precision + (fell_back(result) ? "*" : "")).c_str(), result.what.routine.c_str());
-  if (result.status != Status::ok) {
+  if (result.status != RunStatus::ok) {
     constexpr std::size_t kIndent = 4;
     const std::string status = name(result.status);
     const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
@@ -55,7 +55,7 @@ std::string row(const Result& result, bool best) {
 
 void print(const Arguments& given, const Device& device, const std::vector<Result>& results,
            const Advice& advice) {
-  const std::string n = std::to_string(results.front().what.problem.n);
+  const std::string n = std::to_string(results.front().what.problem.size.n);
   std::cout << "A         " << wrapped(printable(given.matrix) + ", " + n + " x " + n, 10, 10)
             << '\n'
             << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10) << "\n\n"
@@ -77,9 +77,10 @@ void print(const Arguments& given, const Device& device, const std::vector<Resul
             << '\n';
 }
 
-nlohmann::json make_report(const Device& device, const std::vector<Result>& results,
-                           const Advice& advice, const std::vector<std::string>& arguments) {
-  nlohmann::json report = report_head(arguments, {device});
+nlohmann::json make_report(const Device& device, const KernelSettings& kernels,
+                           const std::vector<Result>& results, const Advice& advice,
+                           const std::vector<std::string>& arguments) {
+  nlohmann::json report = report_head(arguments, {device}, kernels);
   for (const Result& result : results) report["results"].push_back(to_json(result));
   report["advice"] = {
       {"best", advice.best ? nlohmann::json(*advice.best) : nlohmann::json(nullptr)},
@@ -95,11 +96,12 @@ Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
   const Matrix a = read_square(given.matrix);
   const Matrix b = read_rhs(given.rhs, a).b;
   DeviceContext context = std::move(open_devices(given.options).front());
-  note_failed_paths(context.device());
+  const FailedPaths failed = note_failed_paths(context);
 
   std::vector<Result> results;
-  for (const Case& what : advice_cases(context.device(), a.rows(), b.cols(), given.matrix)) {
-    show_progress(format("%s %s", name(what.problem.pivot), precision_name(what.problem)));
+  for (const Case& what :
+       advice_cases(context.device(), a.rows(), b.cols(), given.matrix, failed)) {
+    show_progress(format("%s %s", name(what.problem.dense.pivot), precision_name(what.problem)));
     results.push_back(attempt(what, given.effort, [&] {
       return measure(context, find_method(what.routine), what, a, b, given.effort);
     }));
@@ -108,7 +110,7 @@ Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
   const Advice advice = lugpu::advise(results, given.digits);
   if (given.options.prints()) print(given, context.device(), results, advice);
   JsonOutput json(given.options);
-  json.write(make_report(context.device(), results, advice, arguments));
+  json.write(make_report(context.device(), context.settings(), results, advice, arguments));
   if (advice.best) return json.status(Exit::ok);
   print_error(given.matrix + ": " + advice.sentence);
   const Exit none = advice.finished ? Exit::check_failed : Exit::failure;

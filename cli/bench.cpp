@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "base/error.hpp"
 #include "baselines/baselines.hpp"
 #include "bench/report.hpp"
 #include "bench/resume.hpp"
@@ -123,7 +124,7 @@ bool is_final(const nlohmann::json& row) {
 nlohmann::json begin_report(const std::vector<std::string>& arguments,
                             const std::vector<Device>& devices, const SweepPlan& plan,
                             const Arguments& given, const nlohmann::json& earlier) {
-  nlohmann::json report = report_head(arguments, devices);
+  nlohmann::json report = report_head(arguments, devices, given.options.kernels());
   add_libraries(report, plan.baselines);
   add_digests(report, given.options.kernel_dir);
   if (!earlier.is_object()) return report;
@@ -135,10 +136,7 @@ nlohmann::json begin_report(const std::vector<std::string>& arguments,
 
 std::vector<Device> devices_of(const std::vector<DeviceContext>& contexts) {
   std::vector<Device> devices;
-  for (const DeviceContext& context : contexts) {
-    devices.push_back(context.device());
-    note_failed_paths(devices.back());
-  }
+  for (const DeviceContext& context : contexts) devices.push_back(context.device());
   return devices;
 }
 
@@ -188,8 +186,8 @@ void warn_of_slow_baseline() {
 }
 
 std::string description(const Case& what) {
-  return format("%s %s %s n=%zu", what.routine.c_str(), name(what.problem.pivot),
-                precision_name(what.problem), what.problem.n);
+  return format("%s %s %s n=%zu", what.routine.c_str(), name(what.problem.dense.pivot),
+                precision_name(what.problem), what.problem.size.n);
 }
 
 // Collects the results: the JSON file after every case, and the table on stdout in the order of the
@@ -214,15 +212,15 @@ class Sink {
   /// The result of case number i.
   void add(const Result& result, std::size_t i) {
     nlohmann::json row = to_json(result);
-    if (!result.what.is_baseline() && result.status == Status::ok) {
+    if (!result.what.is_baseline() && result.status == RunStatus::ok) {
       row["rates"] = achieved(result, ceilings_.at(*result.what.device));
     }
     nlohmann::json& rows = report_["results"];
     const auto later = std::distance(numbers_.upper_bound(i), numbers_.end());
     numbers_.insert(i);
     rows.insert(rows.end() - later, std::move(row));
-    failed_ = failed_ || result.status == Status::failed;
-    error_ = error_ || result.status == Status::error;
+    failed_ = failed_ || result.status == RunStatus::failed;
+    error_ = error_ || result.status == RunStatus::error;
     expected_.erase(i);
     unprinted_.emplace(i, result);
     print_rows();
@@ -282,7 +280,10 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   check_outputs(given.options, {}, {});
   std::vector<DeviceContext> contexts = open_devices(given.options);
   if (given.threads > 0) set_blas_threads(given.threads);
-  const SweepPlan plan = make_plan(given, contexts.front().device());
+  SweepPlan plan = make_plan(given, contexts.front().device());
+  for (const DeviceContext& context : contexts) {
+    plan.failed_paths[context.device().index] = note_failed_paths(context);
+  }
   const std::vector<Device> devices = devices_of(contexts);
   const std::vector<Case> cases = cases_of(plan, devices);
   nlohmann::json report = begin_report(arguments, devices, plan, given, earlier);

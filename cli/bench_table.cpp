@@ -29,8 +29,8 @@ std::string BenchTable::header() const {
 
 std::string BenchTable::speed_up(const Result& result) {
   const Problem& problem = result.what.problem;
-  const auto rival =
-      std::make_tuple(problem.n, working_precision(problem), problem.pivot == Pivot::full);
+  const auto rival = std::make_tuple(problem.size.n, working_precision(problem),
+                                     rule_of(problem.dense.pivot).search == Search::matrix);
   const double time = median(result.times_s);
   if (!result.what.device) baseline_medians_[rival] = time;
   const auto found = baseline_medians_.find(rival);
@@ -50,18 +50,21 @@ std::string BenchTable::row(const Result& result) {
   const Problem& problem = result.what.problem;
   const bool on_device = result.what.device.has_value();
   const bool has_surfaces = !result.what.is_baseline();
-  const bool packed = has_surfaces && problem.texel == Texel::rgba;
-  const bool paper = has_surfaces && problem.nb == 0 && problem.schedule == Schedule::paper;
-  const std::string storage = on_device ? name(problem.storage) : "host";
-  const std::string head = format(
-      "%6zu %-13s %-7s %-6s %-7s ", problem.n, (result.what.routine + (paper ? "*" : "")).c_str(),
-      name(problem.pivot), precision_name(problem), (storage + (packed ? "4" : "")).c_str());
-  if (result.status != Status::ok) {
+  const bool packed = has_surfaces && problem.dense.texel == Texel::rgba;
+  const bool paper = has_surfaces && find_method(result.what.routine).has_schedules &&
+                     problem.dense.schedule == Schedule::paper;
+  const std::string storage = on_device ? name(problem.dense.storage) : "host";
+  const std::string head =
+      format("%6zu %-13s %-7s %-6s %-7s ", problem.size.n,
+             (result.what.routine + (paper ? "*" : "")).c_str(), name(problem.dense.pivot),
+             precision_name(problem), (storage + (packed ? "4" : "")).c_str());
+  if (result.status != RunStatus::ok) {
     constexpr std::size_t kIndent = 7;
     const std::string status = name(result.status);
     const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
-    const Ink ink =
-        result.status == Status::failed || result.status == Status::error ? Ink::bad : Ink::dim;
+    const Ink ink = result.status == RunStatus::failed || result.status == RunStatus::error
+                        ? Ink::bad
+                        : Ink::dim;
     return head + paint(ink, status) + text.substr(status.size()) + "\n";
   }
   return head +

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
+#include "exit.hpp"
 
 namespace lugpu::cli {
 

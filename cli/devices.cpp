@@ -6,7 +6,7 @@
 #include "help.hpp"
 #include "opencl/device.hpp"
 #include "opencl/surface.hpp"
-#include "solvers/failed_paths.hpp"
+#include "solve/failed_paths.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -19,13 +19,17 @@ void print_line(const std::string& label, const std::string& text) {
   std::cout << head << wrapped(text, head.size(), head.size()) << '\n';
 }
 
-// Both surfaces of a ping-pong pair must fit.
+// Of `lugpu solve` by the fastest method; and by one with every pivoting, on images.
 std::string largest_orders(const Device& device, Precision precision) {
-  const auto order = [&](Storage storage) {
-    const std::size_t n = largest_order(device, precision, storage, 2);
+  const auto order = [&](const char* method, Storage storage) {
+    DenseOptions options;
+    options.precision = precision;
+    options.storage = storage;
+    const std::size_t n = largest_order(device, find_method(method), options);
     return n == 0 ? std::string("no") : std::to_string(n);
   };
-  return "buffer " + order(Storage::buffer) + ", image " + order(Storage::image);
+  return order("lu-blocked", Storage::buffer) + " (method lu " + order("lu", Storage::buffer) +
+         ", on images " + order("lu", Storage::image) + ")";
 }
 
 std::string images(const Device& device) {
@@ -51,7 +55,7 @@ void print_device(const Device& device) {
   print_line("images", images(device));
   print_line("largest n", "single: " + largest_orders(device, Precision::single_precision) +
                               "; double: " + largest_orders(device, Precision::double_precision));
-  const std::vector<std::string> wrong = read_failed_paths(device, "");
+  const std::vector<std::string> wrong = read_failed_paths(device, {});
   if (wrong.empty()) return;
   print_line("wrong", wrong.front() +
                           (wrong.size() > 1 ? format(" and %zu more", wrong.size() - 1) : "") +

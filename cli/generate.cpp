@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "formats/formats.hpp"
 #include "help.hpp"
-#include "matrix/formats.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
 #include "terminal.hpp"

@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "commands.hpp"
+#include "completion.hpp"
+#include "man_page.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -27,6 +30,8 @@ constexpr ExitStatus kExitStatuses[] = {
     {Exit::check_failed, "failed check or breakdown without pivoting"},
     {Exit::no_device, "no usable device"},
 };
+
+constexpr const char* kExitStatusHead = "Exit status:";
 
 // CLI11 itself indents what follows a line break.
 class Help : public CLI::Formatter {
@@ -87,6 +92,7 @@ std::string hint(const std::string& given, const std::vector<std::string>& known
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
@@ -95,6 +101,12 @@ std::vector<std::string> option_names(const CLI::App& command) {
 std::string help_of(const CLI::App& app, const CLI::App& command) {
   return (&command == &app ? app.get_name() : app.get_name() + ' ' + command.get_name()) +
          " --help";
+}
+
+std::string help_text(const CLI::App& app, const CLI::App& command) {
+  const std::string title =
+      &command == &app ? app.get_name() : app.get_name() + ' ' + command.get_name();
+  return app.get_formatter()->make_help(&command, title, CLI::AppFormatMode::Normal);
 }
 
 }  // namespace
@@ -112,10 +124,27 @@ std::string exit_statuses(std::initializer_list<Exit> possible) {
   std::string text;
   for (const auto& [exit, meaning] : kExitStatuses) {
     if (std::find(possible.begin(), possible.end(), exit) == possible.end()) continue;
-    text += (text.empty() ? "Exit status: " : ", ") + std::to_string(static_cast<int>(exit)) + ' ' +
-            meaning;
+    text += (text.empty() ? kExitStatusHead + std::string(" ") : ", ") +
+            std::to_string(static_cast<int>(exit)) + ' ' + meaning;
   }
   return wrapped(text + '.', 0, 0);
+}
+
+Footer footer_of(const CLI::App& command) {
+  const std::string text = command.get_footer();
+  const std::size_t start = std::min(text.rfind(kExitStatusHead), text.size());
+  Footer footer{text.substr(0, start), {}};
+  std::istringstream words(text.substr(start));
+  std::string statuses;
+  for (std::string word; words >> word;) statuses += ' ' + word;
+  for (const auto& [exit, meaning] : kExitStatuses) {
+    const int number = static_cast<int>(exit);
+    const std::string listed = ' ' + std::to_string(number) + ' ' + meaning;
+    if (statuses.find(listed) != std::string::npos) {
+      footer.exit_statuses.emplace_back(number, meaning);
+    }
+  }
+  return footer;
 }
 
 std::string unknown_subcommand(const CLI::App& app, const std::string& name) {
@@ -147,20 +176,29 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 Command add_help(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("help", "Print this text, or the help of a subcommand");
+  CLI::App* command =
+      app.add_subcommand("help", "Print the help of the program or of a subcommand");
   const auto name = std::make_shared<std::string>();
+  const auto format = std::make_shared<std::string>("text");
   command->add_option("subcommand", *name, "Subcommand")->type_name("SUBCOMMAND");
+  // For the build, which installs what this prints: in no help.
+  command->add_option("--format", *format)
+      ->check(CLI::IsMember({"text", "man", "bash", "zsh", "fish", "names"}))
+      ->group("");
   command->footer(exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
-  return [&app, name](const std::vector<std::string>&) {
-    const auto print = [&](const CLI::App& wanted, const std::string& title) {
-      std::cout << app.get_formatter()->make_help(&wanted, title, CLI::AppFormatMode::Normal);
-      return Exit::ok;
-    };
-    if (name->empty()) return print(app, app.get_name());
-    for (const CLI::App* wanted : app.get_subcommands({})) {
-      if (wanted->get_name() == *name) return print(*wanted, app.get_name() + ' ' + *name);
+  return [&app, name, format](const std::vector<std::string>&) {
+    const CLI::App* wanted = &app;
+    if (!name->empty()) {
+      const auto all = app.get_subcommands({});
+      const auto found = std::find_if(
+          all.begin(), all.end(), [&](const CLI::App* one) { return one->get_name() == *name; });
+      if (found == all.end()) throw InputError(unknown_subcommand(app, *name));
+      wanted = *found;
     }
-    throw InputError(unknown_subcommand(app, *name));
+    std::cout << (*format == "text"  ? help_text(app, *wanted)
+                  : *format == "man" ? man_page(app, *wanted)
+                                     : completion(app, *format));
+    return Exit::ok;
   };
 }
 

@@ -5,8 +5,10 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "error.hpp"
+#include "exit.hpp"
 
 namespace lugpu::cli {
 
@@ -18,6 +20,14 @@ std::size_t help_indent();
 
 /// "Exit status: 0 done, ..." for a help text: those that a command can return.
 std::string exit_statuses(std::initializer_list<Exit> possible);
+
+/// What a footer that ends with exit_statuses() says: the text before them, and each with its
+/// meaning.
+struct Footer {
+  std::string text;
+  std::vector<std::pair<int, std::string>> exit_statuses;
+};
+Footer footer_of(const CLI::App& command);
 
 /// The sentence about a failed parse: what is wrong, what was probably meant, and which help says
 /// more.

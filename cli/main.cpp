@@ -1,18 +1,20 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/output_file.hpp"
+#include "base/version.hpp"
+#include "bench/wording.hpp"
+#include "bug_report.hpp"
 #include "commands.hpp"
-#include "error.hpp"
+#include "exit.hpp"
 #include "help.hpp"
 #include "opencl/opencl.hpp"
-#include "output_file.hpp"
 #include "terminal.hpp"
-#include "version.hpp"
 
 namespace {
 
-using lugpu::Exit;
 using lugpu::cli::Command;
+using lugpu::cli::Exit;
 
 int fail(Exit status, const std::string& sentence) {
   lugpu::cli::show_progress("");
@@ -38,12 +40,12 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
       }
       return static_cast<int>(status);
     }
-  } catch (const lugpu::NotTried& error) {
-    lugpu::cli::show_progress("");
-    lugpu::cli::print_error_and_log(error.what());
-    return static_cast<int>(error.status());
   } catch (const lugpu::Error& error) {
-    return fail(error.status(), error.what());
+    const Exit status = lugpu::cli::exit_of(error.kind());
+    if (error.kind() != lugpu::ErrorKind::not_tried) return fail(status, lugpu::words(error));
+    lugpu::cli::show_progress("");
+    lugpu::cli::print_error_and_log(lugpu::words(error));
+    return static_cast<int>(status);
   } catch (const cl::Error& error) {
     return fail(Exit::failure, lugpu::describe(error) + ".");
   } catch (const std::bad_alloc&) {
@@ -62,7 +64,17 @@ int main(int argc, char** argv) {
       "Solves dense linear systems by direct methods on OpenCL devices, and "
       "measures how well.",
       "lugpu");
-  app.set_version_flag("-V,--version", std::string("lugpu ") + lugpu::version());
+  bool verbose = false;  // read before the version flag calls back
+  CLI::Option* verbose_flag =
+      app.add_flag("-v,--verbose", verbose, "With --version, print what a bug report needs");
+  verbose_flag->needs(app.set_version_flag(
+      "-V,--version",
+      [&] {
+        if (!verbose) return lugpu::cli::version_line();
+        lugpu::cli::print_bug_report();
+        throw CLI::Success();
+      },
+      "Print the version and exit"));
   app.require_subcommand(1);
   app.formatter(lugpu::cli::help_formatter());
   app.footer(lugpu::cli::exit_statuses(
@@ -78,6 +90,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error);
+  } catch (const std::exception& error) {
+    return fail(Exit::failure, error.what());
   }
   return run(commands, {argv, argv + argc});
 }

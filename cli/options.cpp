@@ -7,11 +7,11 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "base/output_file.hpp"
 #include "opencl/pocl_cache.hpp"
-#include "output_file.hpp"
-#include "solvers/failed_paths.hpp"
-#include "solvers/methods.hpp"
+#include "solve/failed_paths.hpp"
+#include "solve/methods.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -87,7 +87,11 @@ std::vector<std::string> method_names() {
 }
 
 std::vector<std::string> pivot_names() {
-  return {"none", "partial", "rook", "full", "complete"};
+  std::vector<std::string> names = lugpu::pivot_names();
+  for (const PivotRule& rule : pivot_rules()) {
+    if (*rule.alias) names.push_back(rule.alias);
+  }
+  return names;
 }
 std::vector<std::string> precision_names() {
   return {"single", "double"};
@@ -107,10 +111,9 @@ std::vector<std::string> schedule_names() {
 }
 
 Pivot to_pivot(const std::string& name) {
-  return name == "none"      ? Pivot::none
-         : name == "partial" ? Pivot::partial
-         : name == "rook"    ? Pivot::rook
-                             : Pivot::full;
+  const std::optional<Pivot> pivot = pivot_named(name);
+  if (!pivot) throw InputError("There is no pivoting \"" + name + "\".");
+  return *pivot;
 }
 
 Precision to_precision(const std::string& name) {
@@ -222,22 +225,22 @@ std::vector<DeviceContext> open_devices(const Options& options) {
   prepare_pocl(options);
   pin_threads_of_pocl();
   std::vector<DeviceContext> contexts;
-  for (Device whole : chosen_devices(options)) {
-    whole.vendor_kernels = !options.no_vendor_kernels;
-    whole.failed_paths = read_failed_paths(whole, options.kernel_dir);
+  for (const Device& whole : chosen_devices(options)) {
     contexts.emplace_back(options.units == 0 ? whole : with_compute_units(whole, options.units),
-                          options.kernel_dir, options.verbose);
+                          options.kernels());
   }
   return contexts;
 }
 
-void note_failed_paths(const Device& device) {
-  const std::vector<std::string>& failed = device.failed_paths;
-  if (failed.empty()) return;
+FailedPaths note_failed_paths(const DeviceContext& context) {
+  const Device& device = context.device();
+  FailedPaths failed = read_failed_paths(device, context.settings());
+  if (failed.empty()) return failed;
   const std::string more =
       failed.size() > 1 ? " and " + std::to_string(failed.size() - 1) + " more" : "";
   print_note("`lugpu verify` found " + failed.front() + more + " wrong on " + device.name +
              "; auto avoids it.");
+  return failed;
 }
 
 }  // namespace lugpu::cli

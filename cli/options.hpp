@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "opencl/context.hpp"
-#include "solvers/solver.hpp"
+#include "solve/failed_paths.hpp"
+#include "solve/problem.hpp"
 
 namespace lugpu::cli {
 
@@ -28,6 +29,8 @@ struct Options {
 
   /// Whether `json` is "-" or names standard output, e.g. /dev/stdout.
   bool json_to_stdout() const;
+  /// Which kernels run.
+  KernelSettings kernels() const { return {kernel_dir, !no_vendor_kernels, verbose}; }
   /// Whether text for people goes to stdout.
   bool prints() const { return !quiet && !json_to_stdout(); }
 };
@@ -75,11 +78,12 @@ CLI::Validator number(double least, double most);
 /// prepare_pocl_cache(), with a note about it on stderr for -v; open_devices() does it.
 void prepare_pocl(const Options& options);
 
-/// A context for every device that the options name, each with its failed_paths. If this starts
-/// PoCL, it is told to keep each of its threads on one core (POCL_AFFINITY) where it may use all.
+/// A context for every device that the options name. If this starts PoCL, it is told to keep each
+/// of its threads on one core (POCL_AFFINITY) where it may use all.
 std::vector<DeviceContext> open_devices(const Options& options);
 
-/// One line on stderr about the device's failed_paths, if there are any.
-void note_failed_paths(const Device& device);
+/// What `lugpu verify` found wrong on a device with its kernels; with one line on stderr about
+/// that, if there is anything.
+FailedPaths note_failed_paths(const DeviceContext& context);
 
 }  // namespace lugpu::cli

@@ -5,10 +5,11 @@
 #include <fstream>
 #include <iostream>
 
+#include "base/output_file.hpp"
 #include "bench/report.hpp"
-#include "error.hpp"
+#include "bench/wording.hpp"
+#include "exit.hpp"
 #include "opencl/kernel_sources.hpp"
-#include "output_file.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -82,7 +83,7 @@ bool attempt_to_write(const std::function<void()>& write) {
     write();
     return true;
   } catch (const Error& error) {
-    print_error(error.what());
+    print_error(words(error));
     return false;
   }
 }

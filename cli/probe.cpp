@@ -80,7 +80,7 @@ Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
   check_outputs(given.options, {}, {});
   JsonOutput json(given.options);
   DeviceContext context = std::move(open_devices(given.options).front());
-  nlohmann::json report = report_head(arguments, {context.device()});
+  nlohmann::json report = report_head(arguments, {context.device()}, context.settings());
   report["probes"] = probe_ceilings(context, given.options);
   for (const std::size_t n : sizes) {
     for (const std::string& precision : given.precisions) {

@@ -1,17 +1,19 @@
+#include "solve/solve.hpp"
+
 #include <cmath>
 #include <iostream>
 #include <limits>
 #include <memory>
 
-#include "bench/measure.hpp"
+#include "base/error.hpp"
+#include "base/printable.hpp"
 #include "bench/report.hpp"
 #include "commands.hpp"
+#include "formats/formats.hpp"
 #include "help.hpp"
-#include "matrix/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "printable.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
 
@@ -28,37 +30,35 @@ struct Arguments {
   std::string inverse;  // a file, or empty
 };
 
-Case make_case(const Arguments& given, const Device& device, const Matrix& a, const Matrix& b) {
+// In double where the device has that, as the files are.
+lugpu::Options options_of(const Arguments& given, const Device& device) {
+  lugpu::Options options;
+  options.method = given.method;
+  options.pivot = to_pivot(given.pivot);
+  if (!given.precision.empty()) {
+    const Arithmetic arithmetic = to_arithmetic(given.precision);
+    options.precision = arithmetic.precision;
+    options.refine = arithmetic.refine;
+  }
+  if (given.refine && options.refine == Refine::none) options.refine = Refine::fixed;
+  options.equilibrate = given.equilibrate;
+  options.determinant = given.determinant;
+  options.inverse = !given.inverse.empty();
+  options.storage = to_storage(given.storage, device);
+  options.texel = to_texel(given.texel);
+  options.schedule = to_schedule(given.schedule);
+  options.nb = given.nb;
+  return options;
+}
+
+Case case_of(const Plan& plan, const Device& device, const std::string& matrix) {
   Case what;
   what.implementation = "lugpu";
-  const std::string best = device.double_precision ? "double" : "single";
-  Problem problem;
-  problem.n = a.rows();
-  problem.nrhs = b.cols();
-  problem.pivot = to_pivot(given.pivot);
-  const Arithmetic arithmetic = to_arithmetic(given.precision.empty() ? best : given.precision);
-  problem.precision = arithmetic.precision;
-  problem.refine =
-      given.refine && arithmetic.refine == Refine::none ? Refine::fixed : arithmetic.refine;
-  problem.storage = to_storage(given.storage, device);
-  problem.schedule = to_schedule(given.schedule);
-  problem.equilibrate = given.equilibrate;
-  const auto texel = to_texel(given.texel);
-  const Method& method =
-      given.method == "auto" ? automatic_method(device, problem, texel) : find_method(given.method);
-  if (given.nb > 0 && !method.block_size) {
-    throw InputError("--nb: " + std::string(method.name) +
-                     " has no panels; use --method lu-blocked.");
-  }
-  if (problem.schedule == Schedule::paper && method.block_size) {
-    throw InputError("--schedule paper: " + std::string(method.name) +
-                     " is not in the paper; use --method lu.");
-  }
-  what.routine = method.name;
-  what.problem = completed(problem, method, device, texel, given.nb);
+  what.routine = plan.method->name;
+  what.problem = plan.problem;
   what.device = device.name;
   what.device_index = device.index;
-  what.matrix = given.matrix;
+  what.matrix = matrix;
   return what;
 }
 
@@ -67,9 +67,9 @@ std::string ratio(const std::optional<double>& value) {
 }
 
 // Of X, all of whose elements should have this value.
-double largest_error(const Matrix& x, double value) {
+double largest_error(const std::vector<double>& x, double value) {
   double error = 0;
-  for (const double element : x.values()) error = std::max(error, std::abs(element / value - 1));
+  for (const double element : x) error = std::max(error, std::abs(element / value - 1));
   return error;
 }
 
@@ -80,8 +80,9 @@ void print_line(const char* label, const std::string& text) {
 
 // What a method works on: its panels, or its surfaces.
 std::string layout(const Problem& problem) {
-  return problem.nb > 0 ? format("blocks of %zu columns", problem.nb)
-                        : format("%s of %s texels", name(problem.storage), name(problem.texel));
+  return problem.dense.nb > 0
+             ? format("blocks of %zu columns", problem.dense.nb)
+             : format("%s of %s texels", name(problem.dense.storage), name(problem.dense.texel));
 }
 
 void print_times(const Result& result) {
@@ -133,7 +134,7 @@ std::string refinement_text(const Refinement& refinement) {
   return refinement.converged ? text : text + ", not converged";
 }
 
-std::string scaling_text(const Equilibration& scaling) {
+std::string scaling_text(const Scaling& scaling) {
   const std::string what = !scaling.helps()    ? "not needed"
                            : scaling.c.empty() ? "of rows"
                            : scaling.r.empty() ? "of columns"
@@ -157,7 +158,7 @@ std::string decimal(const Determinant& determinant) {
 
 // The refinement of mixed precision does not reach the pivots.
 std::string determinant_text(const Result& result) {
-  const bool mixed = result.refinement && result.what.problem.refine == Refine::mixed &&
+  const bool mixed = result.refinement && result.what.problem.solve.refine == Refine::mixed &&
                      result.refinement->fallback.empty();
   return decimal(*result.determinant) + (mixed ? ", from pivots in single precision" : "");
 }
@@ -168,27 +169,30 @@ struct Written {
   Exit status = Exit::ok;
 };
 
-Written write_answers(const Arguments& given, const Answers& answers) {
+Written write_answers(const Arguments& given, const Solution<double>& solution) {
   Written written;
-  const auto write = [&](const Matrix& matrix, const std::string& path) {
+  const auto write = [&](const std::vector<double>& values, std::size_t columns,
+                         const std::string& path) {
     if (path.empty()) return false;
+    Matrix matrix(solution.n, columns);
+    std::copy(values.begin(), values.end(), matrix.values().begin());
     const bool done = attempt_to_write([&] { write_matrix(matrix, path); });
     if (!done) written.status = Exit::failure;
     return done;
   };
-  written.x = write(answers.x, given.output);
-  written.inverse = write(answers.inverse, given.inverse);
+  written.x = write(solution.x, solution.nrhs, given.output);
+  written.inverse = write(solution.inverse, solution.n, given.inverse);
   return written;
 }
 
 void print_result(const Arguments& given, const Device& device, const RightHandSide& rhs,
-                  const Result& result, const Answers& answers, const Written& written) {
+                  const Result& result, const Solution<double>& solution, const Written& written) {
   const Problem& problem = result.what.problem;
-  const std::string n = std::to_string(problem.n);
+  const std::string n = std::to_string(problem.size.n);
   print_line("A", printable(given.matrix) + ", " + n + " x " + n);
   print_line("B", description(given.rhs, rhs));
   print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
-                              name(problem.pivot), precision_name(problem)) +
+                              name(problem.dense.pivot), precision_name(problem)) +
                            layout(problem));
   print_line("device", device.name + " (" + device.platform + ")");
   print_times(result);
@@ -204,48 +208,53 @@ void print_result(const Arguments& given, const Device& device, const RightHandS
   if (result.refinement) print_line("refined", refinement_text(*result.refinement));
   if (result.equilibration) print_line("scaling", scaling_text(*result.equilibration));
   if (result.determinant) print_line("det", determinant_text(result));
-  const bool passed = result.status == Status::ok;
+  const bool passed = result.status == RunStatus::ok;
   std::cout << format("%-9s ", "checks")
             << paint(passed ? Ink::good : Ink::bad, passed ? "passed" : "failed") << '\n';
-  if (result.status == Status::ok && std::isfinite(rhs.solution)) {
+  if (result.status == RunStatus::ok && std::isfinite(rhs.solution)) {
     const std::string difference =
         rhs.solution == 1 ? "|x - 1|" : format("|x / %g - 1|", rhs.solution);
     print_line("error", format("largest %s is %.3g", difference.c_str(),
-                               largest_error(answers.x, rhs.solution)));
+                               largest_error(solution.x, rhs.solution)));
   }
   if (written.x) {
-    print_line("X", shape(answers.x) + ", written to " + printable(given.output));
+    print_line("X", shape(solution.n, solution.nrhs) + ", written to " + printable(given.output));
   }
   if (written.inverse) {
-    print_line("inverse", shape(answers.inverse) + ", written to " + printable(given.inverse));
+    print_line("inverse",
+               shape(solution.n, solution.n) + ", written to " + printable(given.inverse));
   }
 }
 
-Exit exit_of(const Result& result) {
-  if (result.status == Status::ok) return Exit::ok;
-  const bool singular = result.checks.info > 0 && result.what.problem.pivot != Pivot::none;
-  return singular ? Exit::singular : Exit::check_failed;
+Exit status_of(const Diagnosis& diagnosis, Pivot pivot) {
+  switch (diagnosis.status) {
+    case Status::ok:
+    case Status::unchecked:
+      return Exit::ok;
+    case Status::singular:
+      return exchanges_rows(pivot) ? Exit::singular : Exit::check_failed;
+    case Status::failed:
+      break;
+  }
+  return Exit::check_failed;
 }
 
-nlohmann::json make_report(const Device& device, const Result& result,
+nlohmann::json make_report(const DeviceContext& context, const Result& result,
                            const std::vector<std::string>& arguments) {
-  nlohmann::json report = report_head(arguments, {device});
+  nlohmann::json report = report_head(arguments, {context.device()}, context.settings());
   report["results"].push_back(to_json(result));
   return report;
 }
 
 // Names the file with the value that overflows the precision.
-Result measure_files(DeviceContext& context, const Case& what, const Arguments& given,
-                     const Matrix& a, const Matrix& b, Answers& answers) {
-  const Effort once{
-      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = INFINITY, .check_factors = false};
+Solution<double> solve_files(DeviceContext& context, const Plan& plan, const Arguments& given,
+                             const Matrix& a, const Matrix& b) {
   try {
-    return measure(context, find_method(what.routine), what, a, b, once, &answers);
-  } catch (const Unsupported&) {
-    throw;
+    return lugpu::solve(context, plan, a.view(), b.view());
   } catch (const InputError& error) {
     const bool in_b = !given.rhs.empty() && norm_max(a) <= std::numeric_limits<float>::max();
-    throw InputError((in_b ? given.rhs : given.matrix) + ": " + error.what());
+    throw InputError((in_b ? given.rhs : given.matrix) + ": " + error.reason(),
+                     error.remedy().value_or(Remedy{"precision", "double"}));
   }
 }
 
@@ -260,21 +269,25 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   const RightHandSide rhs = read_rhs(given.rhs, a);
   const Matrix& b = rhs.b;
   DeviceContext context = std::move(open_devices(given.options).front());
-  note_failed_paths(context.device());
+  const FailedPaths failed = note_failed_paths(context);
 
-  const Case what = make_case(given, context.device(), a, b);
-  Answers answers;
-  answers.wants_determinant = given.determinant;
-  answers.wants_inverse = !given.inverse.empty();
-  const Result result = measure_files(context, what, given, a, b, answers);
+  const Plan plan =
+      make_plan(options_of(given, context.device()), context.device(),
+                Size::square(a.rows(), b.cols()), Precision::double_precision, failed);
+  require_possible(context.device(), *plan.method, plan.problem);
+  const double build_s = build_kernels(context, *plan.method, plan.problem);
+  Solution<double> solution = solve_files(context, plan, given, a, b);
+  solution.phases_s["build"] = build_s;
+  const Result result = record_of(case_of(plan, context.device(), given.matrix), solution);
 
-  const Written written = result.status == Status::ok ? write_answers(given, answers) : Written{};
+  const Exit status = status_of(solution.diagnosis, plan.problem.dense.pivot);
+  const Written written = status == Exit::ok ? write_answers(given, solution) : Written{};
   JsonOutput json(given.options);
-  json.write(make_report(context.device(), result, arguments));
-  if (given.options.prints()) print_result(given, context.device(), rhs, result, answers, written);
+  json.write(make_report(context, result, arguments));
+  if (given.options.prints()) print_result(given, context.device(), rhs, result, solution, written);
   for (const std::string& warning : result.warnings) print_warning(warning);
-  if (result.status != Status::ok) print_error(given.matrix + " is not solved: " + result.reason);
-  return json.status(result.status == Status::ok ? written.status : exit_of(result));
+  if (status != Exit::ok) print_error(given.matrix + " is not solved: " + result.reason);
+  return json.status(status == Exit::ok ? written.status : status);
 }
 
 }  // namespace

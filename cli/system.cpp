@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "matrix/formats.hpp"
+#include "base/printable.hpp"
+#include "formats/formats.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
-#include "printable.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -51,12 +51,12 @@ RightHandSide read_rhs(const std::string& path, const Matrix& a) {
 }
 
 std::string description(const std::string& path, const RightHandSide& rhs) {
-  if (!path.empty()) return printable(path) + ", " + shape(rhs.b);
+  if (!path.empty()) return printable(path) + ", " + shape(rhs.b.rows(), rhs.b.cols());
   return rhs.solution == 1 ? "A * ones" : format("A * ones * %g", rhs.solution);
 }
 
-std::string shape(const Matrix& matrix) {
-  return std::to_string(matrix.rows()) + " x " + std::to_string(matrix.cols());
+std::string shape(std::size_t rows, std::size_t columns) {
+  return std::to_string(rows) + " x " + std::to_string(columns);
 }
 
 }  // namespace lugpu::cli

@@ -28,6 +28,6 @@ RightHandSide read_rhs(const std::string& path, const Matrix& a);
 std::string description(const std::string& path, const RightHandSide& rhs);
 
 /// E.g. "3 x 2".
-std::string shape(const Matrix& matrix);
+std::string shape(std::size_t rows, std::size_t columns);
 
 }  // namespace lugpu::cli

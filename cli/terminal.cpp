@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "printable.hpp"
+#include "base/printable.hpp"
 
 namespace lugpu::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <iostream>
 
-#include "printable.hpp"
-#include "solvers/failed_paths.hpp"
+#include "base/printable.hpp"
+#include "solve/failed_paths.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {

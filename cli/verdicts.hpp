@@ -1,7 +1,7 @@
 // What `lugpu verify` has recorded of devices: shown, and forgotten.
 #pragma once
 
-#include "error.hpp"
+#include "exit.hpp"
 #include "options.hpp"
 
 namespace lugpu::cli {

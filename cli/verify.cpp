@@ -9,13 +9,14 @@
 #include <optional>
 #include <thread>
 
+#include "base/processes.hpp"
 #include "bench/report.hpp"
+#include "bench/wording.hpp"
 #include "commands.hpp"
 #include "help.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
-#include "processes.hpp"
-#include "solvers/failed_paths.hpp"
+#include "solve/failed_paths.hpp"
 #include "terminal.hpp"
 #include "verdicts.hpp"
 
@@ -37,13 +38,13 @@ constexpr Texel kTexels[] = {Texel::r, Texel::rgba};
 std::string cell(const Verdict& verdict) {
   constexpr const char* kWidth = "%7s";
   switch (verdict.status) {
-    case Status::ok:
+    case RunStatus::ok:
       return paint(Ink::good, format(kWidth, format("%.2g", verdict.largest_ratio).c_str()));
-    case Status::unsupported:
+    case RunStatus::unsupported:
       return paint(Ink::dim, format(kWidth, "-"));
-    case Status::unknown:
+    case RunStatus::unknown:
       return paint(Ink::bad, format(kWidth, "?"));
-    case Status::failed:
+    case RunStatus::failed:
       return paint(Ink::bad, format(kWidth, "WRONG"));
     default:
       return paint(Ink::bad, format(kWidth, "ERROR"));
@@ -67,14 +68,14 @@ std::string header() {
 
 // The cells of one pivoting; those of mixed precision, whose X is in double, under that.
 std::string row(const std::vector<Verdict>& paths, const Method& method, Problem problem) {
-  const bool mixed = problem.refine == Refine::mixed;
+  const bool mixed = problem.solve.refine == Refine::mixed;
   std::string text;
   for (const Precision precision : kPrecisions) {
-    if (!mixed) problem.precision = precision;
+    if (!mixed) problem.dense.precision = precision;
     for (const Storage storage : kStorages) {
-      problem.storage = storage;
+      problem.dense.storage = storage;
       for (const Texel texel : kTexels) {
-        problem.texel = texel;
+        problem.dense.texel = texel;
         const std::string wanted = path_name(method, problem);
         const auto found = std::find_if(paths.begin(), paths.end(), [&](const Verdict& verdict) {
           return verdict.name == wanted && precision == working_precision(problem);
@@ -93,22 +94,22 @@ std::string table(const std::vector<Verdict>& paths) {
     const char* mark;
     Schedule schedule;
     Refine refine;
-    bool blocks;
+    bool has_schedules;
   };
-  constexpr Kind kKinds[] = {{"", Schedule::fused, Refine::none, false},
-                             {"*", Schedule::paper, Refine::none, false},
-                             {"", Schedule::fused, Refine::none, true},
-                             {"+", Schedule::fused, Refine::mixed, true}};
+  constexpr Kind kKinds[] = {{"", Schedule::fused, Refine::none, true},
+                             {"*", Schedule::paper, Refine::none, true},
+                             {"", Schedule::fused, Refine::none, false},
+                             {"+", Schedule::fused, Refine::mixed, false}};
   std::string text = header();
   for (const Method& method : methods()) {
-    for (const auto& [mark, schedule, refine, blocks] : kKinds) {
-      if (blocks != (method.block_size != nullptr)) continue;
-      for (const Pivot pivot : method.pivots) {
+    for (const auto& [mark, schedule, refine, has_schedules] : kKinds) {
+      if (has_schedules != method.has_schedules) continue;
+      for (const Pivot pivot : method.pivots()) {
         Problem problem;
-        problem.pivot = pivot;
-        problem.precision = Precision::single_precision;
-        problem.schedule = schedule;
-        problem.refine = refine;
+        problem.dense.pivot = pivot;
+        problem.dense.precision = Precision::single_precision;
+        problem.dense.schedule = schedule;
+        problem.solve.refine = refine;
         text += format("%-13s %-7s", (std::string(method.name) + mark).c_str(), name(pivot)) +
                 row(paths, method, problem) + '\n';
       }
@@ -130,22 +131,23 @@ std::string footer() {
 // For the runs of lugpu to come. What was wrong before and is not known now stays wrong.
 void remember(const Verification& verification, const Device& device, const Options& options) {
   std::vector<std::string> failed = verification.failed_paths();
-  const std::vector<std::string>& before = device.failed_paths;
+  const FailedPaths before = read_failed_paths(device, options.kernels());
   for (const Verdict* verdict : verification.unknown_paths()) {
     if (std::find(before.begin(), before.end(), verdict->name) != before.end()) {
       failed.push_back(verdict->name);
     }
   }
   try {
-    write_failed_paths(device, options.kernel_dir, failed);
+    write_failed_paths(device, options.kernels(), failed);
   } catch (const Error& error) {
-    print_warning(error.what());
+    print_warning(words(error));
   }
 }
 
 nlohmann::json make_report(const Verification& verification, const Device& device,
+                           const KernelSettings& kernels,
                            const std::vector<std::string>& arguments) {
-  nlohmann::json report = report_head(arguments, {device});
+  nlohmann::json report = report_head(arguments, {device}, kernels);
   report["paths"] = nlohmann::json::array();
   for (const Verdict& verdict : verification.paths) report["paths"].push_back(to_json(verdict));
   report["results"] = verification.wrong;
@@ -200,7 +202,8 @@ void verify_some(const Arguments& given, const std::vector<std::size_t>& numbers
         send(to_line({{"case", numbers[i]}}));
       },
       [&](std::size_t i, const Finding& finding) {
-        broken = broken || finding.status == Status::error || finding.status == Status::unknown;
+        broken =
+            broken || finding.status == RunStatus::error || finding.status == RunStatus::unknown;
         send(to_line({{"case", numbers[i]},
                       {"status", finding.status},
                       {"reason", finding.reason},
@@ -257,7 +260,7 @@ class Collector {
  private:
   using Numbers = std::vector<std::size_t>;
   struct State {
-    Finding finding = {Status::unknown, "", 0, nullptr};
+    Finding finding = {RunStatus::unknown, "", 0, nullptr};
     bool open = true;    // without a verdict
     bool tried = false;  // it was begun
   };
@@ -270,13 +273,13 @@ class Collector {
     state.tried = true;
     if (line.contains("status")) {
       state.finding = to_finding(line);
-      state.open = state.finding.status == Status::unknown;
+      state.open = state.finding.status == RunStatus::unknown;
       done_ += state.open ? 0 : 1;
     }
     const Case& what = cases_[i];
     show_progress(format("[%zu/%zu] %s %s n=%zu", done_, cases_.size(),
                          path_name(find_method(what.routine), what.problem).c_str(),
-                         what.matrix.c_str(), what.problem.n));
+                         what.matrix.c_str(), what.problem.size.n));
     return i;
   }
 
@@ -313,9 +316,9 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   prepare_pocl(given.options);
   // Before OpenCL starts here. Each part may cost a process, when all are at work and when one is.
   Processes processes(2 * kVerificationParts,
-                      [&, contexts = std::vector<DeviceContext>()](
-                          const std::string& order, const Processes::Send& send) mutable {
-                        verify_some(given, nlohmann::json::parse(order), contexts, send);
+                      [&, contexts = std::make_shared<std::vector<DeviceContext>>()](
+                          const std::string& order, const Processes::Send& send) {
+                        verify_some(given, nlohmann::json::parse(order), *contexts, send);
                       });
   const std::vector<DeviceContext> contexts = open_devices(given.options);
   const Device& device = contexts.front().device();
@@ -336,7 +339,7 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   remember(verification, device, given.options);
   if (given.options.prints()) std::cout << table(verification.paths) << '\n' << footer();
   JsonOutput json(given.options);
-  json.write(make_report(verification, device, arguments));
+  json.write(make_report(verification, device, given.options.kernels(), arguments));
   print_failures(verification.paths);
   print_unknown(verification.unknown_paths());
   if (verification.passed()) {
@@ -344,7 +347,7 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   }
   const auto& wrong = verification.wrong;
   const bool ran = std::any_of(wrong.begin(), wrong.end(), [](const nlohmann::json& record) {
-    return record["status"] == name(Status::failed);
+    return record["status"] == name(RunStatus::failed);
   });
   return json.status(ran ? Exit::check_failed : Exit::failure);
 }

@@ -28,9 +28,7 @@ from matplotlib.figure import Figure  # noqa: E402  (without pyplot: no display,
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, NullLocator  # noqa: E402
 
 SCHEMA_VERSION = 1
-PIVOTS = {"none": "no pivoting", "partial": "partial pivoting", "rook": "rook pivoting",
-          "full": "full pivoting"}
-BASELINE = {"none": "getrf", "partial": "getrf", "rook": "getrf", "full": "getc2"}
+PIVOTS = ["none", "partial", "rook", "full"]  # in the order of their panels; others come after them
 QUANTITIES = {"median_s": "Time of a factorization", "gflops": "Speed, 2/3 n³ over the time",
               "speedup": "Speed-up"}
 STORAGES = ["image", "buffer", "host"]
@@ -48,7 +46,8 @@ OTHER_COLOUR = "#66AABB"
 RIVAL_COLOURS = {"cusolver": "#228833", "viennacl": "#AA3377"}
 MARKERS = "osD^vPX<>p"
 BASELINE_MARKERS = "x+*12"
-JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is compared with rivals
+JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is compared with rivals,
+#                                                or else another method
 LINES = {"image": "-", "buffer": "--", "host": "-."}
 GREY, PALE = "#555555", "#F0F0F0"
 
@@ -80,8 +79,8 @@ against getc2 (full pivoting). A rival that does not pivot is drawn beside those
 that do, and the legend says so. Of several results of lugpu at one n, the
 fastest counts.
 
-The speed-up is over getrf (no and partial pivoting) or getc2 (full pivoting);
-of several such baselines the fastest of the same file counts.
+The speed-up is over getc2 (full pivoting) or getrf (every other pivoting); of
+several such baselines the fastest of the same file counts.
 
 Results that are not ok are not drawn. They are listed below the figure, and in
 full on stderr.
@@ -145,8 +144,6 @@ def row_fault(row):
             return f"has no {field}"
         if not isinstance(row[field], types):
             return f"has a {field} of the wrong type"
-    if row["pivot"] not in PIVOTS:
-        return f"has the unknown pivot {row['pivot']}"
     if row["status"] == "ok" and (row["median_s"] is None or row["gflops"] is None):
         return "is ok but has no median_s or no gflops"
     return ""
@@ -215,6 +212,21 @@ def details(row):
 def title(row):
     """The name of a method; a baseline's routine implies its pivoting."""
     return row["routine"] if is_baseline(row) else f"{row['routine']}, {row['pivot']}"
+
+
+def pivoting(pivot):
+    """A pivoting in words."""
+    return "no pivoting" if pivot == "none" else f"{pivot} pivoting"
+
+
+def baseline_of(pivot):
+    """The routine that speed-ups are over."""
+    return "getc2" if pivot == "full" else "getrf"
+
+
+def in_order(names, known):
+    """Names without repetitions: known ones in their order, then the others."""
+    return [name for name in known if name in names] + sorted(set(names) - set(known))
 
 
 def telling_fields(rows):
@@ -304,7 +316,7 @@ def fastest(row, others):
 def reference(row, pivot, rows):
     """The baseline's time at a result's n."""
     return fastest(row, [other for other in rows if is_baseline(other)
-                         and other["routine"] == BASELINE[pivot]])
+                         and other["routine"] == baseline_of(pivot)])
 
 
 def ratios(rival, ours):
@@ -319,9 +331,10 @@ def comparisons(all_series, rows):
     Full pivoting is another problem and has rivals of its own.
     """
     found = {}
-    for pivot, routine in itertools.product(PIVOTS, JUDGED):
-        ours = [row for row in rows if not is_baseline(row) and row["pivot"] == pivot
-                and row["routine"] == routine]
+    mine = [row for row in rows if not is_baseline(row)]
+    for pivot, routine in itertools.product(in_order([row["pivot"] for row in mine], PIVOTS),
+                                            in_order([row["routine"] for row in mine], JUDGED)):
+        ours = [row for row in mine if row["pivot"] == pivot and row["routine"] == routine]
         lines = [(entry, ratios(entry, ours)) for entry in all_series
                  if is_baseline(entry["rows"][0])
                  and (entry["rows"][0]["pivot"] == "full") == (pivot == "full")]
@@ -342,7 +355,7 @@ def points(entry, quantity, pivot, rows):
 def panel_series(all_series, pivot):
     """Series of one row of panels: methods and rivals of a pivoting, and its baseline."""
     def fits(row):
-        return row["pivot"] == pivot or (is_baseline(row) and row["routine"] == BASELINE[pivot])
+        return row["pivot"] == pivot or (is_baseline(row) and row["routine"] == baseline_of(pivot))
     return [entry for entry in all_series if fits(entry["rows"][0])]
 
 
@@ -352,7 +365,7 @@ def pivots_of(all_series):
     pivots = {row["pivot"] for row in firsts if not is_baseline(row)}
     shown = {entry["label"] for pivot in pivots for entry in panel_series(all_series, pivot)}
     pivots |= {entry["rows"][0]["pivot"] for entry in all_series if entry["label"] not in shown}
-    return [pivot for pivot in PIVOTS if pivot in pivots]
+    return in_order(pivots, PIVOTS)
 
 
 def paler(colour, step):
@@ -422,10 +435,10 @@ def draw_panel(ax, series, quantity, pivot, rows, styles):
 
 def y_label(quantity, pivot, series):
     """What the y axis of a panel shows; ticks of time carry their unit."""
-    rivals = [entry for entry in series if entry["rows"][0]["routine"] == BASELINE[pivot]]
+    rivals = [entry for entry in series if entry["rows"][0]["routine"] == baseline_of(pivot)]
     fastest = "the fastest " if len(rivals) > 1 else ""
     return {"median_s": "median time", "gflops": "GFLOP/s",
-            "speedup": f"speed-up over {fastest}{BASELINE[pivot]}"}[quantity]
+            "speedup": f"speed-up over {fastest}{baseline_of(pivot)}"}[quantity]
 
 
 def are_crowded(sizes):
@@ -550,7 +563,7 @@ def draw_page(device, precision, rows, notes):
     for pivot, place in legends.items():
         axes["median_s"][pivot].legend(
             loc="center left", bbox_to_anchor=place, bbox_transform=figure.transFigure,
-            borderaxespad=0, borderpad=0, frameon=False, handlelength=3.2, title=PIVOTS[pivot],
+            borderaxespad=0, borderpad=0, frameon=False, handlelength=3.2, title=pivoting(pivot),
             alignment="left", title_fontproperties={"weight": "bold"})
     write_around(figure, device, precision, rows, notes)
     return figure
@@ -593,7 +606,7 @@ def draw_comparison(device, precision, rows):
         drawn = draw_ratios(ax, lines, styles)
         handles |= {labels[entry["label"]]: line for (entry, _), line in zip(lines, drawn)}
         set_x_axis(ax, [n for _, xy in lines for n, _ in xy], labelled=True)
-        ax.set_title(f"{routine}, {PIVOTS[pivot]}")
+        ax.set_title(f"{routine}, {pivoting(pivot)}")
         ax.set_ylabel("time of the rival / time of lugpu" if place == 0 else "")
     figure.legend(handles.values(), map(plain, handles), loc="center left", frameon=False,
                   bbox_to_anchor=((right + LEGEND_GAP) / width,

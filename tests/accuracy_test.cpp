@@ -9,18 +9,19 @@
 #include <numeric>
 #include <utility>
 
+#include "accuracy/condition.hpp"
+#include "accuracy/determinant.hpp"
+#include "accuracy/equilibrate.hpp"
+#include "accuracy/error_bounds.hpp"
+#include "accuracy/gmres.hpp"
+#include "accuracy/refine.hpp"
+#include "base/error.hpp"
 #include "bench/measure.hpp"
-#include "error.hpp"
-#include "matrix/formats.hpp"
+#include "contenders.hpp"
+#include "formats/formats.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/condition.hpp"
-#include "solvers/determinant.hpp"
-#include "solvers/equilibrate.hpp"
-#include "solvers/error_bounds.hpp"
-#include "solvers/gmres.hpp"
-#include "solvers/methods.hpp"
-#include "solvers/refine.hpp"
-#include "solvers/refined_solver.hpp"
+#include "solve/methods.hpp"
+#include "solve/system_solver.hpp"
 
 namespace lugpu {
 namespace {
@@ -146,9 +147,9 @@ Matrix badly_scaled(std::size_t n, int range, std::uint64_t seed) {
 
 Problem problem_of(const Matrix& a, const Matrix& b, Pivot pivot, Precision precision,
                    Refine refine = Refine::none) {
-  Problem problem = {a.rows(), b.cols(), pivot, precision, Storage::buffer};
-  problem.schedule = Schedule::fused;
-  problem.refine = refine;
+  Problem problem = problem_of(a.rows(), b.cols(), pivot, precision);
+  problem.dense.schedule = Schedule::fused;
+  problem.solve.refine = refine;
   return problem;
 }
 
@@ -161,17 +162,20 @@ struct Measured {
 Measured solve(const std::string& method, const Problem& asked, const Matrix& a, const Matrix& b,
                bool thorough = false) {
   Measured measured;
-  measured.answers.wants_determinant = measured.answers.wants_inverse = true;
   const Method& found = find_method(method);
   DeviceContext& context = shared_context();
   Case what;
   what.implementation = "lugpu";
   what.routine = method;
-  what.problem = completed(asked, found, context.device(), std::nullopt, 0);
+  what.problem = completed(asked, found, context.device(), std::nullopt, 0, {});
   what.device = context.device().name;
-  const Effort once{
-      .warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 300, .check_factors = thorough};
-  measured.result = measure(context, found, what, a, b, once, &measured.answers);
+  what.problem.solve.determinant = what.problem.solve.inverse = true;
+  if (thorough) {
+    measured.result = measure(context, found, what, a, b,
+                              {.warmup = 0, .runs = 0, .min_time_s = 0, .timeout_s = 300});
+  } else {
+    measured.result = solve_once(context, found, what, a, b, measured.answers);
+  }
   return measured;
 }
 
@@ -367,7 +371,7 @@ std::vector<FactorsKind> factors_kinds() {
   std::vector<FactorsKind> kinds;
   for (const Method& method : methods()) {
     if (!method.keeps_factors) continue;
-    for (const Pivot pivot : method.pivots) {
+    for (const Pivot pivot : method.pivots()) {
       for (const SurfaceKind& surface : all_kinds()) {
         const bool packed_buffer =
             surface.storage == Storage::buffer && surface.texel == Texel::rgba;
@@ -382,7 +386,7 @@ std::vector<FactorsKind> factors_kinds() {
 class Factors : public testing::TestWithParam<FactorsKind> {
  protected:
   void SetUp() override {
-    const std::string missing = missing_on(context.device().handle, GetParam().surface);
+    const std::string missing = missing_on(handle_of(context.device()), GetParam().surface);
     if (!missing.empty()) GTEST_SKIP() << missing;
   }
   DeviceContext& context = shared_context();
@@ -396,10 +400,11 @@ TEST_P(Factors, SolveAgainPlainAndTransposed) {
     if (pivot == Pivot::none) {
       for (std::size_t i = 0; i < n; ++i) shifted(i, i) += static_cast<double>(n);
     }
-    Problem problem = {n, 1, pivot, surface.precision, surface.storage, surface.texel};
-    problem.schedule = Schedule::fused;
-    problem.nb = method->block_size ? method->block_size(context.device(), problem) : 0;
-    const auto solver = method->make(context, problem);
+    Problem problem = problem_of(n, 1, pivot, surface.precision, surface.storage, surface.texel);
+    problem.dense.schedule = Schedule::fused;
+    problem.dense.nb =
+        method->block_size ? method->block_size(context.device(), problem.size, problem.dense) : 0;
+    const auto solver = method->make(context, problem.size, problem.dense);
     solver->upload(shifted, Matrix(n, 1));
     solver->factor();
     ASSERT_EQ(solver->outcome().info, 0);
@@ -507,7 +512,7 @@ TEST(ErrorBounds, HoldForEveryStoredMatrix) {
             std::pair(Precision::single_precision, Refine::mixed)}) {
         const auto [result, answers] =
             solve(method, problem_of(a, b, Pivot::partial, precision, refine), a, b);
-        ASSERT_EQ(result.status, Status::ok) << entry.path() << ": " << result.reason;
+        ASSERT_EQ(result.status, RunStatus::ok) << entry.path() << ": " << result.reason;
         const Matrix& x = answers.x;
         EXPECT_LE(largest_difference(x, filled(a.rows(), 1, 1)) / column_norm_max(x, 0),
                   result.checks.ferr.at(0))
@@ -537,7 +542,7 @@ TEST(Singular, StoredMatricesAreRefusedOrFlagged) {
       EXPECT_TRUE(result.checks.info > 0 || mentions(warnings_of(result), "A is ill-conditioned"))
           << entry.path() << " " << result.checks.rcond.value_or(-1) << warnings_of(result);
       if (result.checks.info > 0) {
-        EXPECT_EQ(result.status, Status::failed);
+        EXPECT_EQ(result.status, RunStatus::failed);
         EXPECT_EQ(result.checks.rcond, std::nullopt);
         EXPECT_EQ(result.determinant.value().mantissa, 0);
       }
@@ -570,18 +575,18 @@ TEST(Refine, MakesUpForPivotGrowth) {
   const Matrix a = generate("wilkinson", 60, 1), b = random_matrix(60, 1, 2);
   const Problem problem = problem_of(a, b, Pivot::partial, Precision::double_precision);
   const Result plain = solve("lu", problem, a, b).result;
-  EXPECT_EQ(plain.status, Status::failed);
-  EXPECT_TRUE(mentions(plain.reason, "--pivot full or --refine")) << plain.reason;
+  EXPECT_EQ(plain.status, RunStatus::failed);
+  EXPECT_TRUE(mentions(plain.reason, "use --pivot full")) << plain.reason;
   const Result refined =
       solve("lu", problem_of(a, b, Pivot::partial, Precision::double_precision, Refine::fixed), a,
             b)
           .result;
-  EXPECT_EQ(refined.status, Status::ok) << refined.reason;
+  EXPECT_EQ(refined.status, RunStatus::ok) << refined.reason;
   EXPECT_GE(refined.refinement.value().steps, 1);
   EXPECT_FALSE(mentions(warnings_of(refined), "growth")) << warnings_of(refined);
   const Result full =
       solve("lu", problem_of(a, b, Pivot::full, Precision::double_precision), a, b).result;
-  EXPECT_EQ(full.status, Status::ok);
+  EXPECT_EQ(full.status, RunStatus::ok);
   EXPECT_FALSE(mentions(warnings_of(full), "growth"));
 }
 
@@ -610,7 +615,7 @@ TEST(Refine, OfASystemThatHoldsNoNumbers) {
           refine == Refine::mixed ? Precision::single_precision : Precision::double_precision;
       const Result result =
           solve("lu-blocked", problem_of(a, b, Pivot::partial, precision, refine), a, b).result;
-      EXPECT_EQ(result.status, Status::failed);
+      EXPECT_EQ(result.status, RunStatus::failed);
     }
   }
 }
@@ -700,7 +705,7 @@ TEST(Mixed, ReachesDoublesAccuracy) {
       const auto [result, answers] =
           solve(method,
                 problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b);
-      ASSERT_EQ(result.status, Status::ok) << result.reason;
+      ASSERT_EQ(result.status, RunStatus::ok) << result.reason;
       EXPECT_TRUE(result.refinement.value().converged);
       EXPECT_EQ(result.refinement.value().fallback, "");
       EXPECT_LE(result.refinement.value().steps, 6);
@@ -720,7 +725,7 @@ std::uint64_t least_memory(Device device, const Method& method, const Problem& p
   while (enough - too_few > 1) {
     device.global_memory = too_few + (enough - too_few) / 2;
     try {
-      method.require_room(device, problem);
+      method.require_room(device, Size::square(problem.size.n, 0), problem.dense);
       enough = device.global_memory;
     } catch (const Unsupported&) {
       too_few = device.global_memory;
@@ -739,7 +744,7 @@ TEST(Mixed, HasItsResidualsOnTheDeviceWhereThereIsRoom) {
     const auto expect = [&](bool on_device, const Device& device) {
       DeviceContext context(device);
       const auto solver =
-          make_solver(context, method, completed(problem, method, device, std::nullopt, 0));
+          make_contender(context, method, completed(problem, method, device, std::nullopt, 0, {}));
       solver->upload(a, b);
       solver->factor();
       solver->solve();
@@ -768,10 +773,10 @@ TEST(Mixed, HasItsResidualsOnTheDeviceWhereThereIsRoom) {
 TEST(Mixed, FallsBackAsOftenAsItRuns) {
   const Matrix a = with_condition(200, 1e12, 4), b = times_ones(a);
   const Method& method = find_method("lu-blocked");
-  const auto solver = make_solver(
+  const auto solver = make_contender(
       shared_context(), method,
       completed(problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed),
-                method, shared_context().device(), std::nullopt, 0));
+                method, shared_context().device(), std::nullopt, 0, {}));
   solver->upload(a, b);
   Matrix first;
   for (int run = 0; run < 2; ++run) {
@@ -792,7 +797,7 @@ TEST(Mixed, OfNothing) {
                                          Precision::single_precision, Refine::mixed),
                               none, Matrix(0, 1))
                             .result;
-  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_EQ(result.status, RunStatus::ok) << result.reason;
   EXPECT_EQ(result.checks.rcond, 1);
   EXPECT_EQ(result.checks.berr, std::vector<double>{0});
   EXPECT_EQ(result.determinant.value().mantissa, 1);
@@ -803,7 +808,7 @@ TEST(Mixed, FallsBackToDoubleAndSaysSo) {
   const auto [result, answers] =
       solve("lu-blocked",
             problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b);
-  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_EQ(result.status, RunStatus::ok) << result.reason;
   EXPECT_FALSE(result.refinement.value().converged);
   EXPECT_TRUE(mentions(result.refinement.value().fallback, "did not converge"));
   EXPECT_TRUE(mentions(warnings_of(result), "factored in double")) << warnings_of(result);
@@ -817,7 +822,7 @@ TEST(Mixed, FallsBackWhereSinglePrecisionCannotFactor) {
     const auto [result, answers] =
         solve("lu-blocked",
               problem_of(a, b, Pivot::none, Precision::single_precision, Refine::mixed), a, b);
-    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.status, RunStatus::ok) << result.reason;
     EXPECT_NE(result.refinement.value().fallback, "");
     for (const double x : answers.x.values()) EXPECT_NEAR(x, 1, 4 * kEpsilonDouble);
   }
@@ -829,7 +834,7 @@ TEST(Mixed, OfASingularMatrixIsSingular) {
       solve("lu-blocked",
             problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b)
           .result;
-  EXPECT_EQ(result.status, Status::failed);
+  EXPECT_EQ(result.status, RunStatus::failed);
   EXPECT_EQ(result.checks.info, 20);
   EXPECT_TRUE(mentions(result.reason, "A is singular: pivot 20")) << result.reason;
 }
@@ -1031,7 +1036,7 @@ TEST(Equilibrate, AgreesWithGeequ) {
       ASSERT_EQ(LAPACKE_dgeequ(LAPACK_COL_MAJOR, 15, 15, a.values().data(), 15, r.data(), c.data(),
                                &rowcnd, &colcnd, &amax),
                 0);
-      const Equilibration found = equilibration(a, Precision::double_precision);
+      const Scaling found = equilibration(a, Precision::double_precision);
       EXPECT_DOUBLE_EQ(found.rowcnd, rowcnd);
       EXPECT_EQ(found.amax, amax);
       EXPECT_EQ(!found.r.empty(), rowcnd < 0.1);
@@ -1041,7 +1046,7 @@ TEST(Equilibrate, AgreesWithGeequ) {
       for (const double factor : found.r)
         EXPECT_EQ(factor, std::exp2(std::round(std::log2(factor))));
       if (found.r.empty() || found.c.empty()) continue;
-      const Matrix scaled = found.matrix(a);
+      const Matrix scaled = scaled_matrix(found, a);
       for (std::size_t j = 0; j < 15; ++j) {
         EXPECT_GE(column_norm_max(scaled, j), 1);
         EXPECT_LT(column_norm_max(scaled, j), 2);
@@ -1053,10 +1058,10 @@ TEST(Equilibrate, AgreesWithGeequ) {
 // inv(A) = C inv(R A C) R and inv(A') = R inv((R A C)') C.
 TEST(Equilibrate, UndoesItselfInProductsWithTheInverse) {
   const Matrix a = badly_scaled(20, 20, 4);
-  const Equilibration scaling = equilibration(a, Precision::double_precision);
+  const Scaling scaling = equilibration(a, Precision::double_precision);
   ASSERT_FALSE(scaling.r.empty() || scaling.c.empty());
-  const HostFactors factors(scaling.matrix(a));
-  const ApplyInverse inverse = scaling.inverse(factors.inverse());
+  const HostFactors factors(scaled_matrix(scaling, a));
+  const ApplyInverse inverse = unscaled_inverse(scaling, factors.inverse());
   const Matrix exact = random_matrix(20, 2, 5);
   for (const Op op : {Op::none, Op::transpose}) {
     const Matrix system = op == Op::none ? a : transposed(a);
@@ -1068,8 +1073,7 @@ TEST(Equilibrate, UndoesItselfInProductsWithTheInverse) {
 }
 
 TEST(Equilibrate, KeepsItsFactorsFinite) {
-  const Equilibration scaling =
-      equilibration(diagonal({1, 0x1p-1060}), Precision::double_precision);
+  const Scaling scaling = equilibration(diagonal({1, 0x1p-1060}), Precision::double_precision);
   ASSERT_FALSE(scaling.r.empty());
   EXPECT_EQ(scaling.r[1], 0x1p1022);
 }
@@ -1091,20 +1095,22 @@ TEST(Equilibrate, FixesABadlyScaledSystem) {
     Problem problem = problem_of(a, b, Pivot::partial, precision);
     const auto plain = solve("lu-blocked", problem, a, b);
     EXPECT_TRUE(mentions(warnings_of(plain.result), "--equilibrate")) << warnings_of(plain.result);
-    problem.equilibrate = true;
+    problem.solve.equilibrate = true;
     const auto scaled = solve("lu-blocked", problem, a, b);
-    ASSERT_EQ(scaled.result.status, Status::ok) << scaled.result.reason;
+    ASSERT_EQ(scaled.result.status, RunStatus::ok) << scaled.result.reason;
     EXPECT_TRUE(scaled.result.equilibration.value().helps());
     EXPECT_GT(scaled.result.checks.rcond.value(), 1e-5);
     EXPECT_LT(plain.result.checks.rcond_at_most.value(), 1e-7);
     EXPECT_FALSE(mentions(warnings_of(scaled.result), "--equilibrate"));
     // inv(R A C) = inv(C) inv(A) inv(R)
-    Equilibration back = *scaled.result.equilibration;
+    Scaling back = *scaled.result.equilibration;
     for (double& factor : back.r) factor = 1 / factor;
     for (double& factor : back.c) factor = 1 / factor;
-    EXPECT_LT(inverse_ratio(scaled.result.equilibration->matrix(a),
-                            back.inverse(scaled.answers.inverse), epsilon(precision)),
-              30);
+    Matrix inverse = scaled.answers.inverse;
+    unscale_inverse(back, inverse);
+    EXPECT_LT(
+        inverse_ratio(scaled_matrix(*scaled.result.equilibration, a), inverse, epsilon(precision)),
+        30);
     EXPECT_LT(largest_difference(scaled.answers.x, filled(60, 1, 1)),
               scaled.result.checks.ferr.at(0) * norm_max(scaled.answers.x));
   }
@@ -1114,9 +1120,9 @@ TEST(Equilibrate, BringsAMatrixIntoSinglePrecision) {
   const Matrix a = diagonal({1e60, 2e60, 1e-60}), b = times_ones(a);
   Problem problem = problem_of(a, b, Pivot::partial, Precision::single_precision);
   EXPECT_THROW(solve("lu-blocked", problem, a, b), InputError);
-  problem.equilibrate = true;
+  problem.solve.equilibrate = true;
   const auto solved = solve("lu-blocked", problem, a, b);
-  ASSERT_EQ(solved.result.status, Status::ok) << solved.result.reason;
+  ASSERT_EQ(solved.result.status, RunStatus::ok) << solved.result.reason;
   EXPECT_LT(largest_difference(solved.answers.x, filled(3, 1, 1)), 1e-6);
   EXPECT_NEAR(solved.result.determinant.value().exponent, std::log2(2e60), 1);
 }
@@ -1148,7 +1154,7 @@ TEST(Determinant, IsThatOfTheMatrixBeforeScaling) {
   const auto of_scaled = [](const Matrix& a, bool rows, bool columns) {
     const Matrix b = times_ones(a);
     Problem problem = problem_of(a, b, Pivot::partial, Precision::double_precision);
-    problem.equilibrate = true;
+    problem.solve.equilibrate = true;
     const Result result = solve("lu-blocked", problem, a, b).result;
     EXPECT_EQ(!result.equilibration.value().r.empty(), rows);
     EXPECT_EQ(!result.equilibration.value().c.empty(), columns);
@@ -1204,7 +1210,7 @@ TEST(Inverse, ThatIsNoneGetsAWarning) {
   const Matrix a = matrix({{1e-20, 1, 0}, {1, 1, 0}, {0, 0, 1}}), b = matrix({{0}, {0}, {1}});
   const auto [result, answers] =
       solve("lu-blocked", problem_of(a, b, Pivot::none, Precision::double_precision), a, b);
-  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_EQ(result.status, RunStatus::ok) << result.reason;
   EXPECT_TRUE(mentions(warnings_of(result), "the inverse is inaccurate")) << warnings_of(result);
   EXPECT_TRUE(mentions(warnings_of(result), "--pivot partial"));
 }

@@ -16,10 +16,10 @@ constexpr Precision kDouble = Precision::double_precision;
 /// A backward stable run of order 100 with a bound on its forward error.
 Result stable(Pivot pivot, Precision precision, double seconds, double ferr) {
   Result result;
-  result.what.problem.n = 100;
-  result.what.problem.pivot = pivot;
-  result.what.problem.precision = precision;
-  result.status = Status::ok;
+  result.what.problem.size.n = 100;
+  result.what.problem.dense.pivot = pivot;
+  result.what.problem.dense.precision = precision;
+  result.status = RunStatus::ok;
   result.phases_s["total"] = seconds;
   result.checks.hpl_residual = 0.01;
   result.checks.growth = 5;
@@ -30,14 +30,14 @@ Result stable(Pivot pivot, Precision precision, double seconds, double ferr) {
 /// The same in mixed precision.
 Result mixed(Pivot pivot, double seconds, double ferr) {
   Result result = stable(pivot, kSingle, seconds, ferr);
-  result.what.problem.refine = Refine::mixed;
+  result.what.problem.solve.refine = Refine::mixed;
   result.refinement = Refinement();
   return result;
 }
 
 Result singular(Pivot pivot, Precision precision) {
   Result result = stable(pivot, precision, 1, 1);
-  result.status = Status::failed;
+  result.status = RunStatus::failed;
   result.checks.info = 7;
   return result;
 }
@@ -146,7 +146,7 @@ TEST(Advise, PassesOverWhatIsNotStable) {
   EXPECT_EQ(advise(results, std::nullopt).best, 4u);
   results[2].checks.growth = 100;
   EXPECT_EQ(advise(results, std::nullopt).best, 2u);
-  results[2].status = Status::failed;
+  results[2].status = RunStatus::failed;
   results[4].refinement->converged = false;
   results.push_back(stable(Pivot::rook, kDouble, 8, 5e-11));
   const Advice rook = advise(results, std::nullopt);
@@ -159,7 +159,7 @@ TEST(Advise, PassesOverWhatIsNotStable) {
   EXPECT_FALSE(none.singular);
   EXPECT_TRUE(none.finished);
   EXPECT_EQ(none.sentence, "No run was backward stable: do not trust a solution of this system.");
-  results[0].status = Status::skipped;
+  results[0].status = RunStatus::skipped;
   expect_mentions(advise(results, std::nullopt).sentence,
                   "No run that finished within the timeout was backward stable");
 }
@@ -170,7 +170,7 @@ TEST(Advise, SaysThatNothingFinished) {
     const Case what = result.what;
     result = Result();
     result.what = what;
-    result.status = Status::skipped;
+    result.status = RunStatus::skipped;
   }
   const Advice late = advise(results, std::nullopt);
   EXPECT_FALSE(late.best);
@@ -179,7 +179,7 @@ TEST(Advise, SaysThatNothingFinished) {
             "No run finished within the timeout, so that nothing is known about this system; allow "
             "more time with --timeout.");
   for (Result& result : results) {
-    result.status = Status::error;
+    result.status = RunStatus::error;
     result.reason = "The device is lost.";
   }
   EXPECT_EQ(advise(results, 3).sentence, "No run finished: The device is lost.");
@@ -296,7 +296,7 @@ TEST(Advise, KnowsASingularMatrix) {
   EXPECT_EQ(advise(results, std::nullopt).best, 2u);
   // In mixed precision, where the device has no double.
   results = {singular(Pivot::partial, kSingle), mixed(Pivot::partial, 1, 0)};
-  results[1].status = Status::failed;
+  results[1].status = RunStatus::failed;
   results[1].checks.info = 7;
   EXPECT_TRUE(advise(results, std::nullopt).singular);
   // A zero pivot without pivoting says nothing.
@@ -316,7 +316,7 @@ TEST(Advise, IsOfAnyPivotingThatIsStable) {
     const Advice advice = advise(others_grow, std::nullopt);
     EXPECT_EQ(advice.best, only);
     EXPECT_NE(advice.sentence.find(std::string("--pivot ") +
-                                   name(others_grow[only].what.problem.pivot) + " "),
+                                   name(others_grow[only].what.problem.dense.pivot) + " "),
               std::string::npos)
         << advice.sentence;
   }
@@ -328,9 +328,9 @@ TEST(Advise, SingularIsWhatNoPivotingCanFactor) {
                                  stable(Pivot::full, kDouble, 1, 0.1)};
   EXPECT_FALSE(advise(results, std::nullopt).singular);
   EXPECT_EQ(advise(results, std::nullopt).best, 2u);
-  results[2].status = Status::unsupported;
+  results[2].status = RunStatus::unsupported;
   EXPECT_TRUE(advise(results, std::nullopt).singular);
-  results[0].status = results[1].status = Status::unsupported;
+  results[0].status = results[1].status = RunStatus::unsupported;
   EXPECT_FALSE(advise(results, std::nullopt).singular);
   EXPECT_FALSE(advise(results, std::nullopt).best);
 }
@@ -346,12 +346,13 @@ TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
   Device device;
   device.type = "cpu";
   device.double_precision = true;
-  const std::vector<Case> cases = advice_cases(device, 10, 2, "a.mtx");
+  FailedPaths failed;
+  const std::vector<Case> cases = advice_cases(device, 10, 2, "a.mtx", failed);
   ASSERT_EQ(cases.size(), 12u);
   for (const Case& what : cases) {
-    EXPECT_EQ(what.routine, exchanges_columns(what.problem.pivot) ? "lu" : "lu-blocked");
-    EXPECT_EQ(what.problem.n, 10u);
-    EXPECT_EQ(what.problem.nrhs, 2u);
+    EXPECT_EQ(what.routine, exchanges_columns(what.problem.dense.pivot) ? "lu" : "lu-blocked");
+    EXPECT_EQ(what.problem.size.n, 10u);
+    EXPECT_EQ(what.problem.size.nrhs, 2u);
     EXPECT_EQ(what.matrix, "a.mtx");
   }
   EXPECT_EQ(std::count_if(cases.begin(), cases.end(),
@@ -360,23 +361,24 @@ TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
                           }),
             4);
   device.double_precision = false;
-  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx").size(), 8u);
+  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx", failed).size(), 8u);
 }
 
 TEST(AdviceCases, MixedNeedsFactors) {
   Device device;
   device.type = "cpu";
   device.double_precision = true;
+  FailedPaths failed;
   // All that is left for full pivoting is gauss-jordan.
   for (const char* precision : {"single", "double"}) {
-    device.failed_paths.push_back(std::string("lu full ") + precision + " buffer r fused");
+    failed.push_back(std::string("lu full ") + precision + " buffer r fused");
   }
   int full = 0;
-  for (const Case& what : advice_cases(device, 10, 2, "a.mtx")) {
-    if (what.problem.pivot != Pivot::full) continue;
+  for (const Case& what : advice_cases(device, 10, 2, "a.mtx", failed)) {
+    if (what.problem.dense.pivot != Pivot::full) continue;
     ++full;
     EXPECT_EQ(what.routine, "gauss-jordan");
-    EXPECT_EQ(what.problem.refine, Refine::none);
+    EXPECT_EQ(what.problem.solve.refine, Refine::none);
   }
   EXPECT_EQ(full, 2);
 }

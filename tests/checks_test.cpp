@@ -1,5 +1,3 @@
-#include "bench/checks.hpp"
-
 #include <gtest/gtest.h>
 #include <lapacke.h>
 
@@ -11,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "accuracy/condition.hpp"
 #include "matrix/generate.hpp"
-#include "solvers/condition.hpp"
+#include "ratios.hpp"
 
 extern "C" void dgetc2_(const int* n, double* a, const int* lda, int* ipiv, int* jpiv, int* info);
 

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "bench/measure.hpp"
-#include "error.hpp"
+#include "contenders.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/methods.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu {
 namespace {
@@ -234,24 +235,17 @@ class Bounds : public testing::Test {
                                                const Arithmetic& arithmetic) {
     Case what;
     what.implementation = "lugpu";
-    what.problem.n = system.a.rows();
-    what.problem.nrhs = 1;
-    what.problem.pivot = pivot;
-    what.problem.precision = arithmetic.precision;
-    what.problem.refine = arithmetic.refine;
-    what.problem.schedule = Schedule::fused;
-    const Method& method = automatic_method(context.device(), what.problem, std::nullopt);
+    what.problem.size = Size::square(system.a.rows(), 1);
+    what.problem.dense.pivot = pivot;
+    what.problem.dense.precision = arithmetic.precision;
+    what.problem.solve.refine = arithmetic.refine;
+    what.problem.dense.schedule = Schedule::fused;
+    const Method& method = automatic_method(context.device(), what.problem, std::nullopt, {});
     what.routine = method.name;
-    what.problem = completed(what.problem, method, context.device(), std::nullopt, 0);
-    const Effort once{.warmup = 0,
-                      .runs = 0,
-                      .min_time_s = 0,
-                      .timeout_s = INFINITY,
-                      .build_first = false,
-                      .check_factors = false};
+    what.problem = completed(what.problem, method, context.device(), std::nullopt, 0, {});
     Answers answers;
     try {
-      Result result = measure(context, method, what, system.a, b, once, &answers);
+      Result result = solve_once(context, method, what, system.a, b, answers);
       return std::pair(std::move(result), std::move(answers.x));
     } catch (const InputError&) {
       return std::nullopt;
@@ -267,8 +261,8 @@ class Bounds : public testing::Test {
       ++seen.with_rcond;
       EXPECT_TRUE(true_is_known);
       const bool fell_back = result.refinement && !result.refinement->fallback.empty();
-      EXPECT_GE(*checks.rcond,
-                epsilon(fell_back ? Precision::double_precision : result.what.problem.precision));
+      EXPECT_GE(*checks.rcond, epsilon(fell_back ? Precision::double_precision
+                                                 : result.what.problem.dense.precision));
       EXPECT_LE(*checks.rcond, 10 * truth.rcond);
       EXPECT_GE(*checks.rcond, truth.rcond / 3);
       EXPECT_FALSE(checks.rcond_at_most);
@@ -346,7 +340,7 @@ TEST_F(Bounds, AreTheSameAtTheEndsOfTheRange) {
   };
   for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
     const auto expected = run(plain, b, pivot, Precision::double_precision).value().first;
-    ASSERT_EQ(expected.status, Status::ok);
+    ASSERT_EQ(expected.status, RunStatus::ok);
     for (const int exponent : {1023, 700, -700, -960}) {
       SCOPED_TRACE(exponent);
       Named scaled = plain;
@@ -354,7 +348,7 @@ TEST_F(Bounds, AreTheSameAtTheEndsOfTheRange) {
       for (double& value : scaled.a.values()) value = std::ldexp(value, exponent);
       for (double& value : right.values()) value = std::ldexp(value, exponent);
       const auto found = run(scaled, right, pivot, Precision::double_precision).value().first;
-      EXPECT_EQ(found.status, Status::ok) << found.reason;
+      EXPECT_EQ(found.status, RunStatus::ok) << found.reason;
       const Checks &one = expected.checks, &other = found.checks;
       expect_alike(other.solve_ratio.value(), one.solve_ratio.value(), 4);
       expect_alike(other.hpl_residual.value(), one.hpl_residual.value(), 4);

@@ -4,11 +4,11 @@
 #include <limits>
 #include <numeric>
 
+#include "dense/substitution.hpp"
+#include "dense/tiling.hpp"
 #include "kernel_files.hpp"
 #include "kernels/gpu/update_arguments.h"
 #include "opencl_fixture.hpp"
-#include "solvers/substitution.hpp"
-#include "solvers/tiling.hpp"
 
 namespace lugpu {
 namespace {
@@ -867,7 +867,7 @@ class FusedSteps : public Kernels {
     return (is_lu(step) ? first_row(step) : step.k + 1) / pack();
   }
 
-  /// Launches the step, and the choice of the next pivot, as solvers/fused.cpp does.
+  /// Launches the step, and the choice of the next pivot, as dense/fused.cpp does.
   Left launch(const Step& step, const Tile& tile, const Matrix& source, const Matrix& before) {
     const Tiling tiling = tiling_of(tile, step.n, step.end, precision, texel);
     const Tiling::Launch cut = tiling.launch(first_row(step), pack() * first_texel(step));
@@ -1122,12 +1122,12 @@ class FullPivotingSteps : public Kernels {
   KernelId kernel(const State& state, const Tile& tile, const char* function) const {
     const std::string options =
         tiling(state, tile).options() + " -DDELAY=" + std::to_string(kDelay) +
-        " -DVECTOR=" + std::to_string(context.device().vector_width(precision));
+        " -DVECTOR=" + std::to_string(vector_width(context.device(), precision));
     return state.source.kernel("dense/full_pivoting.cl", function, options);
   }
 
   /// The first half of step k: places[k] from the candidates of the step before, if there are any,
-  /// as solvers/full_pivoting.cpp does it.
+  /// as dense/full_pivoting.cpp does it.
   void take_pivot(State& state, const Tile& tile, std::size_t k) {
     const cl::Buffer places = buffer_of(state.places);
     context.run("test", kernel(state, tile, "take_pivot"), {300}, state.source, state.magnitudes,
@@ -1313,7 +1313,7 @@ void echo(int before, const update_arguments u, __global int* out) {
   for (int i = 0; i < 18; ++i) out[i] = members[i];
 }
 )");
-  DeviceContext context(shared_context().device(), kernels.string());
+  DeviceContext context(shared_context().device(), {kernels.string()});
   const update_arguments arguments = {
       1, {2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12}, {13, 14, 15, 16, 17}};
   const cl::Buffer out = context.allocate(18 * sizeof(cl_int));

@@ -1,14 +1,15 @@
 // Blocked LU: every shape around the edges of its blocks, against LAPACK's getrf.
-#include "solvers/lu_blocked.hpp"
+#include "dense/lu_blocked.hpp"
 
 #include <lapacke.h>
 
 #include <map>
 #include <numeric>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "dense/blocked.hpp"
+#include "dense/pivot_rules.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/blocked.hpp"
 
 namespace lugpu {
 namespace {
@@ -51,11 +52,17 @@ Matrix harmless_for(Pivot pivot, Precision precision, std::size_t m, std::size_t
   return rounded_to(precision, a);
 }
 
+Matrix solution_of(DenseFactorization& solver) {
+  Matrix x(solver.size().n, solver.size().nrhs);
+  solver.download(x.view());
+  return x;
+}
+
 class LuBlockedTest : public testing::TestWithParam<BlockedKind> {
  protected:
   void SetUp() override {
     const SurfaceKind kind = {precision, Storage::buffer};
-    const std::string missing = missing_on(context.device().handle, kind);
+    const std::string missing = missing_on(handle_of(context.device()), kind);
     if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
   }
 
@@ -199,8 +206,8 @@ TEST_P(LuBlockedTest, TheSmallestPivotsDivideToo) {
   const bool single = precision == Precision::single_precision;
   const double small = single ? 0x1p-140 : 0x1p-1060;
   const cl_device_fp_config config =
-      single ? context.device().handle.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>()
-             : context.device().handle.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>();
+      single ? handle_of(context.device()).getInfo<CL_DEVICE_SINGLE_FP_CONFIG>()
+             : handle_of(context.device()).getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>();
   if ((config & CL_FP_DENORM) == 0) GTEST_SKIP() << "numbers so small are zero here";
   for (const std::size_t column : kColumns) {
     Matrix a = diagonal(140, 1);
@@ -277,17 +284,12 @@ TEST_P(LuBlockedTest, AnyNumberOfRightHandSides) {
     for (const std::size_t nrhs : {1, 2, 17, 64, 130}) {
       SCOPED_TRACE(std::to_string(n) + ", " + std::to_string(nrhs));
       const Matrix a = harmless(n, n), b = random_in(precision, n, nrhs, 3);
-      Problem problem;
-      problem.n = n;
-      problem.nrhs = nrhs;
-      problem.pivot = pivot;
-      problem.precision = precision;
-      LuBlocked solver(context, problem);
+      LuBlocked solver(context, Size::square(n, nrhs), {pivot, precision});
       solver.upload(a, b);
       solver.factor();
       EXPECT_EQ(solver.outcome().info, 0);
       solver.solve();
-      EXPECT_LT(solve_ratio(a, solver.download(), b, epsilon(precision)), kSolveRatioLimit);
+      EXPECT_LT(solve_ratio(a, solution_of(solver), b, epsilon(precision)), kSolveRatioLimit);
     }
   }
 }
@@ -296,13 +298,9 @@ TEST_P(LuBlockedTest, ProductsAlone) {
   for (const std::size_t n : {1, 128, 129, 300}) {
     SCOPED_TRACE(n);
     const Matrix a = harmless(n, n), b = random_in(precision, n, 1, 3);
-    Problem problem;
-    problem.n = n;
-    problem.nrhs = 1;
-    problem.pivot = pivot;
-    problem.precision = precision;
-    problem.nb = 64;
-    LuBlocked solver(context, problem);
+    DenseOptions options{pivot, precision};
+    options.nb = 64;
+    LuBlocked solver(context, Size::square(n, 1), options);
     solver.upload(a, b);
     solver.factor();
     const std::uint64_t multiply_adds = solver.multiply();
@@ -312,10 +310,10 @@ TEST_P(LuBlockedTest, ProductsAlone) {
       EXPECT_GE(multiply_adds, 64 * (n - 64) * (n - 128));
       EXPECT_LE(multiply_adds, 64 * (n - 64) * (n - 64));
     }
-    solver.reset();  // what it has left must not matter
+    solver.upload(a, b);  // what it has left must not matter
     solver.factor();
     solver.solve();
-    EXPECT_LT(solve_ratio(a, solver.download(), b, epsilon(precision)), kSolveRatioLimit);
+    EXPECT_LT(solve_ratio(a, solution_of(solver), b, epsilon(precision)), kSolveRatioLimit);
   }
 }
 
@@ -461,7 +459,7 @@ std::vector<PingPongKind> ping_pong_kinds() {
 class LuBlockedPingPong : public testing::TestWithParam<PingPongKind> {
  protected:
   void SetUp() override {
-    const std::string missing = missing_on(context.device().handle, kind);
+    const std::string missing = missing_on(handle_of(context.device()), kind);
     if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
   }
 
@@ -478,9 +476,7 @@ class LuBlockedPingPong : public testing::TestWithParam<PingPongKind> {
     return harmless_for(pivot, precision, n, n, seed);
   }
 
-  Problem problem(std::size_t n, std::size_t nrhs) {
-    return {n, nrhs, pivot, precision, kind.storage, kind.texel};
-  }
+  DenseOptions options() { return {pivot, precision, kind.storage, kind.texel}; }
 
   DeviceContext& context = shared_context();
   const SurfaceKind kind = GetParam().surface;
@@ -588,18 +584,17 @@ TEST_P(LuBlockedPingPong, SolvesAndStartsAgain) {
   for (const std::size_t n : {0, 1, 64, 191, 192, 193, 300}) {
     SCOPED_TRACE(n);
     const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
-    LuBlocked solver(context, problem(n, 3));
-    solver.upload(a, b);
+    LuBlocked solver(context, Size::square(n, 3), options());
     Matrix first;
     for (int run = 0; run < 2; ++run) {
-      solver.reset();
+      solver.upload(a, b);
       solver.factor();
       EXPECT_EQ(solver.outcome().info, 0);
       solver.solve();
-      EXPECT_LT(solve_ratio(a, solver.download(), b, epsilon(precision)), kSolveRatioLimit);
-      if (run == 0) first = solver.download();
+      EXPECT_LT(solve_ratio(a, solution_of(solver), b, epsilon(precision)), kSolveRatioLimit);
+      if (run == 0) first = solution_of(solver);
     }
-    EXPECT_TRUE(equal(solver.download(), first));
+    EXPECT_TRUE(equal(solution_of(solver), first));
     EXPECT_EQ(solver.outcome().pivots.size(), n);
   }
 }
@@ -714,38 +709,37 @@ TEST(LuBlockedLimits, IndicesBeyond31Bits) {
 }
 
 TEST(LuBlockedLimits, PackedBuffersAreUnsupported) {
-  Problem problem;
-  problem.n = 5;
-  problem.texel = Texel::rgba;
-  EXPECT_THROW(LuBlocked(shared_context(), problem), Unsupported);
+  DenseOptions options;
+  options.texel = Texel::rgba;
+  EXPECT_THROW(LuBlocked(shared_context(), Size::square(5, 1), options), Unsupported);
 }
 
 TEST(LuBlockedLimits, ImagesMustFit) {
-  Problem problem;
-  problem.n = 200;
-  problem.storage = Storage::image;
+  DenseOptions options;
+  options.storage = Storage::image;
+  Size size = Size::square(200, 1);
   Device device = shared_context().device();
   device.images = device.image_float = device.image_uint32 = device.double_precision = true;
   device.image_max_width = device.image_max_height = 400;
   device.global_memory = device.max_allocation = std::uint64_t{1} << 30;
-  EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
+  EXPECT_NO_THROW(LuBlocked::require_room(device, size, options));
   device.image_max_width = 399;  // a double takes two texels
-  EXPECT_THROW(LuBlocked::require_room(device, problem), Unsupported);
-  problem.texel = Texel::rgba;  // two doubles per texel
+  EXPECT_THROW(LuBlocked::require_room(device, size, options), Unsupported);
+  options.texel = Texel::rgba;  // two doubles per texel
   device.image_max_width = 100;
-  EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
+  EXPECT_NO_THROW(LuBlocked::require_room(device, size, options));
   device.image_max_height = 199;
-  EXPECT_THROW(LuBlocked::require_room(device, problem), Unsupported);
+  EXPECT_THROW(LuBlocked::require_room(device, size, options), Unsupported);
 
   // Room for what is in place, not for two images more.
   device.image_max_width = device.image_max_height = 100000;
-  problem.n = 10000;
+  size = Size::square(10000, 1);
   device.max_allocation = std::uint64_t{1} << 40;
-  device.global_memory = 4 * problem.n * problem.n * sizeof(double);
-  EXPECT_THROW(LuBlocked::require_room(device, problem), Unsupported);
-  problem.storage = Storage::buffer;
-  problem.texel = Texel::r;
-  EXPECT_NO_THROW(LuBlocked::require_room(device, problem));
+  device.global_memory = 2 * size.n * size.n * sizeof(double);
+  EXPECT_THROW(LuBlocked::require_room(device, size, options), Unsupported);
+  options.storage = Storage::buffer;
+  options.texel = Texel::r;
+  EXPECT_NO_THROW(LuBlocked::require_room(device, size, options));
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ constexpr Effort kOnce{
 // Every way to solve that the device has: precision, refinement, right-hand sides, surfaces.
 std::vector<Problem> problems_of(const Method& method, const Device& device) {
   std::vector<Problem> problems;
-  for (const Pivot pivot : method.pivots) {
+  for (const Pivot pivot : method.pivots()) {
     for (const SurfaceKind& kind : kinds_with(Texel::r)) {
-      if (!missing_on(device.handle, kind).empty()) continue;
+      if (!missing_on(handle_of(device), kind).empty()) continue;
       for (const Schedule schedule : {Schedule::fused, Schedule::paper}) {
         if (schedule == Schedule::paper && method.block_size) continue;
         for (const Refine refine : {Refine::none, Refine::mixed}) {
@@ -23,12 +23,12 @@ std::vector<Problem> problems_of(const Method& method, const Device& device) {
           if (refine == Refine::mixed && !(single && method.keeps_factors)) continue;
           for (const std::size_t nrhs : {1, 9}) {
             Problem problem;
-            problem.nrhs = nrhs, problem.pivot = pivot;
-            problem.precision = kind.precision, problem.storage = kind.storage;
-            problem.schedule = schedule, problem.refine = refine;
+            problem.size.nrhs = nrhs, problem.dense.pivot = pivot;
+            problem.dense.precision = kind.precision, problem.dense.storage = kind.storage;
+            problem.dense.schedule = schedule, problem.solve.refine = refine;
             // More than a block of lu-blocked, 192 at most here, and of substitution.
-            problem.n = method.block_size ? 200 : 40;
-            problems.push_back(completed(problem, method, device, Texel::r, 0));
+            problem.size.n = method.block_size ? 200 : 40;
+            problems.push_back(completed(problem, method, device, Texel::r, 0, {}));
           }
         }
       }
@@ -41,18 +41,19 @@ std::vector<Problem> problems_of(const Method& method, const Device& device) {
 TEST(Measurement, LaunchesEveryKernelBeforeTheClockStarts) {
   for (const Method& method : methods()) {
     for (const Problem& problem : problems_of(method, shared_context().device())) {
-      SCOPED_TRACE(path_name(method, problem) + ", " + std::to_string(problem.nrhs));
+      SCOPED_TRACE(path_name(method, problem) + ", " + std::to_string(problem.size.nrhs));
       DeviceContext context(shared_context().device());
       Case what;
       what.routine = method.name;
       what.problem = problem;
-      Matrix a = random_matrix(problem.n, problem.n, 1);
-      for (std::size_t i = 0; i < problem.n; ++i) a(i, i) += static_cast<double>(problem.n);
-      const Matrix b = random_matrix(problem.n, problem.nrhs, 2);
+      Matrix a = random_matrix(problem.size.n, problem.size.n, 1);
+      for (std::size_t i = 0; i < problem.size.n; ++i)
+        a(i, i) += static_cast<double>(problem.size.n);
+      const Matrix b = random_matrix(problem.size.n, problem.size.nrhs, 2);
       Measurement measurement(context, method, what, a, b, kOnce);
-      const std::size_t before = context.kernel_count();
-      EXPECT_EQ(measurement.finish().status, Status::ok);
-      EXPECT_EQ(context.kernel_count(), before);
+      const std::size_t before = context.programs().kernel_count();
+      EXPECT_EQ(measurement.finish().status, RunStatus::ok);
+      EXPECT_EQ(context.programs().kernel_count(), before);
     }
   }
 }

@@ -71,6 +71,9 @@ cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t si
   return call("clGetEventProfilingInfo", clGetEventProfilingInfo, event, what, size, value, needed);
 }
 
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void* value, size_t* needed) {
+  return call("clGetDeviceInfo", clGetDeviceInfo, device, what, size, value, needed);
+}
 cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
                       void (CL_CALLBACK* notify)(cl_program, void*), void* data) {
   return call("clBuildProgram", clBuildProgram, program, count, devices, options, notify, data);

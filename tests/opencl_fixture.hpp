@@ -13,16 +13,16 @@
 #include <string>
 #include <vector>
 
-#include "bench/checks.hpp"
 #include "matrix/generate.hpp"
 #include "opencl/context.hpp"
-#include "opencl/surface.hpp"
+#include "opencl/transfer.hpp"
+#include "ratios.hpp"
 
 namespace lugpu {
 
 /// The default device, started once.
 inline DeviceContext& shared_context() {
-  static DeviceContext context(choose_device("", ""));
+  static DeviceContext context(choose_device());
   return context;
 }
 
@@ -79,7 +79,7 @@ inline std::string missing_on(const cl::Device& device, const SurfaceKind& kind)
 class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
  protected:
   void SetUp() override {
-    const std::string missing = missing_on(context.device().handle, GetParam());
+    const std::string missing = missing_on(handle_of(context.device()), GetParam());
     if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
   }
 

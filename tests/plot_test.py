@@ -202,7 +202,7 @@ class SchemaTest(unittest.TestCase):
     def test_refuses_wrong_results(self):
         ok_changes = [
             {"median_s": None}, {"times_s": []}, {"gflops": None}, {"gflops": "fast"}, {"n": -1},
-            {"n": 64.5}, {"pivot": "knight"}, {"precision": "half"}, {"status": "fine"},
+            {"n": 64.5}, {"pivot": ""}, {"precision": ""}, {"status": "fine"},
             {"device": None}, {"storage": "host"}, {"times_s": [-1.0]},
             {"checks": self.record["results"][0]["checks"] | {"solve_ratio": None}},
             {"counters": {"readbacks": -1}}, {"counters": {"cache_misses": 1}},
@@ -213,6 +213,13 @@ class SchemaTest(unittest.TestCase):
             for change in changes:
                 with self.subTest(change=change):
                     self.assertTrue(self.errors_after(lambda r: r["results"][index].update(change)))
+
+    def test_names_of_tables_are_open(self):
+        """A new method, pivoting or precision needs no other schema."""
+        for change in ({"pivot": "tournament"}, {"precision": "half"}, {"routine": "qr"},
+                       {"implementation": "magma"}, {"matrix": "new"}):
+            with self.subTest(change=change):
+                self.assertFalse(self.errors_after(lambda r: r["results"][0].update(change)))
 
     def test_reads_local_times_as_wrong(self):
         self.assertTrue(self.errors_after(
@@ -351,6 +358,20 @@ class PlotTest(InFolder):
         self.assertIn("lu, full pivoting", svg)
         self.assertIn("getc2 (lapack), pivoting full", svg)
         self.assertNotIn("getrf", svg)
+
+    def test_draws_methods_and_pivotings_that_it_does_not_know(self):
+        """After those that it knows, and against getrf."""
+        rows = [result(routine=routine, pivot=pivot, n=n) for n in SIZES
+                for routine, pivot in (("lu", "rook"), ("new", "tournament"))]
+        rows += [baseline("getrf", "openblas", 2, "partial", "single", n, 0.1) for n in SIZES]
+        path = self.write("new.json", record(rows))
+        self.drawn(path)
+        svg = (self.folder / "new-single.svg").read_text(encoding="utf-8")
+        places = [svg.index(text) for text in ("rook pivoting", "tournament pivoting")]
+        self.assertEqual(places, sorted(places))
+        self.assertEqual(svg.count("speed-up over getrf"), 2)
+        ratios = (self.folder / "new-single-ratio.svg").read_text(encoding="utf-8")
+        self.assertIn("new, tournament pivoting", ratios)
 
     def test_draws_a_single_size_and_no_baseline(self):
         self.drawn(self.write("one.json", record([result(n=1000)])))

@@ -1,5 +1,5 @@
 // How text from outside may be shown on a terminal.
-#include "printable.hpp"
+#include "base/printable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Jobs in processes: what they send arrives, however they end.
-#include "processes.hpp"
+#include "base/processes.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 // Residuals by the host and by either class of devices, each of which runs on all of them. Truth is
 // a sum without rounding errors, or in long double.
-#include "solvers/residual.hpp"
+#include "operators/residual.hpp"
 
-#include "error.hpp"
+#include "accuracy/error_bounds.hpp"
+#include "base/error.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/error_bounds.hpp"
 
 namespace lugpu {
 namespace {

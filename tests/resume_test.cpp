@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/digest.hpp"
+#include "base/error.hpp"
 #include "bench/report.hpp"
 #include "bench/result.hpp"
-#include "digest.hpp"
-#include "error.hpp"
 
 namespace lugpu {
 namespace {
@@ -31,7 +31,7 @@ Device device(const std::string& name) {
 
 /// That of a report, with the digests of this program.
 json head_of_this_program() {
-  json report = report_head({"lugpu", "bench"}, {});
+  json report = report_head({"lugpu", "bench"}, {}, {});
   add_digests(report, "");
   return report;
 }
@@ -40,7 +40,8 @@ json head_of_this_program() {
 json head(const std::vector<std::string>& names) {
   static const json ours = head_of_this_program();
   json report = ours;
-  for (const std::string& name : names) report["devices"].push_back(to_json(device(name)));
+  for (const std::string& name : names)
+    report["devices"].push_back(to_json(device(name), KernelSettings()));
   report["tool"]["git_rev"] = "1a2b3c4d5e6f";
   report["libraries"]["cusolver"] = {{"version", "11.7.5"}, {"path", "/usr/lib/libcusolver.so"}};
   return report;
@@ -50,8 +51,8 @@ json row(const std::string& device) {
   Result result;
   result.what.implementation = "lugpu";
   result.what.routine = "lu";
-  result.what.problem.n = 8;
-  result.what.problem.nrhs = 1;
+  result.what.problem.size.n = 8;
+  result.what.problem.size.nrhs = 1;
   result.what.device = device;
   result.what.matrix = "random";
   result.times_s = {1e-3, 2e-3};
@@ -59,7 +60,7 @@ json row(const std::string& device) {
   result.checks.berr = {1e-17};
   result.phases_s["total"] = 4e-3;
   result.counters["readbacks"] = 0;
-  result.status = Status::ok;
+  result.status = RunStatus::ok;
   return to_json(result);
 }
 
@@ -122,9 +123,9 @@ TEST(ReadSweep, TakesWhatBenchWrites) {
   result.what.implementation = "openblas";
   result.what.routine = "getrf";
   result.what.threads = 2;
-  result.what.problem.nrhs = 1;
+  result.what.problem.size.nrhs = 1;
   result.what.matrix = "random";
-  result.status = Status::skipped;
+  result.status = RunStatus::skipped;
   result.reason = "It took too long.";
   failed["results"].push_back(to_json(result));
   failed["results"].back()["storage"] = "host";

@@ -3,11 +3,12 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/error.hpp"
 #include "baselines/baselines.hpp"
 #include "baselines/cusolver.hpp"
 #include "bench/measure.hpp"
 #include "bench/report.hpp"
-#include "error.hpp"
+#include "contenders.hpp"
 #include "opencl_fixture.hpp"
 
 namespace lugpu {
@@ -47,14 +48,14 @@ class Rivals : public testing::TestWithParam<RivalKind> {
   void SetUp() override {
     name_cuda_device(context.device().name);
     try {
-      rival.on_device->require(context.device(), {1, 1, rival.pivot, precision});
+      rival.on_device->require(context.device(), problem_of(1, 1, rival.pivot, precision));
     } catch (const Unsupported& error) {
       GTEST_SKIP() << error.what();
     }
   }
 
-  std::unique_ptr<Solver> make(std::size_t n, std::size_t nrhs) {
-    return rival.on_device->make(context, {n, nrhs, rival.pivot, precision});
+  std::unique_ptr<Contender> make(std::size_t n, std::size_t nrhs) {
+    return rival.on_device->make(context, problem_of(n, nrhs, rival.pivot, precision));
   }
 
   Matrix system(std::size_t n) const {
@@ -62,7 +63,7 @@ class Rivals : public testing::TestWithParam<RivalKind> {
   }
 
   /// Factors and solves what was uploaded, with all checks.
-  void expect_solved(Solver& solver, const Matrix& a, const Matrix& b) {
+  void expect_solved(Contender& solver, const Matrix& a, const Matrix& b) {
     solver.factor();
     const Outcome outcome = solver.outcome();
     const Matrix lu = solver.lu().value();
@@ -144,7 +145,7 @@ TEST_P(Rivals, SolveNothing) {
 }
 
 TEST_P(Rivals, WhatDoesNotFitIsUnsupported) {
-  const Problem problem = {std::size_t{1} << 19, 1, rival.pivot, precision};
+  const Problem problem = problem_of(std::size_t{1} << 19, 1, rival.pivot, precision);
   EXPECT_THROW(rival.on_device->require(context.device(), problem), Unsupported);
 }
 
@@ -153,7 +154,7 @@ TEST_P(Rivals, AreMeasured) {
   Case what;
   what.implementation = rival.implementation;
   what.routine = rival.name;
-  what.problem = {300, 1, rival.pivot, precision};
+  what.problem = problem_of(300, 1, rival.pivot, precision);
   what.device = context.device().name;
   const Effort effort = {.warmup = 0, .runs = 2, .min_time_s = 0, .timeout_s = 60};
   Measurement measurement(rival, &context, what, a, b, effort);
@@ -175,7 +176,7 @@ TEST(Cusolver, OtherDevicesAreUnsupported) {
   const Device& device = shared_context().device();
   name_cuda_device("Testcard");
   try {
-    require_cusolver(device, {1, 1});
+    require_cusolver(device, Problem());
     FAIL() << "nothing was thrown";
   } catch (const Unsupported& error) {
     EXPECT_EQ(std::string(error.what()), device.name +
@@ -186,8 +187,8 @@ TEST(Cusolver, OtherDevicesAreUnsupported) {
 
 TEST(Cusolver, WithoutADeviceItIsUnsupported) {
   unsetenv("LUGPU_CUDA_STUB");
-  EXPECT_THROW(require_cusolver(shared_context().device(), {1, 1}), Unsupported);
-  EXPECT_THROW(make_cusolver(shared_context(), {1, 1}), Unsupported);
+  EXPECT_THROW(require_cusolver(shared_context().device(), Problem()), Unsupported);
+  EXPECT_THROW(make_cusolver(shared_context(), Problem()), Unsupported);
 }
 
 TEST(Cusolver, LibraryIsRecorded) {

@@ -8,14 +8,15 @@
 #include <numeric>
 #include <utility>
 
+#include "accuracy/condition.hpp"
+#include "base/error.hpp"
 #include "baselines/baselines.hpp"
 #include "baselines/getc2.hpp"
-#include "error.hpp"
+#include "contenders.hpp"
+#include "dense/gauss_jordan.hpp"
+#include "dense/lu.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/condition.hpp"
-#include "solvers/gauss_jordan.hpp"
-#include "solvers/lu.hpp"
-#include "solvers/methods.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu {
 namespace {
@@ -55,7 +56,7 @@ std::vector<Method> unblocked_methods() {
 std::vector<SolverKind> solver_kinds() {
   std::vector<SolverKind> kinds;
   for (const Method& method : methods()) {
-    for (const Pivot pivot : method.pivots) {
+    for (const Pivot pivot : method.pivots()) {
       if (method.block_size) {
         // In place, on buffers; there is no schedule.
         for (const SurfaceKind& surface : kinds_with(Texel::r)) {
@@ -83,7 +84,7 @@ struct Solved {
 };
 
 /// Factors and, where there is no zero pivot, solves what was uploaded.
-Solved run(Solver& solver) {
+Solved run(Contender& solver) {
   solver.factor();
   Solved solved{solver.outcome(), {}, solver.lu(), {}};
   if (solved.outcome.info > 0) return solved;
@@ -93,7 +94,30 @@ Solved run(Solver& solver) {
   return solved;
 }
 
-Solved run(Solver& solver, const Matrix& a, const Matrix& b) {
+/// The same by a method alone.
+Solved run(DenseFactorization& solver) {
+  solver.factor();
+  Solved solved{solver.outcome(), {}, {}, {}};
+  const Size& size = solver.size();
+  if (solver.keeps_factors()) {
+    solved.lu = Matrix(size.n, size.n);
+    solver.download_factors(0, solved.lu->view());
+  }
+  if (solved.outcome.info > 0) return solved;
+  solver.solve();
+  solved.x = Matrix(size.n, size.nrhs);
+  solver.download(solved.x.view());
+  return solved;
+}
+
+Solved run(DenseFactorization& solver, const Matrix& a, const Matrix& b) {
+  solver.upload(a, b);
+  Solved solved = run(solver);
+  if (!solver.keeps_factors() && solved.outcome.info == 0) solved.inverse = solver.inverse(a);
+  return solved;
+}
+
+Solved run(Contender& solver, const Matrix& a, const Matrix& b) {
   solver.upload(a, b);
   return run(solver);
 }
@@ -136,16 +160,17 @@ Matrix identity(std::size_t n) {
 class Solvers : public testing::TestWithParam<SolverKind> {
  protected:
   void SetUp() override {
-    const std::string missing = missing_on(context.device().handle, GetParam().surface);
+    const std::string missing = missing_on(handle_of(context.device()), GetParam().surface);
     if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
   }
 
   Problem problem(std::size_t n, std::size_t nrhs) const {
     const SurfaceKind& surface = GetParam().surface;
-    return {n, nrhs, pivot, precision, surface.storage, surface.texel, GetParam().schedule};
+    return problem_of(n, nrhs, pivot, precision, surface.storage, surface.texel,
+                      GetParam().schedule);
   }
-  std::unique_ptr<Solver> make(std::size_t n, std::size_t nrhs) {
-    return GetParam().method->make(context, problem(n, nrhs));
+  std::unique_ptr<Contender> make(std::size_t n, std::size_t nrhs) {
+    return make_contender(context, *GetParam().method, problem(n, nrhs));
   }
   Solved solve(const Matrix& a, const Matrix& b) { return run(*make(a.rows(), b.cols()), a, b); }
   Solved factor(const Matrix& a) {
@@ -367,8 +392,8 @@ TEST_P(Solvers, RefuseWhatTheDeviceCannotHold) {
   small.max_allocation = 40 * 40 * element_size(precision);
   small.image_max_width = std::min<std::uint64_t>(small.image_max_width, 80);
   DeviceContext limited(small);
-  EXPECT_NE(GetParam().method->make(limited, problem(20, 1)), nullptr);
-  EXPECT_THROW(GetParam().method->make(limited, problem(100, 1)), Unsupported);
+  EXPECT_NE(make_contender(limited, *GetParam().method, problem(20, 1)), nullptr);
+  EXPECT_THROW(make_contender(limited, *GetParam().method, problem(100, 1)), Unsupported);
 }
 
 TEST_P(Solvers, RefuseWhatOverflowsSingle) {
@@ -720,7 +745,7 @@ TEST_P(LuSurfaces, AreBothUpToDate) {
   for (const std::size_t n : kOrders) {
     SCOPED_TRACE(n);
     const Matrix a = generate(harmless(), n, n), b = random_matrix(n, 1, n);
-    Lu solver(context, problem(n, 1));
+    Lu solver(context, problem(n, 1).size, problem(n, 1).dense);
     solver.upload(a, b);
     // A copy of the handle, which shares the memory.
     Surface target = solver.surfaces().dst;
@@ -735,7 +760,7 @@ TEST_P(LuSurfaces, AreBothUpToDate) {
 TEST_P(LuSurfaces, AreBothUpToDateForSingularMatrices) {
   for (const char* kind : kSingularKinds) {
     SCOPED_TRACE(kind);
-    Lu solver(context, problem(33, 1));
+    Lu solver(context, problem(33, 1).size, problem(33, 1).dense);
     solver.upload(generate(kind, 33, 1), Matrix(33, 1));
     solver.factor();
     const Matrix source = contents(context, solver.surfaces().src);
@@ -754,9 +779,9 @@ TEST_P(GaussJordanSurfaces, SamePivotsAsLu) {
   for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
     for (const std::size_t n : {2, 5, 20}) {
       for (const Matrix& a : without_near_ties(n, pivot, precision)) {
-        const Problem problem = {n, 1, pivot, precision, storage, texel};
-        GaussJordan gauss_jordan(context, problem);
-        Lu lu(context, problem);
+        const Problem problem = problem_of(n, 1, pivot, precision, storage, texel);
+        GaussJordan gauss_jordan(context, problem.size, problem.dense);
+        Lu lu(context, problem.size, problem.dense);
         const Matrix b(n, 1);
         const Outcome ours = run(gauss_jordan, a, b).outcome, theirs = run(lu, a, b).outcome;
         EXPECT_EQ(ours.ipiv, theirs.ipiv) << n;
@@ -768,11 +793,11 @@ TEST_P(GaussJordanSurfaces, SamePivotsAsLu) {
 
 /// A device that cannot hold [A | B] with more than `columns` columns.
 Device with_room_for(Device device, const Problem& problem, std::size_t columns) {
-  const std::uint64_t bytes = columns * element_size(problem.precision);
-  device.image_max_width = bytes / (problem.texel == Texel::rgba ? 16 : sizeof(cl_uint));
+  const std::uint64_t bytes = columns * element_size(problem.dense.precision);
+  device.image_max_width = bytes / (problem.dense.texel == Texel::rgba ? 16 : sizeof(cl_uint));
   // Rows of buffers are padded to odd multiples of 128 bytes.
-  if (problem.storage == Storage::buffer) {
-    device.max_allocation = problem.n * (((bytes + 127) / 128 | 1) * 128);
+  if (problem.dense.storage == Storage::buffer) {
+    device.max_allocation = problem.size.n * (((bytes + 127) / 128 | 1) * 128);
   }
   return device;
 }
@@ -782,8 +807,8 @@ TEST_P(GaussJordanSurfaces, InverseInPartsIsTheSame) {
   const std::size_t n = 97;  // which no width of a part divides
   const Matrix a = generate("random", n, 3);
   for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
-    const Problem problem = {n, 1, pivot, precision, storage, texel};
-    GaussJordan solver(context, problem);
+    const Problem problem = problem_of(n, 1, pivot, precision, storage, texel);
+    GaussJordan solver(context, problem.size, problem.dense);
     const Matrix whole = run(solver, a, Matrix(n, 1)).inverse.value();
     EXPECT_LT(inverse_ratio(a, whole, epsilon(precision)), kFactorRatioLimit);
     // Halves, [A | 49 columns], and sevenths or less.
@@ -791,22 +816,25 @@ TEST_P(GaussJordanSurfaces, InverseInPartsIsTheSame) {
       SCOPED_TRACE(columns);
       const Device limited = with_room_for(context.device(), problem, columns);
       Problem all_at_once = problem;
-      all_at_once.nrhs = n;
-      ASSERT_THROW(GaussJordan::require_room(limited, all_at_once), Unsupported);
+      all_at_once.size.nrhs = n;
+      ASSERT_THROW(GaussJordan::require_room(limited, all_at_once.size, all_at_once.dense),
+                   Unsupported);
       DeviceContext small(limited);
-      GaussJordan in_parts(small, problem);
+      GaussJordan in_parts(small, problem.size, problem.dense);
       EXPECT_TRUE(equal(run(in_parts, a, Matrix(n, 1)).inverse.value(), whole));
     }
   }
 }
 
 TEST_P(GaussJordanSurfaces, InverseIsNotASideEffect) {
-  const Problem problem = {33, 2, Pivot::full, precision, storage, texel};
+  const Problem problem = problem_of(33, 2, Pivot::full, precision, storage, texel);
   const Matrix a = generate("random", 33, 3), b = random_matrix(33, 2, 3);
-  GaussJordan solver(context, problem);
+  GaussJordan solver(context, problem.size, problem.dense);
   const Solved before = run(solver, a, b);
   solver.solve();
-  EXPECT_TRUE(equal(solver.download(), before.x));
+  Matrix x(33, 2);
+  solver.download(x.view());
+  EXPECT_TRUE(equal(x, before.x));
   EXPECT_EQ(solver.outcome().jpiv, before.outcome.jpiv);
 }
 
@@ -822,15 +850,15 @@ TEST_P(FusedSurfaces, TilesOfTheOtherClassOfDevices) {
   other.type = other.type == "cpu" ? "gpu" : "cpu";
   DeviceContext elsewhere(other);
   for (const Method& method : unblocked_methods()) {
-    for (const Pivot pivot : method.pivots) {
+    for (const Pivot pivot : method.pivots()) {
       for (const std::size_t n : {1, 2, 5, 33, 140}) {
         SCOPED_TRACE(std::string(method.name) + ", " + name(pivot) + ", " + std::to_string(n));
         const Matrix a = generate(pivot == Pivot::none ? "dominant" : "random", n, n);
         const Matrix b = random_matrix(n, 2, n);
-        const Problem problem = {n, 2, pivot, precision, storage, texel, Schedule::fused};
-        const Solved there = run(*method.make(elsewhere, problem), a, b);
+        const Problem problem = problem_of(n, 2, pivot, precision, storage, texel, Schedule::fused);
+        const Solved there = run(*make_contender(elsewhere, method, problem), a, b);
         expect_passed(there, a, b, epsilon(precision));
-        const Solved here = run(*method.make(context, problem), a, b);
+        const Solved here = run(*make_contender(context, method, problem), a, b);
         EXPECT_EQ(there.outcome.ipiv, here.outcome.ipiv);
         EXPECT_EQ(there.outcome.jpiv, here.outcome.jpiv);
         EXPECT_TRUE(equal(there.x, here.x));
@@ -847,11 +875,11 @@ TEST(FusedTiles, SeveralWorkGroupsInARow) {
   for (const Method& method : unblocked_methods()) {
     for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
       SCOPED_TRACE(std::string(method.name) + ", " + name(pivot));
-      const Problem problem = {
-          n, 3, pivot, Precision::single_precision, Storage::buffer, Texel::r, Schedule::fused};
+      const Problem problem = problem_of(n, 3, pivot, Precision::single_precision, Storage::buffer,
+                                         Texel::r, Schedule::fused);
       Problem paper = problem;
-      paper.schedule = Schedule::paper;
-      const auto solver = method.make(context, problem);
+      paper.dense.schedule = Schedule::paper;
+      const auto solver = make_contender(context, method, problem);
       solver->upload(a, b);
       solver->factor();
       const Outcome outcome = solver->outcome();
@@ -859,7 +887,7 @@ TEST(FusedTiles, SeveralWorkGroupsInARow) {
       EXPECT_EQ(outcome.info, 0);
       EXPECT_LT(hpl_residual(a, solver->download(), b, kEpsilonSingle), kHplResidualLimit);
       // The search must not miss a work-group's columns.
-      const auto reference = method.make(context, paper);
+      const auto reference = make_contender(context, method, paper);
       reference->upload(a, b);
       reference->factor();
       EXPECT_EQ(outcome.ipiv, reference->outcome().ipiv);
@@ -890,14 +918,9 @@ TEST(PapersSchedule, CountsWhatItMoves) {
   DeviceContext& context = shared_context();
   for (const Count& count : counts) {
     SCOPED_TRACE(std::string(count.method) + ", " + name(count.pivot) + ", " + name(count.texel));
-    const Problem problem = {5,
-                             1,
-                             count.pivot,
-                             Precision::single_precision,
-                             Storage::buffer,
-                             count.texel,
-                             Schedule::paper};
-    const auto solver = find_method(count.method).make(context, problem);
+    const Problem problem = problem_of(5, 1, count.pivot, Precision::single_precision,
+                                       Storage::buffer, count.texel, Schedule::paper);
+    const auto solver = make_contender(context, find_method(count.method), problem);
     solver->upload(a, Matrix(5, 1));
     context.timeline().clear();
     solver->factor();
@@ -924,13 +947,12 @@ TEST(Permutations, ByHand) {
 TEST(Methods, RefuseThePivotingsThatTheyDoNotHave) {
   for (const Method& method : methods()) {
     for (const Pivot pivot : {Pivot::none, Pivot::partial, Pivot::rook, Pivot::full}) {
-      const Problem problem = {
-          5, 1, pivot, Precision::single_precision, Storage::buffer, Texel::r, Schedule::fused};
-      const auto& has = method.pivots;
-      if (std::find(has.begin(), has.end(), pivot) != has.end()) {
-        EXPECT_NE(method.make(shared_context(), problem), nullptr);
+      const Problem problem = problem_of(5, 1, pivot, Precision::single_precision, Storage::buffer,
+                                         Texel::r, Schedule::fused);
+      if (method.has(rule_of(pivot))) {
+        EXPECT_NE(make_contender(shared_context(), method, problem), nullptr);
       } else {
-        EXPECT_THROW(method.make(shared_context(), problem), Unsupported);
+        EXPECT_THROW(make_contender(shared_context(), method, problem), Unsupported);
       }
     }
   }
@@ -990,7 +1012,7 @@ std::vector<BaselineKind> baseline_kinds() {
 class Baselines : public testing::TestWithParam<BaselineKind> {
  protected:
   Solved solve(const Matrix& a, const Matrix& b) {
-    const Problem problem = {a.rows(), b.cols(), pivot, precision, Storage::buffer};
+    const Problem problem = problem_of(a.rows(), b.cols(), pivot, precision, Storage::buffer);
     return run(*GetParam().baseline->make(problem), a, b);
   }
 
@@ -1046,7 +1068,7 @@ TEST_P(Baselines, ExactExamples) {
 
 TEST_P(Baselines, AreRepeatable) {
   const Matrix a = generate("random", 65, 1), b = random_matrix(65, 3, 1);
-  const Problem problem = {65, 3, pivot, precision, Storage::buffer};
+  const Problem problem = problem_of(65, 3, pivot, precision, Storage::buffer);
   const auto solver = GetParam().baseline->make(problem);
   const Solved first = run(*solver, a, b);
   solver->reset();

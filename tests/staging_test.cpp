@@ -1,10 +1,10 @@
 // Memory for transfers on a device whose OpenCL fails (opencl_faults.cpp, linked in).
-#include "opencl/staging.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <optional>
+
+#include "opencl/context.hpp"
 
 namespace lugpu {
 namespace {
@@ -20,12 +20,13 @@ class StagingTest : public testing::Test {
     setenv("OPENCL_FAULT_CODE", "-36", 1);
   }
 
-  DeviceContext context_{choose_device("", "")};
+  DeviceContext context_{choose_device()};
 };
 
 TEST_F(StagingTest, EndsWhateverFails) {
   for (const char* function : {"clEnqueueUnmapMemObject", "clReleaseMemObject"}) {
-    std::optional<Staging> staging(context_);
+    std::optional<Staging> staging;
+    staging.emplace(context_.handle(), context_.queue());
     ASSERT_NE(staging->room(64), nullptr);
     fail(function);
     staging.reset();  // an exception here would end the process
@@ -35,7 +36,7 @@ TEST_F(StagingTest, EndsWhateverFails) {
 
 // Memory that was given back is not handed out again.
 TEST_F(StagingTest, NewMemoryAfterAFailure) {
-  Staging staging(context_);
+  Staging staging(context_.handle(), context_.queue());
   const void* const old = staging.room(64);
   ASSERT_NE(old, nullptr);
   fail("clEnqueueMapBuffer");

@@ -1,11 +1,11 @@
-#include "opencl/surface.hpp"
-
 #include <limits>
 #include <utility>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "contenders.hpp"
+#include "dense/lu.hpp"
+#include "opencl/transfer.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/lu.hpp"
 
 namespace lugpu {
 namespace {
@@ -85,7 +85,8 @@ Matrix special_values(bool denormals) {
 // A double in an image travels as two integers: none of its bits may be interpreted as part of a
 // number.
 TEST_P(Surfaces, SpecialValuesSurvive) {
-  const cl_device_fp_config singles = context.device().handle.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>();
+  const cl_device_fp_config singles =
+      handle_of(context.device()).getInfo<CL_DEVICE_SINGLE_FP_CONFIG>();
   const Matrix values = precision == Precision::double_precision
                             ? special_values<double>(true)
                             : special_values<float>((singles & CL_FP_DENORM) != 0);
@@ -135,7 +136,8 @@ TEST(Upload, ErrorIsAShortSentence) {
   } catch (const InputError& error) {
     const std::string sentence = error.what();
     EXPECT_LT(sentence.size(), 200u) << sentence;
-    EXPECT_NE(sentence.find("--precision double"), std::string::npos) << sentence;
+    ASSERT_TRUE(error.remedy()) << sentence;
+    EXPECT_EQ(error.remedy()->option + " " + error.remedy()->value, "precision double");
   }
 }
 
@@ -181,13 +183,13 @@ TEST(RequireFits, AcceptsWhatFits) {
 TEST(RequireFits, NamesTheMissingFeature) {
   Device device = roomy_device();
   device.double_precision = false;
-  EXPECT_NE(refusal(device, 1, 1, kDoubleBuffer).find("--precision single"), std::string::npos);
-  EXPECT_NE(refusal(device, 1, 1, kDoubleImage).find("--precision single"), std::string::npos);
+  EXPECT_NE(refusal(device, 1, 1, kDoubleBuffer).find("precision \"single\""), std::string::npos);
+  EXPECT_NE(refusal(device, 1, 1, kDoubleImage).find("precision \"single\""), std::string::npos);
   EXPECT_EQ(refusal(device, 1, 1, kSingleImage), "");
 
   device = roomy_device();
   device.images = false;
-  EXPECT_NE(refusal(device, 1, 1, kSingleImage).find("--storage buffer"), std::string::npos);
+  EXPECT_NE(refusal(device, 1, 1, kSingleImage).find("storage \"buffer\""), std::string::npos);
   EXPECT_EQ(refusal(device, 1, 1, kDoubleBuffer), "");
 
   device = roomy_device();
@@ -266,15 +268,17 @@ TEST(LargestOrder, IsTheLastThatFits) {
   Device tight = roomy_device();
   tight.max_allocation = 1'000'003;
   Device poor = roomy_device();
-  poor.global_memory = 10'000'019;
+  poor.global_memory = 100'000'019;
   for (const Device& device : {roomy_device(), narrow, tight, poor, shared_context().device()}) {
     for (const SurfaceKind& kind : kinds_with(Texel::r)) {
-      for (const std::size_t count : {1, 2, 3}) {
-        const std::size_t n = largest_order(device, kind.precision, kind.storage, count);
-        const std::uint64_t buffers = n * n * element_size(kind.precision);
-        const std::uint64_t more = (n + 1) * (n + 1) * element_size(kind.precision);
-        EXPECT_TRUE(n == 0 || refusal(device, n, n, kind, count, buffers).empty()) << name(kind);
-        EXPECT_NE(refusal(device, n + 1, n + 1, kind, count, more), "") << name(kind);
+      for (const Method& method : methods()) {
+        SCOPED_TRACE(std::string(method.name) + " " + name(kind));
+        const DenseOptions options{Pivot::partial, kind.precision, kind.storage};
+        const std::size_t n = largest_order(device, method, options);
+        if (n > 0) {
+          EXPECT_NO_THROW(method.require_room(device, Size::square(n, 1), options));
+        }
+        EXPECT_THROW(method.require_room(device, Size::square(n + 1, 1), options), Unsupported);
       }
     }
   }
@@ -282,64 +286,69 @@ TEST(LargestOrder, IsTheLastThatFits) {
 
 TEST(LargestOrder, ByHand) {
   const Device device = roomy_device();
-  EXPECT_EQ(largest_order(device, Precision::single_precision, Storage::image, 2), 8192u);
-  EXPECT_EQ(largest_order(device, Precision::double_precision, Storage::image, 2), 8192u);
+  const auto order = [&](const char* method, Precision precision, Storage storage) {
+    return largest_order(device, find_method(method), {Pivot::partial, precision, storage});
+  };
+  EXPECT_EQ(order("lu", Precision::single_precision, Storage::image), 8192u);
+  EXPECT_EQ(order("lu", Precision::double_precision, Storage::image), 8192u);
   // 16 GiB are 2^31 doubles; rows are padded to 46352, and 46330 of them are more than 2^31.
-  EXPECT_EQ(largest_order(device, Precision::double_precision, Storage::buffer, 2), 46329u);
-  // 2^32 floats; rows of 65504 take no padding, those of 65505 are padded to 65568.
-  EXPECT_EQ(largest_order(device, Precision::single_precision, Storage::buffer, 2), 65504u);
+  EXPECT_EQ(order("lu-blocked", Precision::double_precision, Storage::buffer), 46329u);
 }
 
 TEST(LargestOrder, IsZeroWithoutTheFeature) {
   Device device = roomy_device();
   device.double_precision = false;
   device.images = false;
-  EXPECT_EQ(largest_order(device, Precision::double_precision, Storage::buffer, 2), 0u);
-  EXPECT_EQ(largest_order(device, Precision::single_precision, Storage::image, 2), 0u);
-  EXPECT_GT(largest_order(device, Precision::single_precision, Storage::buffer, 2), 0u);
+  const Method& lu = find_method("lu");
+  EXPECT_EQ(largest_order(device, lu, {Pivot::partial, Precision::double_precision}), 0u);
+  EXPECT_EQ(
+      largest_order(device, lu, {Pivot::partial, Precision::single_precision, Storage::image}), 0u);
+  EXPECT_GT(largest_order(device, lu, {Pivot::partial, Precision::single_precision}), 0u);
 }
 
 // lugpu's own description of the device decides what the program refuses.
 TEST(Device, SaysWhatTheDriverHas) {
   const Device& device = shared_context().device();
-  EXPECT_EQ(device.double_precision, missing_on(device.handle, kDoubleBuffer).empty());
-  EXPECT_EQ(device.images && device.image_float, missing_on(device.handle, kSingleImage).empty());
+  EXPECT_EQ(device.double_precision, missing_on(handle_of(device), kDoubleBuffer).empty());
+  EXPECT_EQ(device.images && device.image_float,
+            missing_on(handle_of(device), kSingleImage).empty());
   if (device.double_precision) {
     EXPECT_EQ(device.images && device.image_uint32,
-              missing_on(device.handle, kDoubleImage).empty());
+              missing_on(handle_of(device), kDoubleImage).empty());
   }
 }
 
 TEST(Deadline, InThePastStopsAtTheNextCheckpoint) {
   DeviceContext context(shared_context().device());
   EXPECT_NO_THROW(context.checkpoint());
-  context.set_deadline(-1);
+  context.deadline().set(-1);
   EXPECT_THROW(context.checkpoint(), TimedOut);
-  context.set_deadline(0);
+  context.deadline().set(0);
   EXPECT_THROW(context.checkpoint(), TimedOut);
 }
 
 // The waits become rare while steps are fast; a new deadline is looked at again from the first.
 TEST(Deadline, IsSeenAfterManyFastSteps) {
   DeviceContext context(shared_context().device());
-  context.set_deadline(std::numeric_limits<double>::infinity());
+  context.deadline().set(std::numeric_limits<double>::infinity());
   for (int step = 0; step < 10000; ++step) ASSERT_NO_THROW(context.checkpoint());
-  context.set_deadline(-1);
+  context.deadline().set(-1);
   EXPECT_THROW(context.checkpoint(), TimedOut);
 }
 
 TEST(Deadline, StopsAFactorizationThatCanBeRepeated) {
   DeviceContext context(shared_context().device());
-  const Problem problem = {20, 1, Pivot::partial, Precision::single_precision, Storage::buffer};
+  const Problem problem =
+      problem_of(20, 1, Pivot::partial, Precision::single_precision, Storage::buffer);
   const Matrix a = generate("random", 20, 1), b = random_matrix(20, 1, 1);
-  Lu solver(context, problem);
+  MethodContender solver(context, find_method("lu"), problem, 1);
   solver.upload(a, b);
   solver.factor();
   const Matrix lu = *solver.lu();
   solver.reset();
-  context.set_deadline(-1);
+  context.deadline().set(-1);
   EXPECT_THROW(solver.factor(), TimedOut);
-  context.set_deadline(1e10);
+  context.deadline().set(1e10);
   solver.reset();
   solver.factor();
   EXPECT_TRUE(equal(*solver.lu(), lu));

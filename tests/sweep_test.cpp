@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "base/error.hpp"
 #include "bench/report.hpp"
-#include "error.hpp"
 #include "matrix/generate.hpp"
 #include "opencl_fixture.hpp"
 
@@ -95,14 +95,14 @@ SweepPlan small_plan() {
 /// What a case is, as one line.
 std::string line(const Case& what) {
   std::ostringstream text;
-  text << what.problem.n << ' ' << name(what.problem.precision) << ' ' << what.implementation << ' '
-       << what.routine << ' ';
+  text << what.problem.size.n << ' ' << name(what.problem.dense.precision) << ' '
+       << what.implementation << ' ' << what.routine << ' ';
   if (what.device) {
-    text << *what.device << ' ' << name(what.problem.storage);
+    text << *what.device << ' ' << name(what.problem.dense.storage);
   } else {
     text << "host";
   }
-  text << ' ' << name(what.problem.pivot) << ' ' << what.matrix;
+  text << ' ' << name(what.problem.dense.pivot) << ' ' << what.matrix;
   return text.str();
 }
 
@@ -159,7 +159,7 @@ TEST(CasesOf, RivalsOfMixedPrecisionRunInDouble) {
     plan.precisions = precisions;
     std::vector<Precision> found;
     for (const Case& what : cases_of(plan, {two_devices().front()})) {
-      if (what.is_baseline()) found.push_back(what.problem.precision);
+      if (what.is_baseline()) found.push_back(what.problem.dense.precision);
     }
     return found;
   };
@@ -191,7 +191,7 @@ TEST(CasesOf, CarryThePlan) {
   const std::vector<Case> cases = cases_of(plan, two_devices());
   ASSERT_EQ(cases.size(), 4u);
   for (const Case& what : cases) {
-    EXPECT_EQ(what.problem.nrhs, 7u);
+    EXPECT_EQ(what.problem.size.nrhs, 7u);
     EXPECT_EQ(what.seed, 42u);
     EXPECT_EQ(what.matrix, "graded");
   }
@@ -306,13 +306,14 @@ TEST_F(Sweep, DeviceRowsCountWhatRan) {
     for (const double seconds : result.device_times_s) EXPECT_GT(seconds, 0);
     EXPECT_EQ(result.phases_s.count("build"), 1u);
     EXPECT_GT(result.phases_s.at("update"), 0);
-    EXPECT_EQ(result.phases_s.count("pivot_search") == 1, problem.pivot == Pivot::partial);
+    EXPECT_EQ(result.phases_s.count("pivot_search") == 1, problem.dense.pivot == Pivot::partial);
     EXPECT_GE(result.counters.at("kernel_launches"), 20u);
     EXPECT_EQ(result.counters.at("elements_updated"), 19u * 20 * 39 / 6);
     EXPECT_EQ(result.counters.at("bytes_model"), find_method("lu").work(20).bytes);
     EXPECT_GT(result.counters.at("bytes_counted"), 20u * 20 * 4);
     // The paper reads every pivot back.
-    const bool reads = problem.pivot == Pivot::partial && problem.schedule == Schedule::paper;
+    const bool reads =
+        problem.dense.pivot == Pivot::partial && problem.dense.schedule == Schedule::paper;
     EXPECT_EQ(result.counters.at("readbacks"), reads ? 20u : 0u);
   }
 }
@@ -325,7 +326,7 @@ TEST_F(Sweep, OnlyWantedCasesRun) {
   std::vector<DeviceContext> contexts;
   contexts.emplace_back(context().device());
   run_sweep(plan, cases(plan), contexts,
-            {.wanted = [](const Case& what) { return what.problem.n != 3; },
+            {.wanted = [](const Case& what) { return what.problem.size.n != 3; },
              .working = [](const Case&) {},
              .done = [&](const Result& result, std::size_t i) { done[i] = line(result.what); }});
   const std::vector<std::string> all = lines(cases(plan));
@@ -339,7 +340,7 @@ std::string pieces(const SweepPlan& plan, std::vector<DeviceContext>& contexts) 
   std::string text;
   run_sweep(plan, cases_of(plan, {contexts[0].device()}), contexts,
             {.wanted = [](const Case&) { return true; },
-             .working = [&](const Case& what) { text += name(what.problem.pivot)[0]; },
+             .working = [&](const Case& what) { text += name(what.problem.dense.pivot)[0]; },
              .done =
                  [&](const Result& result, std::size_t) {
                    EXPECT_STREQ(name(result.status), "ok") << result.reason;
@@ -552,12 +553,19 @@ TEST_F(Sweep, NearSingularityIsAWarning) {
 Result example_result() {
   Result result;
   result.what = {
-      "lugpu",    "lu",    {30, 2, Pivot::full, Precision::double_precision, Storage::image},
-      "Testcard", 0,       std::nullopt,
-      9,          "random"};
+      "lugpu",
+      "lu",
+      {Size::square(30, 2),
+       {Pivot::full, Precision::double_precision, Storage::image, Texel::r, Schedule::paper},
+       {}},
+      "Testcard",
+      0,
+      std::nullopt,
+      9,
+      "random"};
   result.times_s = {3, 1, 2};
   result.checks.solve_ratio = 0.5;
-  result.status = Status::ok;
+  result.status = RunStatus::ok;
   return result;
 }
 
@@ -582,8 +590,8 @@ TEST(ToJson, OfAnOkResult) {
 }
 
 TEST(ToJson, OnlyOkShowsASpeed) {
-  for (const Status status :
-       {Status::failed, Status::unsupported, Status::skipped, Status::error}) {
+  for (const RunStatus status :
+       {RunStatus::failed, RunStatus::unsupported, RunStatus::skipped, RunStatus::error}) {
     Result result = example_result();
     result.status = status;
     const json row = to_json(result);
@@ -618,6 +626,7 @@ TEST(ToJson, OnTheHostThereIsNoDevice) {
 TEST(ToJson, ABaselineHasNoSurfaces) {
   Result result = example_result();
   result.what.implementation = "cusolver";
+  result.what.routine = "cusolver";
   result.variant = "cusolverDnXgetrf";
   const json row = to_json(result);
   EXPECT_EQ(row["device"], "Testcard");
@@ -642,9 +651,9 @@ TEST(Achieved, IsMeasuredAgainstThePeakOfItsPrecision) {
   EXPECT_EQ(rates["multiply_adds_per_s"], 0.5);
   EXPECT_EQ(rates["multiply_adds_over_peak"], 0.5);
   EXPECT_FALSE(rates.contains("product_multiply_adds_per_s"));
-  result.what.problem.precision = Precision::single_precision;
+  result.what.problem.dense.precision = Precision::single_precision;
   for (const Refine refine : {Refine::none, Refine::mixed}) {
-    result.what.problem.refine = refine;
+    result.what.problem.solve.refine = refine;
     EXPECT_EQ(achieved(result, ceilings)["multiply_adds_over_peak"], 0.125);
   }
   result.product_multiply_adds_per_s = 2;
@@ -657,13 +666,13 @@ TEST(SameCase, LooksAtWhatIsRunNotAtHowItWent) {
   const json row = to_json(example_result());
   Result slower = example_result();
   slower.times_s = {30};
-  slower.status = Status::failed;
+  slower.status = RunStatus::failed;
   EXPECT_TRUE(same_case(row, to_json(slower)));
   Result other = example_result();
-  other.what.problem.n = 31;
+  other.what.problem.size.n = 31;
   EXPECT_FALSE(same_case(row, to_json(other)));
   other = example_result();
-  other.what.problem.pivot = Pivot::none;
+  other.what.problem.dense.pivot = Pivot::none;
   EXPECT_FALSE(same_case(row, to_json(other)));
   other = example_result();
   other.what.seed = 10;

@@ -1,5 +1,5 @@
 // How the fused schedules cut a step into work-groups.
-#include "solvers/tiling.hpp"
+#include "dense/tiling.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,13 +22,8 @@ std::vector<Tiling> tilings(std::size_t n, std::size_t end) {
              {Precision::single_precision, Precision::double_precision}) {
           for (const Storage storage : {Storage::buffer, Storage::image}) {
             for (const Texel texel : {Texel::r, Texel::rgba}) {
-              Problem problem;
-              problem.n = n;
-              problem.pivot = pivot;
-              problem.precision = precision;
-              problem.storage = storage;
-              problem.texel = texel;
-              all.push_back(Tiling::make(device, problem, end));
+              all.push_back(Tiling::make(device, Size::square(n, 0),
+                                         {pivot, precision, storage, texel}, end));
             }
           }
         }

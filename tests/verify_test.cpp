@@ -6,10 +6,11 @@
 #include <map>
 #include <set>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "contenders.hpp"
 #include "kernel_files.hpp"
 #include "opencl_fixture.hpp"
-#include "solvers/failed_paths.hpp"
+#include "solve/failed_paths.hpp"
 
 namespace lugpu {
 namespace {
@@ -24,16 +25,16 @@ TEST(VerificationCases, CoverEveryPathWithEveryKind) {
     std::map<std::string, std::set<std::size_t>> parts;
     for (const Case& what : verification_cases(shared_context().device(), thorough)) {
       kinds[path_of(what)].insert(what.matrix);
-      orders[path_of(what)].insert(std::to_string(what.problem.n));
+      orders[path_of(what)].insert(std::to_string(what.problem.size.n));
       parts[path_of(what)].insert(verification_part(what));
       EXPECT_LT(verification_part(what), kVerificationParts);
     }
     std::size_t paths = 0;
     for (const Method& method : methods()) {
       const std::size_t schedules = method.block_size ? 1 : 2;
-      paths += method.pivots.size() * schedules * all_kinds().size();
+      paths += method.pivots().size() * schedules * all_kinds().size();
       // Mixed precision, with factors in single.
-      if (method.block_size) paths += method.pivots.size() * all_kinds().size() / 2;
+      if (method.block_size) paths += method.pivots().size() * all_kinds().size() / 2;
     }
     EXPECT_EQ(kinds.size(), paths);
     for (const auto& [path, its_kinds] : kinds) {
@@ -49,7 +50,7 @@ TEST(VerificationCases, CoverEveryPathWithEveryKind) {
 std::vector<Case> cases_with(const Device& device, const std::string& part, std::size_t n) {
   std::vector<Case> cases = verification_cases(device, false);
   std::erase_if(cases, [&](const Case& what) {
-    return what.problem.n > n || path_of(what).find(part) == std::string::npos;
+    return what.problem.size.n > n || path_of(what).find(part) == std::string::npos;
   });
   return cases;
 }
@@ -75,12 +76,12 @@ TEST(Verify, ThisDeviceIsRight) {
   EXPECT_TRUE(verification.failed_paths().empty());
   for (const Verdict& verdict : verification.paths) {
     EXPECT_EQ(verdict.wrong, 0u) << verdict.name << ": " << verdict.reason;
-    if (verdict.status == Status::unsupported) {
+    if (verdict.status == RunStatus::unsupported) {
       EXPECT_EQ(verdict.systems, 0u);
       EXPECT_FALSE(verdict.reason.empty());
     } else {
-      EXPECT_EQ(verdict.status, Status::ok);
-      EXPECT_EQ(verdict.systems, verdict.path.problem.pivot == Pivot::none ? 20u : 52u);
+      EXPECT_EQ(verdict.status, RunStatus::ok);
+      EXPECT_EQ(verdict.systems, verdict.path.problem.dense.pivot == Pivot::none ? 20u : 52u);
       EXPECT_GT(verdict.largest_ratio, 0);
       EXPECT_LT(verdict.largest_ratio, 30);
     }
@@ -94,8 +95,9 @@ std::vector<std::string> failing(const std::string& file, const std::string& rig
   Folder folder;
   copy_kernels(folder.path() / "kernels", file, right, wrong);
   const Device& device = shared_context().device();
-  const Verification verification = run(DeviceContext(device, (folder.path() / "kernels").string()),
-                                        cases_with(device, "single buffer r ", 33));
+  const Verification verification =
+      run(DeviceContext(device, {(folder.path() / "kernels").string()}),
+          cases_with(device, "single buffer r ", 33));
   std::set<std::string> named;
   for (const nlohmann::json& record : verification.wrong) {
     EXPECT_NE(record["reason"], "");
@@ -114,7 +116,7 @@ std::vector<std::string> failing(const std::string& file, const std::string& rig
 /// The paths of lu with one schedule.
 std::vector<std::string> lu_paths(const std::string& schedule) {
   std::vector<std::string> paths;
-  for (const Pivot pivot : find_method("lu").pivots) {
+  for (const Pivot pivot : find_method("lu").pivots()) {
     paths.push_back(std::string("lu ") + name(pivot) + " single buffer r " + schedule);
   }
   return paths;
@@ -153,13 +155,14 @@ TEST(Verify, WithKernelsThatDoNotBuildNothingIsKnown) {
   Folder folder;
   copy_kernels(folder.path() / "kernels", "dense/fused.cl", "__kernel", "kernel of nothing");
   const Device& device = shared_context().device();
-  const Verification verification = run(DeviceContext(device, (folder.path() / "kernels").string()),
-                                        cases_with(device, "lu partial single buffer r ", 2));
+  const Verification verification =
+      run(DeviceContext(device, {(folder.path() / "kernels").string()}),
+          cases_with(device, "lu partial single buffer r ", 2));
   EXPECT_TRUE(verification.failed_paths().empty());
   EXPECT_TRUE(verification.passed());
   for (const Verdict& verdict : verification.paths) {
     const bool fused = verdict.name.ends_with("fused");
-    EXPECT_EQ(verdict.status, fused ? Status::unknown : Status::ok) << verdict.name;
+    EXPECT_EQ(verdict.status, fused ? RunStatus::unknown : RunStatus::ok) << verdict.name;
   }
   ASSERT_EQ(verification.unknown_paths().size(), 1u);
   const Verdict& unknown = *verification.unknown_paths().front();
@@ -174,42 +177,43 @@ TEST(Verify, APathWhoseSystemsCannotBeTriedIsGivenUp) {
   copy_kernels(folder.path() / "kernels", "dense/fused.cl", "__kernel", "kernel of nothing");
   const Device& device = shared_context().device();
   std::vector<DeviceContext> contexts;
-  contexts.emplace_back(device, (folder.path() / "kernels").string());
+  contexts.emplace_back(device, KernelSettings{(folder.path() / "kernels").string()});
   const std::vector<Case> cases = cases_with(device, "lu partial single buffer r fused", 33);
   std::vector<std::size_t> found;
   verify(
       cases, contexts, [](std::size_t) {},
       [&](std::size_t i, const Finding& finding) {
         found.push_back(i);
-        EXPECT_EQ(finding.status, Status::unknown);
+        EXPECT_EQ(finding.status, RunStatus::unknown);
       });
   EXPECT_GT(cases.size(), 2u);
   EXPECT_EQ(found, (std::vector<std::size_t>{0, 1}));
 }
 
 /// The status of a path whose systems have these.
-Status status_of(const std::vector<Status>& findings) {
+RunStatus status_of(const std::vector<RunStatus>& findings) {
   Verification verification;
   Case what;
   what.routine = "lu";
-  for (const Status status : findings) verification.add(what, {status, "reason", 0, {{"n", 1}}});
+  for (const RunStatus status : findings) verification.add(what, {status, "reason", 0, {{"n", 1}}});
   EXPECT_EQ(verification.paths.size(), 1u);
   EXPECT_EQ(verification.paths.front().reason.empty(),
-            verification.paths.front().status == Status::ok);
+            verification.paths.front().status == RunStatus::ok);
   EXPECT_EQ(verification.unknown_paths().empty(),
-            verification.paths.front().status != Status::unknown);
+            verification.paths.front().status != RunStatus::unknown);
   return verification.paths.front().status;
 }
 
 TEST(Verdict, WrongGoesBeforeUnknownAndThatBeforeRight) {
-  constexpr Status kOk = Status::ok, kUnknown = Status::unknown, kNo = Status::unsupported;
+  constexpr RunStatus kOk = RunStatus::ok, kUnknown = RunStatus::unknown,
+                      kNo = RunStatus::unsupported;
   EXPECT_EQ(status_of({kOk, kUnknown}), kUnknown);
   EXPECT_EQ(status_of({kUnknown, kOk}), kUnknown);
   EXPECT_EQ(status_of({kUnknown, kNo}), kUnknown);
   EXPECT_EQ(status_of({kNo, kUnknown}), kUnknown);
-  EXPECT_EQ(status_of({kUnknown, Status::failed}), Status::failed);
-  EXPECT_EQ(status_of({Status::error, kUnknown}), Status::error);
-  EXPECT_EQ(status_of({Status::failed, kUnknown, kOk}), Status::failed);
+  EXPECT_EQ(status_of({kUnknown, RunStatus::failed}), RunStatus::failed);
+  EXPECT_EQ(status_of({RunStatus::error, kUnknown}), RunStatus::error);
+  EXPECT_EQ(status_of({RunStatus::failed, kUnknown, kOk}), RunStatus::failed);
   EXPECT_EQ(status_of({kNo, kOk, kNo}), kOk);
   EXPECT_EQ(status_of({kNo, kNo}), kNo);
 }
@@ -220,13 +224,13 @@ TEST(Verify, WithoutDoublePrecisionItIsUnsupported) {
   const Verification verification =
       run(DeviceContext(device), cases_with(device, "lu partial double buffer r fused", 3));
   ASSERT_EQ(verification.paths.size(), 1u);
-  EXPECT_EQ(verification.paths[0].status, Status::unsupported);
+  EXPECT_EQ(verification.paths[0].status, RunStatus::unsupported);
   EXPECT_TRUE(verification.passed());
 }
 
 // The file of failed paths.
 
-class FailedPaths : public testing::Test {
+class FailedPathsFile : public testing::Test {
  protected:
   void SetUp() override {
     setenv("XDG_CACHE_HOME", cache_.path().c_str(), 1);
@@ -236,7 +240,7 @@ class FailedPaths : public testing::Test {
   }
   void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
 
-  std::vector<std::string> read() const { return read_failed_paths(device_, ""); }
+  std::vector<std::string> read() const { return read_failed_paths(device_, {}); }
   fs::path file() const {
     const fs::path folder = cache_.path() / "lugpu";
     return fs::directory_iterator(folder)->path();
@@ -248,43 +252,41 @@ class FailedPaths : public testing::Test {
                                          "lu-blocked none double buffer r"};
 };
 
-TEST_F(FailedPaths, AreReadAsWritten) {
+TEST_F(FailedPathsFile, AreReadAsWritten) {
   EXPECT_TRUE(read().empty());
-  write_failed_paths(device_, "", two_);
+  write_failed_paths(device_, {}, two_);
   EXPECT_EQ(read(), two_);
-  write_failed_paths(device_, "", {two_[1]});
+  write_failed_paths(device_, {}, {two_[1]});
   EXPECT_EQ(read(), std::vector<std::string>{two_[1]});
 }
 
-TEST_F(FailedPaths, AreForgottenWhenThereAreNone) {
-  write_failed_paths(device_, "", {});
-  write_failed_paths(device_, "", two_);
-  write_failed_paths(device_, "", {});
+TEST_F(FailedPathsFile, AreForgottenWhenThereAreNone) {
+  write_failed_paths(device_, {}, {});
+  write_failed_paths(device_, {}, two_);
+  write_failed_paths(device_, {}, {});
   EXPECT_TRUE(read().empty());
   EXPECT_TRUE(fs::is_empty(cache_.path() / "lugpu"));
 }
 
-TEST_F(FailedPaths, AreOfOneDeviceDriverAndSetOfKernels) {
-  write_failed_paths(device_, "", two_);
+TEST_F(FailedPathsFile, AreOfOneDeviceDriverAndSetOfKernels) {
+  write_failed_paths(device_, {}, two_);
   for (std::string Device::*field : {&Device::platform, &Device::name, &Device::driver_version}) {
     Device other = device_;
     other.*field += "1";
-    EXPECT_TRUE(read_failed_paths(other, "").empty());
+    EXPECT_TRUE(read_failed_paths(other, {}).empty());
   }
-  Device portable = device_;
-  portable.vendor_kernels = false;
-  EXPECT_TRUE(read_failed_paths(portable, "").empty());
+  EXPECT_TRUE(read_failed_paths(device_, {"", false}).empty());
 
   Folder folder;
   copy_kernels(folder.path() / "same", "common/copy.clh", "__kernel", "__kernel");
-  EXPECT_EQ(read_failed_paths(device_, (folder.path() / "same").string()), two_);
+  EXPECT_EQ(read_failed_paths(device_, {(folder.path() / "same").string()}), two_);
   copy_kernels(folder.path() / "other", "common/copy.clh", "__kernel", "__kernel ");
-  EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "other").string()).empty());
-  EXPECT_TRUE(read_failed_paths(device_, (folder.path() / "none").string()).empty());
+  EXPECT_TRUE(read_failed_paths(device_, {(folder.path() / "other").string()}).empty());
+  EXPECT_TRUE(read_failed_paths(device_, {(folder.path() / "none").string()}).empty());
 }
 
-TEST_F(FailedPaths, ACutOffFileIsIgnored) {
-  write_failed_paths(device_, "", two_);
+TEST_F(FailedPathsFile, ACutOffFileIsIgnored) {
+  write_failed_paths(device_, {}, two_);
   const std::string whole = text_of(file());
   for (std::size_t length = 0; length < whole.size(); ++length) {
     write_text(file(), whole.substr(0, length));
@@ -294,8 +296,8 @@ TEST_F(FailedPaths, ACutOffFileIsIgnored) {
   EXPECT_EQ(read(), two_);
 }
 
-TEST_F(FailedPaths, WhatIsNoSuchFileIsIgnored) {
-  write_failed_paths(device_, "", two_);
+TEST_F(FailedPathsFile, WhatIsNoSuchFileIsIgnored) {
+  write_failed_paths(device_, {}, two_);
   const fs::path path = file();
   const std::string whole = text_of(path);
   for (const std::string& text :
@@ -312,15 +314,14 @@ TEST_F(FailedPaths, WhatIsNoSuchFileIsIgnored) {
   EXPECT_TRUE(read().empty());
 }
 
-TEST_F(FailedPaths, AreListedAndForgotten) {
+TEST_F(FailedPathsFile, AreListedAndForgotten) {
   EXPECT_TRUE(all_failed_paths().empty());
-  write_failed_paths(device_, "", two_);
+  write_failed_paths(device_, {}, two_);
   Device other = device_;
   other.name = "Grace";
-  other.vendor_kernels = false;
   Folder folder;
   copy_kernels(folder.path() / "kernels", "common/copy.clh", "__kernel", "__kernel ");
-  write_failed_paths(other, (folder.path() / "kernels").string(), {two_[1]});
+  write_failed_paths(other, {(folder.path() / "kernels").string(), false}, {two_[1]});
   write_text(cache_.path() / "lugpu" / "notes.txt", text_of(file()));
 
   std::vector<FailedPathsRecord> records = all_failed_paths();
@@ -341,21 +342,21 @@ TEST_F(FailedPaths, AreListedAndForgotten) {
   EXPECT_EQ(all_failed_paths().size(), 1u);
 }
 
-TEST_F(FailedPaths, WithoutAFolderTheyAreNotKept) {
+TEST_F(FailedPathsFile, WithoutAFolderTheyAreNotKept) {
   const std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
   setenv("XDG_CACHE_HOME", "relative", 1);
   unsetenv("HOME");
   EXPECT_TRUE(read().empty());
-  EXPECT_THROW(write_failed_paths(device_, "", two_), Error);
-  EXPECT_NO_THROW(write_failed_paths(device_, "", {}));
+  EXPECT_THROW(write_failed_paths(device_, {}, two_), Error);
+  EXPECT_NO_THROW(write_failed_paths(device_, {}, {}));
   setenv("HOME", cache_.path().c_str(), 1);
-  write_failed_paths(device_, "", two_);
+  write_failed_paths(device_, {}, two_);
   EXPECT_EQ(read(), two_);
   EXPECT_TRUE(fs::is_directory(cache_.path() / ".cache" / "lugpu"));
   write_text(cache_.path() / "file", "");
   setenv("XDG_CACHE_HOME", (cache_.path() / "file").c_str(), 1);
   EXPECT_TRUE(read().empty());
-  EXPECT_THROW(write_failed_paths(device_, "", two_), Error);
+  EXPECT_THROW(write_failed_paths(device_, {}, two_), Error);
   setenv("HOME", home.c_str(), 1);
 }
 
@@ -364,17 +365,13 @@ TEST_F(FailedPaths, WithoutAFolderTheyAreNotKept) {
 class Automatic : public testing::Test {
  protected:
   std::string path(const Problem& problem, std::optional<Texel> texel = std::nullopt) const {
-    const Method& method = automatic_method(device_, problem, texel);
-    return path_name(method, completed(problem, method, device_, texel, 0));
+    const Method& method = automatic_method(device_, problem, texel, failed_);
+    return path_name(method, completed(problem, method, device_, texel, 0, failed_));
   }
   Device device_;
-  const Problem partial_ = {8,
-                            1,
-                            Pivot::partial,
-                            Precision::double_precision,
-                            Storage::buffer,
-                            Texel::r,
-                            Schedule::fused};
+  FailedPaths failed_;
+  const Problem partial_ = problem_of(8, 1, Pivot::partial, Precision::double_precision,
+                                      Storage::buffer, Texel::r, Schedule::fused);
 };
 
 TEST_F(Automatic, TakesTheNextFastestPathThatIsNotKnownToFail) {
@@ -383,20 +380,20 @@ TEST_F(Automatic, TakesTheNextFastestPathThatIsNotKnownToFail) {
                          "gauss-jordan partial double buffer r fused"};
   for (const char* expected : paths) {
     EXPECT_EQ(path(partial_), expected);
-    device_.failed_paths.push_back(expected);
+    failed_.push_back(expected);
   }
   EXPECT_THROW(path(partial_), Unsupported);
   Problem single = partial_;
-  single.precision = Precision::single_precision;
+  single.dense.precision = Precision::single_precision;
   EXPECT_EQ(path(single), "lu-blocked partial single buffer r");
 }
 
 TEST_F(Automatic, TakesOtherTexelsBeforeAnotherMethod) {
   device_.type = "gpu";
   Problem full = partial_;
-  full.pivot = Pivot::full;
+  full.dense.pivot = Pivot::full;
   EXPECT_EQ(path(full), "lu full double buffer rgba fused");
-  device_.failed_paths = {"lu full double buffer rgba fused"};
+  failed_ = {"lu full double buffer rgba fused"};
   EXPECT_EQ(path(full), "lu full double buffer r fused");
   EXPECT_EQ(path(full, Texel::rgba), "gauss-jordan full double buffer rgba fused");
 }

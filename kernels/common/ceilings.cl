@@ -1,11 +1,11 @@
-// What a device can do at best, to measure solvers against. Build option: VECTOR (common/vector.clh).
+// What a device can do at best, to measure solvers against. Build option: VECTOR
+// (common/vector.clh).
 
 #include "common/vector.clh"
 
 // target(0:count) = source(0:count); a work-group copies 4 x 256 pieces of 16 bytes.
-__kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void copy_bytes(__global const float4* restrict source, __global float4* restrict target,
-                ulong count) {
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void copy_bytes(
+    __global const float4* restrict source, __global float4* restrict target, ulong count) {
   const size_t first = get_group_id(0) * (size_t)1024 + get_local_id(0);
   for (int part = 0; part < 4; ++part) {
     const size_t i = first + part * 256;
@@ -16,8 +16,8 @@ void copy_bytes(__global const float4* restrict source, __global float4* restric
 #define VECTORS 8
 
 // 8 vectors of independent chains of `count` multiply-adds per work-item, in registers.
-__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
-void multiply_add(__global real* result, int count) {
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void multiply_add(
+    __global real* result, int count) {
   vec x[VECTORS];
   const vec factor = (vec)(0.999f);
   for (int v = 0; v < VECTORS; ++v) x[v] = (vec)((real)get_global_id(0) + (real)v);

@@ -1,8 +1,8 @@
 // Blocked LU for devices whose work-items are CPU threads; a work-group is one work-item.
 //
-// The matrix A is row-major, in place. W holds the factored panel; U(k:k+NB, :), which the update reads,
-// is kept in strips of two vectors in a workspace V. Rows of A are padded to whole strips; what is in the
-// padding is never used for anything else.
+// The matrix A is row-major, in place. W holds the factored panel; U(k:k+NB, :), which the update
+// reads, is kept in strips of two vectors in a workspace V. Rows of A are padded to whole strips;
+// what is in the padding is never used for anything else.
 //
 // Build options: those of cpu/tile.clh, and NB, columns of a panel, a multiple of STRIP.
 
@@ -20,9 +20,9 @@ inline void store_panel(__global real* a, int pitch, const __global real* w, int
 }
 
 // Panel k, all of whose columns are up to date: A(k:m, k:k+width) = L U, also left in W.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void factor_columns(__global real* a, int pitch, __global real* w, __global int* ipiv,
-                    __global int* info, int k, int m, int width, int pivoted) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_columns(
+    __global real* a, int pitch, __global real* w, __global int* ipiv, __global int* info, int k,
+    int m, int width, int pivoted) {
   const int rows = m - k;
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < width; ++j) w[(size_t)i * NB + j] = a[(size_t)(k + i) * pitch + k + j];
@@ -31,14 +31,14 @@ void factor_columns(__global real* a, int pitch, __global real* w, __global int*
   store_panel(a, pitch, w, k, rows, width);
 }
 
-// Panel k to the other columns of A, of which a work-group takes `columns`, the ones left of the panel
-// first: the row interchanges of its `steps` pivots for all of them, and for those right of it
+// Panel k to the other columns of A, of which a work-group takes `columns`, the ones left of the
+// panel first: the row interchanges of its `steps` pivots for all of them, and for those right
+// of it
 //   A(k:k+steps, :) = inv(L11) A(k:k+steps, :),
 // also left in V.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void exchange_and_solve(__global real* a, int pitch, const __global real* w, __global real* v,
-                        const __global int* ipiv, int k, int steps, int n, int columns,
-                        int pivoted) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void exchange_and_solve(
+    __global real* a, int pitch, const __global real* w, __global real* v, const __global int* ipiv,
+    int k, int steps, int n, int columns, int pivoted) {
   const int left_groups = (k + columns - 1) / columns;
   const int group = get_group_id(0);
   const bool right = group >= left_groups;
@@ -56,8 +56,8 @@ void exchange_and_solve(__global real* a, int pitch, const __global real* w, __g
     for (int i = 0; i < steps; i += ROWS) {
       const int rows = min(ROWS, steps - i);
       __global real* top = a + (size_t)(k + i) * pitch + c;
-      subtract_products(rows, 1, w + (size_t)i * NB, NB, u, STRIP, 0, top, pitch, u + i * STRIP, STRIP,
-                        i);
+      subtract_products(
+          rows, 1, w + (size_t)i * NB, NB, u, STRIP, 0, top, pitch, u + i * STRIP, STRIP, i);
       for (int r = 0; r < rows; ++r) {
         __global vec* row = (__global vec*)(u + (i + r) * STRIP);
         vec sum0 = row[0], sum1 = row[1];
@@ -77,12 +77,13 @@ void exchange_and_solve(__global real* a, int pitch, const __global real* w, __g
   }
 }
 
-// A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns; and meanwhile the
-// first work-group, which takes the next panel's columns, factors that panel in W_next.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void update_and_factor(__global real* a, int pitch, const __global real* w, const __global real* v,
-                       __global real* w_next, __global int* ipiv, __global int* info, int k, int m,
-                       int n, int next_width, int block_rows, int block_columns, int pivoted) {
+// A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns; and
+// meanwhile the first work-group, which takes the next panel's columns, factors that panel in
+// W_next.
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void update_and_factor(
+    __global real* a, int pitch, const __global real* w, const __global real* v,
+    __global real* w_next, __global int* ipiv, __global int* info, int k, int m, int n,
+    int next_width, int block_rows, int block_columns, int pivoted) {
   const int next = k + NB;
   const __global real* l21 = w + (size_t)NB * NB;
   if (get_group_id(0) == 0) {

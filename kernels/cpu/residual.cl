@@ -1,6 +1,6 @@
-// R = B - A X for devices whose work-items are CPU threads; a work-group is one work-item. Each matrix is stored by
-// columns: A(i, j) is a[j * a_pitch + i]. Each column is followed by room for a whole vector, and X is padded with
-// zeros to a multiple of DEPTH.
+// R = B - A X for devices whose work-items are CPU threads; a work-group is one work-item. Each
+// matrix is stored by columns: A(i, j) is a[j * a_pitch + i]. Each column is followed by room for a
+// whole vector, and X is padded with zeros to a multiple of DEPTH.
 //
 // Build options: those of cpu/tile.clh.
 
@@ -27,10 +27,9 @@ inline void add_products(const __global real* a, int pitch, int n, int k, const 
 }
 
 // R(first:first+rows, :), `rows` a multiple of VECTOR, for each work-group
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void residual(const __global real* a, int a_pitch, const __global real* x, int x_pitch,
-              const __global real* b, int b_pitch, __global real* r, int r_pitch, int n, int nrhs,
-              int rows) {
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void residual(
+    const __global real* a, int a_pitch, const __global real* x, int x_pitch,
+    const __global real* b, int b_pitch, __global real* r, int r_pitch, int n, int nrhs, int rows) {
   const int first = get_group_id(0) * rows;
   const int vectors = (min(rows, n - first) + VECTOR - 1) / VECTOR;
   for (int c = 0; c < nrhs; ++c) {

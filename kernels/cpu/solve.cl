@@ -1,34 +1,34 @@
 // T X = B by blocks of NB rows, for devices whose work-items are CPU threads; a work-group is one
-// work-item. T is a triangle of the row-major n x n matrix t, lower or upper; its diagonal is that of t, or
-// (unit) ones. X, row-major and padded to whole strips, holds B first.
+// work-item. T is a triangle of the row-major n x n matrix t, lower or upper; its diagonal is that
+// of t, or (unit) ones. X, row-major and padded to whole strips, holds B first.
 //
 // Build options: those of cpu/tile.clh, and NB.
 
 #include "cpu/tile.clh"
 
-// X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows, strip), a strip
-// for each work-group
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void solve_block(const __global real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
-                 int upper, int unit) {
+// X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows,
+// strip), a strip for each work-group
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_block(
+    const __global real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
+    int upper, int unit) {
   const __global real* diagonal = t + (size_t)first * pitch + first;
   __global real* top = x + (size_t)first * x_pitch + get_group_id(0) * STRIP;
   for (int step = 0; step < rows; ++step) {
     const int i = upper ? rows - 1 - step : step;
     const int solved = upper ? i + 1 : 0;  // the first row of those that are
     __global real* row = top + (size_t)i * x_pitch;
-    subtract_row(diagonal + (size_t)i * pitch + solved, top + (size_t)solved * x_pitch, x_pitch, row, row,
-                 step);
+    subtract_row(diagonal + (size_t)i * pitch + solved, top + (size_t)solved * x_pitch, x_pitch,
+                 row, row, step);
     const real pivot = unit ? 1 : diagonal[(size_t)i * pitch + i];
     for (int s = 0; s < STRIP; ++s) row[s] /= pivot;
   }
 }
 
-// X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :), in blocks of block_rows x block_columns
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void subtract_block(const __global real* t, int pitch, __global real* x, int x_pitch, int k,
-                    int depth, int first, int last, int columns, int block_rows,
-                    int block_columns) {
+// X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :), in blocks of block_rows x
+// block_columns
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void subtract_block(
+    const __global real* t, int pitch, __global real* x, int x_pitch, int k, int depth, int first,
+    int last, int columns, int block_rows, int block_columns) {
   const int top = first + get_group_id(0) * block_rows;
   const int left = get_group_id(1) * block_columns;
   const int strips = (min(block_columns, columns - left) + STRIP - 1) / STRIP;

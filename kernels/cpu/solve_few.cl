@@ -1,10 +1,10 @@
-// T X = B with few columns, for devices whose work-items are CPU threads; a work-group is one work-item. The
-// triangle T is read once, along its rows, at the speed of the memory: each row is multiplied with what has
-// been solved of X. T is a triangle of the row-major n x n matrix t, lower or upper; its diagonal is that of t,
-// or (unit) ones. X, row-major, holds B first.
+// T X = B with few columns, for devices whose work-items are CPU threads; a work-group is one
+// work-item. The triangle T is read once, along its rows, at the speed of the memory: each row is
+// multiplied with what has been solved of X. T is a triangle of the row-major n x n matrix t, lower
+// or upper; its diagonal is that of t, or (unit) ones. X, row-major, holds B first.
 //
-// Build options: VECTOR (common/vector.clh); BLOCK, the rows that a work-group solves for, a multiple of VECTOR;
-// COLUMNS, the most that X has.
+// Build options: VECTOR (common/vector.clh); BLOCK, the rows that a work-group solves for, a
+// multiple of VECTOR; COLUMNS, the most that X has.
 
 #include "common/vector.clh"
 
@@ -21,10 +21,11 @@ inline real sum_of(vec v) {
   return elements[0];
 }
 
-// sums(0:rows) += T(0:rows, 0:count) x(0:count), element by element, the last one first if upper, so that the
-// sums do not depend on where a row is cut in pieces.  1 <= rows <= GROUP, count a multiple of VECTOR
-inline void add_products(const __global real* t, int pitch, int rows, const __global real* x, int count,
-                         int upper, vec* sums) {
+// sums(0:rows) += T(0:rows, 0:count) x(0:count), element by element, the last one first if upper,
+// so that the sums do not depend on where a row is cut in pieces.  1 <= rows <= GROUP, count a
+// multiple of VECTOR
+inline void add_products(const __global real* t, int pitch, int rows, const __global real* x,
+                         int count, int upper, vec* sums) {
   const __global real* row[GROUP];
   vec sum[GROUP];
 #pragma unroll
@@ -43,8 +44,8 @@ inline void add_products(const __global real* t, int pitch, int rows, const __gl
 }
 
 // y(first:last) = inv(T(first:last, first:last)) y(first:last), T column by column
-inline void solve_block(const __global real* t, int pitch, __global real* y, int first, int last, int upper,
-                        int unit) {
+inline void solve_block(const __global real* t, int pitch, __global real* y, int first, int last,
+                        int upper, int unit) {
   for (int step = 0; step < last - first; ++step) {
     const int k = upper ? last - 1 - step : first + step;
     if (!unit) y[k] /= t[(size_t)k * pitch + k];
@@ -53,14 +54,14 @@ inline void solve_block(const __global real* t, int pitch, __global real* y, int
   }
 }
 
-// X = inv(T) X. A work-group solves for a block of rows, the blocks in the order of substitution: as soon as an
-// earlier block is ready, it is multiplied. Work-groups take the blocks from a counter, so those that one waits for
-// have started, each on its own thread, and will finish.
-// solved: X column by column, each n elements. state: blocks that are taken, and that are ready; 0 before and
-// afterwards.
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void solve_few(const __global real* t, int pitch, __global real* x, int x_pitch, __global real* solved,
-               volatile __global int* state, int n, int columns, int upper, int unit) {
+// X = inv(T) X. A work-group solves for a block of rows, the blocks in the order of substitution:
+// as soon as an earlier block is ready, it is multiplied. Work-groups take the blocks from a
+// counter, so those that one waits for have started, each on its own thread, and will finish.
+// solved: X column by column, each n elements. state: blocks that are taken, and that are ready; 0
+// before and afterwards.
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_few(
+    const __global real* t, int pitch, __global real* x, int x_pitch, __global real* solved,
+    volatile __global int* state, int n, int columns, int upper, int unit) {
   volatile __global int* taken = state;
   volatile __global int* ready = state + 1;
   const int block = atomic_inc(taken);
@@ -78,15 +79,17 @@ void solve_few(const __global real* t, int pitch, __global real* x, int x_pitch,
     const int done = upper ? n - now * BLOCK : used * BLOCK;
     for (int i = first; i < last; i += GROUP) {
       for (int c = 0; c < columns; ++c) {
-        add_products(t + (size_t)i * pitch + done, pitch, min(last - i, GROUP),
-                     solved + (size_t)c * n + done, (now - used) * BLOCK, upper, sums[c] + (i - first));
+        add_products(
+            t + (size_t)i * pitch + done, pitch, min(last - i, GROUP),
+            solved + (size_t)c * n + done, (now - used) * BLOCK, upper, sums[c] + (i - first));
       }
     }
     used = now;
   }
   for (int c = 0; c < columns; ++c) {
     __global real* column = solved + (size_t)c * n;
-    for (int i = first; i < last; ++i) column[i] = x[(size_t)i * x_pitch + c] - sum_of(sums[c][i - first]);
+    for (int i = first; i < last; ++i)
+      column[i] = x[(size_t)i * x_pitch + c] - sum_of(sums[c][i - first]);
     solve_block(t, pitch, column, first, last, upper, unit);
     for (int i = first; i < last; ++i) x[(size_t)i * x_pitch + c] = column[i];
   }

@@ -1,18 +1,18 @@
-// LU with full pivoting: every step reads the trailing matrix once, to find the next pivot, but only every
-// DELAY-th step writes it.
+// LU with full pivoting: every step reads the trailing matrix once, to find the next pivot, but
+// only every DELAY-th step writes it.
 //
-// Before step `first`, a multiple of DELAY, the source S is up to date. With r counted from there, step
-// first + r has its pivot at (p_r, q_r) of S, a row u_r of U and a column l_r of multipliers, which are kept, in
-// the places of S. For all other rows and columns,
+// Before step `first`, a multiple of DELAY, the source S is up to date. With r counted from there,
+// step first + r has its pivot at (p_r, q_r) of S, a row u_r of U and a column l_r of multipliers,
+// which are kept, in the places of S. For all other rows and columns,
 //   S(i, j) - l_0(i) u_0(j) - ... - l_r(i) u_r(j)
-// is what steps 0 to r of the block leave. All but the last only search it, and nothing is interchanged. The
-// last one also writes it to the target, with the interchanges of the whole block. Rows and columns of pivots
-// are left as dense/fused.cl leaves them, for dense/finish.clh; the next block copies them to the other surface (LU-GPU,
-// Lemma 4.1, a block late).
+// is what steps 0 to r of the block leave. All but the last only search it, and nothing is
+// interchanged. The last one also writes it to the target, with the interchanges of the whole
+// block. Rows and columns of pivots are left as dense/fused.cl leaves them, for dense/finish.clh;
+// the next block copies them to the other surface (LU-GPU, Lemma 4.1, a block late).
 //
-// Build options: those of tiling.clh; CHOOSERS; DELAY, a multiple of PACK; VECTOR (common/vector.clh), for a CPU
-// thread that walks along the rows of a buffer. LUGPU_PERTURB, for LAPACK's getc2: no pivot is smaller than the
-// smallest that it allows.
+// Build options: those of tiling.clh; CHOOSERS; DELAY, a multiple of PACK; VECTOR
+// (common/vector.clh), for a CPU thread that walks along the rows of a buffer. LUGPU_PERTURB, for
+// LAPACK's getc2: no pivot is smaller than the smallest that it allows.
 
 #define SPECIALS DELAY
 #include "dense/candidates.clh"
@@ -24,7 +24,7 @@
 // Steps first : first + count.
 typedef struct {
   int first, count, n;
-  int2 place[DELAY];           // of the pivots among the rows and columns as interchanged until then
+  int2 place[DELAY];  // of the pivots among the rows and columns as interchanged until then
   const __global real *l, *u;  // l_r(i) and u_r(j) at r PADDED(n) + i and j
 } steps_of;
 
@@ -65,7 +65,8 @@ inline real element_after(SOURCE(source), const steps_of* s, int i, int j) {
   real element = LOAD(source, i, j);
 #pragma unroll
   for (int r = 0; r < DELAY; ++r) {
-    if (r < s->count) element = fma(-s->l[r * PADDED(s->n) + i], s->u[r * PADDED(s->n) + j], element);
+    if (r < s->count)
+      element = fma(-s->l[r * PADDED(s->n) + i], s->u[r * PADDED(s->n) + j], element);
   }
   return element;
 }
@@ -80,15 +81,16 @@ inline real pivot_of(real found, real largest) {
 #endif
 }
 
-// The first half of step k: its pivot, row of U and column of L. The pivot is the first largest of `candidates`, or
-// at (k, k) if all are zero; places(k) is known if their count is 0. The candidates are
-// places of S, or of the surface that the previous block has written.
+// The first half of step k: its pivot, row of U and column of L. The pivot is the first largest of
+// `candidates`, or at (k, k) if all are zero; places(k) is known if their count is 0. The
+// candidates are places of S, or of the surface that the previous block has written.
 //
-// NaN stands for l(p) and u(q), so that the searches to come find nothing in the row and column of the pivot.
-__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
-void take_pivot(SOURCE(source), const __global bits* magnitudes, const __global int2* candidates,
-                __global int2* places, __global real* pivots, __global real* kept_l,
-                __global real* kept_u, int k, int n, int count) {
+// NaN stands for l(p) and u(q), so that the searches to come find nothing in the row and column of
+// the pivot.
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void take_pivot(
+    SOURCE(source), const __global bits* magnitudes, const __global int2* candidates,
+    __global int2* places, __global real* pivots, __global real* kept_l, __global real* kept_u,
+    int k, int n, int count) {
   __local bits best[CHOOSERS];
   __local int where[CHOOSERS];
   __local int2 chosen;
@@ -124,7 +126,8 @@ void take_pivot(SOURCE(source), const __global bits* magnitudes, const __global 
   places[k] = place;
 }
 
-// Texels that hold columns of pivots, before or after the interchanges, are special where they are written.
+// Texels that hold columns of pivots, before or after the interchanges, are special where they are
+// written.
 inline texels_of step_texels(const steps_of* s, int begin, const bool writes) {
   texels_of g = own_texels(begin, s->n);
   if (!writes) return g;
@@ -141,8 +144,8 @@ inline pack subtract(pack value, const real* l, const __local pack* u) {
   return value;
 }
 
-// A texel with columns from other places of S, and their elements of U, zero for the steps that no longer change a
-// column.
+// A texel with columns from other places of S, and their elements of U, zero for the steps that no
+// longer change a column.
 typedef struct {
   int columns[PACK];  // or -1
   real u[PACK][DELAY];
@@ -186,7 +189,8 @@ inline pack special_value(SOURCE(source), const special_of* texel, int i, const 
 #define VECTORS 4
 #define RUN (VECTORS * VECTOR)
 
-// BAND rows of `runs` times RUN elements, less `count` products; l(a, r) at a DELAY + r. largest: of each row.
+// BAND rows of `runs` times RUN elements, less `count` products; l(a, r) at a DELAY + r. largest:
+// of each row.
 inline void update_runs(const __global real* const* source, __global real* const* target, int runs,
                         const bool writes, const real* l, const __local real* u, int count,
                         bits* largest) {
@@ -205,7 +209,8 @@ inline void update_runs(const __global real* const* source, __global real* const
       for (int v = 0; v < VECTORS; ++v) {
         const vec row = VECTOR_LOAD(u + r * COLUMNS * PACK + j + v * VECTOR);
 #pragma unroll
-        for (int a = 0; a < BAND; ++a) value[a][v] = fma((vec)(-l[a * DELAY + r]), row, value[a][v]);
+        for (int a = 0; a < BAND; ++a)
+          value[a][v] = fma((vec)(-l[a * DELAY + r]), row, value[a][v]);
       }
     }
 #pragma unroll
@@ -239,11 +244,11 @@ inline bits update_row(SOURCE(source), TARGET(target), int i, int from, int firs
   return LARGEST_BITS(largest);
 }
 
-// Rows top : bottom of the plain texels. `best` becomes the largest that may be the next pivot. A CPU thread
-// has no texels of its `own`.
-inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, const texels_of* g, int top,
-                         int bottom, const bool writes, const __local real* l, const __local pack* u,
-                         const pack* own, candidate* best) {
+// Rows top : bottom of the plain texels. `best` becomes the largest that may be the next pivot. A
+// CPU thread has no texels of its `own`.
+inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, const texels_of* g,
+                         int top, int bottom, const bool writes, const __local real* l,
+                         const __local pack* u, const pack* own, candidate* best) {
   for (int i = top; i < bottom; i += BAND) {
     int row[BAND], from[BAND];
     bits largest[BAND];
@@ -279,8 +284,8 @@ inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, cons
       for (int a = 0; a < BAND; ++a) {
         const bits head = update_row(PASS(source), PASS(target), row[a], from[a], t, begin, writes,
                                      factors + a * DELAY, u + t - g->first);
-        const bits tail = update_row(PASS(source), PASS(target), row[a], from[a], rest, stop, writes,
-                                     factors + a * DELAY, u + rest - g->first);
+        const bits tail = update_row(PASS(source), PASS(target), row[a], from[a], rest, stop,
+                                     writes, factors + a * DELAY, u + rest - g->first);
         largest[a] = max(largest[a], max(head, tail));
       }
       t = stop;
@@ -292,11 +297,11 @@ inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, cons
 }
 #else
 
-// Rows top : bottom of the plain texels, which are the work-item's `own`. `best` becomes the largest that may be
-// the next pivot.
-inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, const texels_of* g, int top,
-                         int bottom, const bool writes, const __local real* l, const __local pack* u,
-                         const pack* own, candidate* best) {
+// Rows top : bottom of the plain texels, which are the work-item's `own`. `best` becomes the
+// largest that may be the next pivot.
+inline void update_plain(SOURCE(source), TARGET(target), const steps_of* s, const texels_of* g,
+                         int top, int bottom, const bool writes, const __local real* l,
+                         const __local pack* u, const pack* own, candidate* best) {
   const int column = (int)get_local_id(0) % COLUMNS;
   const int t = g->first + column;
   if (!is_plain(g, t)) return;
@@ -324,9 +329,10 @@ inline void update_special(SOURCE(source), TARGET(target), const steps_of* s, in
 #pragma unroll
     for (int r = 0; r < DELAY; ++r) factors[r] = l[(i - top) * DELAY + r];
     // The block before this is copied.
-    const pack value = min(i, t * PACK) < s->first
-                           ? LOAD_PACK(source, i, t)
-                           : special_value(PASS(source), &texel, source_row(s, i), factors);
+    const pack value =
+        min(i, t * PACK) < s->first
+            ? LOAD_PACK(source, i, t)
+            : special_value(PASS(source), &texel, source_row(s, i), factors);
     STORE_PACK(target, i, t, value);
     const int next = s->first + s->count;
     if (i >= next) consider(candidate_of(t, value, next, s->n), i, best);
@@ -339,10 +345,10 @@ inline void load_multipliers(const steps_of* s, int i, real* l) {
   for (int r = 0; r < DELAY; ++r) l[r] = r < s->count ? s->l[r * PADDED(s->n) + i] : 0;
 }
 
-// The first column of the work-group where row i, of S or of the target, has the magnitude `wanted`; every
-// work-item gets it.
-inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int i, const bool writes,
-                     bits wanted, const __local pack* u, __local int* column) {
+// The first column of the work-group where row i, of S or of the target, has the magnitude
+// `wanted`; every work-item gets it.
+inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int i,
+                     const bool writes, bits wanted, const __local pack* u, __local int* column) {
   if (get_local_id(0) == 0) *column = s->n - 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   const int from = writes ? source_row(s, i) : i;
@@ -369,8 +375,8 @@ typedef struct {
   candidates_scratch candidates;
 } scratch_of;
 
-// The second half of step k; `rows` for each work-group, which leaves the place of its largest element, in S
-// or, if that `writes`, in the target.
+// The second half of step k; `rows` for each work-group, which leaves the place of its largest
+// element, in S or, if that `writes`, in the target.
 inline void eliminate(SOURCE(source), TARGET(target), const __global int2* places,
                       const __global real* kept_l, const __global real* kept_u,
                       __global bits* magnitudes, __global int2* candidates, int k, int n, int rows,
@@ -410,8 +416,8 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    update_plain(PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own,
-                 &best);
+    update_plain(
+        PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own, &best);
     if (!writes) continue;
     for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
       update_special(PASS(source), PASS(target), &s, t, top, bottom, local_->l, &best);
@@ -433,20 +439,20 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
 }
 
 // A step that only searches; `target` is not touched.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void delay_update(SOURCE(source), TARGET(target), const __global int2* places,
-                  const __global real* kept_l, const __global real* kept_u,
-                  __global bits* magnitudes, __global int2* candidates, int k, int n, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delay_update(
+    SOURCE(source), TARGET(target), const __global int2* places, const __global real* kept_l,
+    const __global real* kept_u, __global bits* magnitudes, __global int2* candidates, int k, int n,
+    int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
             false, &scratch);
 }
 
 // A step that also writes what the steps of its block leave; the last of DELAY, or of the matrix.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void write_updates(SOURCE(source), TARGET(target), const __global int2* places,
-                   const __global real* kept_l, const __global real* kept_u,
-                   __global bits* magnitudes, __global int2* candidates, int k, int n, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void write_updates(
+    SOURCE(source), TARGET(target), const __global int2* places, const __global real* kept_l,
+    const __global real* kept_u, __global bits* magnitudes, __global int2* candidates, int k, int n,
+    int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
             true, &scratch);

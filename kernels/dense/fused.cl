@@ -1,13 +1,14 @@
 // One launch a step: the interchanges, the multipliers, the elimination and the search for the next
 // pivot in one pass over the matrix, so that each element is read and written once.
 //
-// With (p, q) the pivot's place, row p of the source is taken for row k and vice versa, likewise columns q and k:
-// nothing is moved beforehand. What a step leaves of row k and of column k is
-// final but for the interchanges to come and for the division by the pivot; dense/finish.clh does both at the
-// end. The next step copies row k and column k to the other surface (Lemma 4.1, a step late).
+// With (p, q) the pivot's place, row p of the source is taken for row k and vice versa, likewise
+// columns q and k: nothing is moved beforehand. What a step leaves of row k and of column k is
+// final but for the interchanges to come and for the division by the pivot; dense/finish.clh does
+// both at the end. The next step copies row k and column k to the other surface (Lemma 4.1, a step
+// late).
 //
-// Build options: those of tiling.clh; CHOOSERS. A CPU thread walks along the rows in a loop that the compiler
-// vectorizes.
+// Build options: those of tiling.clh; CHOOSERS. A CPU thread walks along the rows in a loop that
+// the compiler vectorizes.
 
 #define SPECIALS 2
 #include "dense/candidates.clh"
@@ -16,7 +17,8 @@
 // Which of the updated elements may become the next pivot; SEARCH_LATER: search_rook finds it.
 enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_LATER, SEARCH_ALL };
 
-// Step k, for LU (LU-GPU, Algorithm 3) or Gauss-Jordan (Algorithm 1).
+// Step k, for LU (LU-GPU, Algorithm 3) or Gauss-Jordan (Algorithm 1). It and the work-group's
+// texels are passed by value: with pointers to them, PoCL's loops are slower by up to 15 %.
 typedef struct {
   int k, p, q;  // the step and its pivot's place
   int n, end;   // order of A, and the columns of [A | B]
@@ -28,8 +30,8 @@ typedef struct {
 inline int source_row(const step_of s, int i) { return i == s.k ? s.p : i == s.p ? s.k : i; }
 inline int source_column(const step_of s, int j) { return j == s.k ? s.q : j == s.q ? s.k : j; }
 
-// What row i is reduced by: source(k, :) times the multiplier l(i) = source(i, k) / pivot for LU; the
-// divided row k times source(i, k) for Gauss-Jordan.
+// What row i is reduced by: source(k, :) times the multiplier l(i) = source(i, k) / pivot for LU;
+// the divided row k times source(i, k) for Gauss-Jordan.
 inline real multiplier(SOURCE(source), const step_of s, int i) {
   if (s.jordan) return i == s.k ? 0 : LOAD(source, source_row(s, i), s.q);
   if (i <= s.k || s.pivot == 0) return 0;
@@ -95,10 +97,10 @@ inline int searched_texels(const step_of s) {
 }
 
 #if LANES == 1
-// Rows top : bottom of the plain texels. `best` becomes the largest below row k. A CPU thread has no texels of
-// its `own`.
-inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
-                         int bottom, const enum search search, const __local real* l,
+// Rows top : bottom of the plain texels. `best` becomes the largest below row k. A CPU thread has
+// no texels of its `own`.
+inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g,
+                         int top, int bottom, const enum search search, const __local real* l,
                          const __local pack* u, const pack* own, candidate* best) {
   const int searched = searched_texels(s);
   for (int i = top; i < bottom; ++i) {
@@ -123,8 +125,8 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
         }
       } else {
         for (; t < stop; ++t) {
-          STORE_PACK(target, i, t,
-                     fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t)));
+          STORE_PACK(
+              target, i, t, fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t)));
         }
       }
     }
@@ -133,9 +135,10 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
 }
 #else
 
-// Rows top : bottom of the plain texels, which are the work-item's `own`. `best` becomes the largest below row k.
-inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g, int top,
-                         int bottom, const enum search search, const __local real* l,
+// Rows top : bottom of the plain texels, which are the work-item's `own`. `best` becomes the
+// largest below row k.
+inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g,
+                         int top, int bottom, const enum search search, const __local real* l,
                          const __local pack* u, const pack* own, candidate* best) {
   const int searched = searched_texels(s);
   const int column = (int)get_local_id(0) % COLUMNS;
@@ -167,7 +170,8 @@ inline void update_special(SOURCE(source), TARGET(target), const step_of s, int 
   }
 }
 
-// The first column of the work-group where row i has the magnitude `wanted`; every work-item gets it.
+// The first column of the work-group where row i has the magnitude `wanted`; every work-item gets
+// it.
 inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, bits wanted,
                      const __local pack* u, __local int* column) {
   if (get_local_id(0) == 0) *column = s.n - 1;
@@ -189,9 +193,9 @@ typedef struct {
 } scratch_of;
 
 inline void eliminate(SOURCE(source), TARGET(target), __global const int2* places,
-                      __global real* pivots, __global bits* magnitudes,
-                      __global int2* candidates, int k, int n, int end, int rows,
-                      const bool jordan, const enum search search, __local scratch_of* local_) {
+                      __global real* pivots, __global bits* magnitudes, __global int2* candidates,
+                      int k, int n, int end, int rows, const bool jordan, const enum search search,
+                      __local scratch_of* local_) {
   const int me = get_local_id(0);
   const int2 place = search == SEARCH_NONE ? (int2)(k, k) : places[k];
   const real pivot = LOAD(source, place.x, place.y);
@@ -227,8 +231,8 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    update_plain(PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, own,
-                 &best);
+    update_plain(
+        PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, own, &best);
     for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
       update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l,
                      local_->u[t - g.first], &best);
@@ -239,8 +243,8 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
   const candidate largest = largest_of_group(best, &local_->candidates);
   int column = k + 1;
   if (search == SEARCH_ALL && largest.magnitude > 0) {
-    column = column_of(PASS(source), s, g, largest.row, largest.magnitude, local_->u,
-                       &local_->candidates.column);
+    column = column_of(
+        PASS(source), s, g, largest.row, largest.magnitude, local_->u, &local_->candidates.column);
   }
   if (me == 0) {
     const int group =
@@ -251,66 +255,60 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
 }
 
 // The step with its pivoting, for LU: source and target are n x n.
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step_none(SOURCE(source), TARGET(target), __global const int2* places,
-                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
-                  int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_none(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_NONE, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
-                     __global real* pivots, __global bits* magnitudes, __global int2* candidates,
-                     int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_partial(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_COLUMN, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void lu_step_rook(SOURCE(source), TARGET(target), __global const int2* places,
-                  __global real* pivots, __global bits* magnitudes, __global int2* candidates, int k,
-                  int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_rook(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
   eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
             false, SEARCH_LATER, &scratch);
 }
 
 // The same for Gauss-Jordan: source and target are n x end, [A | B].
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void gauss_jordan_step_none(SOURCE(source), TARGET(target), __global const int2* places,
-                            __global real* pivots, __global bits* magnitudes,
-                            __global int2* candidates, int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_none(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            SEARCH_NONE, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            true, SEARCH_NONE, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void gauss_jordan_step_partial(SOURCE(source), TARGET(target), __global const int2* places,
-                               __global real* pivots, __global bits* magnitudes,
-                               __global int2* candidates, int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_partial(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            SEARCH_COLUMN, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            true, SEARCH_COLUMN, &scratch);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, 1, 1)))
-void gauss_jordan_step_full(SOURCE(source), TARGET(target), __global const int2* places,
-                            __global real* pivots, __global bits* magnitudes,
-                            __global int2* candidates, int k, int n, int end, int rows) {
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_full(
+    SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows, true,
-            SEARCH_ALL, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
+            true, SEARCH_ALL, &scratch);
 }
 
 // places(k) = the first candidate of the largest magnitude; (k, k) if all are zero. One
 // work-group.
-__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1)))
-void choose_pivot(const __global bits* magnitudes, const __global int2* candidates,
-                  __global int2* places, int k, int count) {
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void choose_pivot(
+    const __global bits* magnitudes, const __global int2* candidates, __global int2* places, int k,
+    int count) {
   __local bits best[CHOOSERS];
   __local int where[CHOOSERS];
   const int largest = first_largest(magnitudes, count, best, where);

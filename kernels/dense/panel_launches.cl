@@ -1,13 +1,14 @@
-// A panel factored by several launches a column, for GPUs whose work-groups may not wait for one another,
-// and for panels of more rows than gpu/panel_partial.clh takes.
+// A panel factored by several launches a column, for GPUs whose work-groups may not wait for one
+// another, and for panels of more rows than gpu/panel_partial.clh takes.
 
 #define ITEMS 256
 
-// Column first + j: the pivot's row, the first if several are equal, is interchanged with row first + j of the panel,
-// columns first : first + width. One work-group. pivots and info as in gpu/panel_partial.clh.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void choose_and_exchange(__global real* a, int pitch, int m, int first, int width, int j, int pivoted,
-                         __global int* pivots, __global int* info) {
+// Column first + j: the pivot's row, the first if several are equal, is interchanged with row first
+// + j of the panel, columns first : first + width. One work-group. pivots and info as in
+// gpu/panel_partial.clh.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void choose_and_exchange(
+    __global real* a, int pitch, int m, int first, int width, int j, int pivoted,
+    __global int* pivots, __global int* info) {
   __local bits best[ITEMS];
   __local int place[ITEMS];
   const int me = get_local_id(0);
@@ -46,9 +47,10 @@ void choose_and_exchange(__global real* a, int pitch, int m, int first, int widt
   }
 }
 
-// Rows below first + j: l = A(i, first+j) / pivot, A(i, first+j+1 : first+width) -= l A(first+j, same).
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void eliminate_column(__global real* a, int pitch, int m, int first, int width, int j) {
+// Rows below first + j: l = A(i, first+j) / pivot, A(i, first+j+1 : first+width) -= l A(first+j,
+// same).
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_column(
+    __global real* a, int pitch, int m, int first, int width, int j) {
   const int top = first + j;
   const int i = top + 1 + get_global_id(0);
   if (i >= m) return;
@@ -60,9 +62,9 @@ void eliminate_column(__global real* a, int pitch, int m, int first, int width, 
 }
 
 // The panel's interchanges as the two lists of gpu/panel_partial.clh. One work-group.
-__kernel __attribute__((reqd_work_group_size(NB, 1, 1)))
-void list_moves(__global const int* pivots, int first, int width, __global int* row_for,
-                __global int* row_goes_to) {
+__kernel __attribute__((reqd_work_group_size(NB, 1, 1))) void list_moves(
+    __global const int* pivots, int first, int width, __global int* row_for,
+    __global int* row_goes_to) {
   const int me = get_local_id(0);
   if (me >= width) return;
   int to = first + me;

@@ -1,12 +1,16 @@
-// LU factorization by blocks, right-looking, on a GPU, with two launches for every panel of NB columns:
-//   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows of U;
-//   update_and_factor   the first work-groups bring the next panel up to date and factor it, meanwhile the
+// LU factorization by blocks, right-looking, on a GPU, with two launches for every panel of NB
+// columns:
+//   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows of
+//   U; update_and_factor   the first work-groups bring the next panel up to date and factor it,
+//   meanwhile the
 //                       others update what lies to its right.
-// To halve the traffic of C, or better, the columns to the right can be updated with several panels at once
-// (BlockedGpu::factorize). U of all of these needs L as the last panel's interchanges leave it: a launch of
-// exchange_and_solve for the columns to the left, and then one for those to the right.
+// To halve the traffic of C, or better, the columns to the right can be updated with several panels
+// at once (BlockedGpu::factorize). U of all of these needs L as the last panel's interchanges leave
+// it: a launch of exchange_and_solve for the columns to the left, and then one for those to the
+// right.
 //
-// Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of NVIDIA's GPUs.
+// Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
+// NVIDIA's GPUs.
 
 #ifdef LUGPU_NVIDIA
 #include "nvidia/tile.clh"
@@ -21,11 +25,13 @@
 #include "gpu/strip.clh"
 #include "gpu/update_arguments.h"
 
-inline int tiles_across(int column, int column_end) { return max(0, column_end - column + 127) / 128; }
+inline int tiles_across(int column, int column_end) {
+  return max(0, column_end - column + 127) / 128;
+}
 
-// The work-groups of the panel come first, then those with the tiles of the near region and of the far region, 128 x
-// 128 each, row by row. Regions start at multiples of 16 columns.
-// NVIDIA's compiler obeys -cl-nv-maxrregcount only if the size is not required here.
+// The work-groups of the panel come first, then those with the tiles of the near region and of the
+// far region, 128 x 128 each, row by row. Regions start at multiples of 16 columns. NVIDIA's
+// compiler obeys -cl-nv-maxrregcount only if the size is not required here.
 #ifdef LUGPU_FREE_SIZE
 __kernel void update_and_factor(
 #else
@@ -49,7 +55,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
                  (__local panel_scratch*)scratch);
     return;
   }
-  // Each member is read into a variable of its own: a pointer to the arguments would put them all into memory.
+  // Each member is read into a variable of its own: a pointer to the arguments would put them all
+  // into memory.
   int row = launch.near_region.row, column = launch.near_region.column;
   int column_end = launch.near_region.column_end;
   int k = launch.near_region.k, k_end = launch.near_region.k_end;
@@ -68,8 +75,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
 }
 
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.
-// All columns get the panel's interchanges. In columns from panel + width to solve_end, rows solve_from :
-// panel + width become rows of U, inverse(L) times what they were.
+// All columns get the panel's interchanges. In columns from panel + width to solve_end, rows
+// solve_from : panel + width become rows of U, inverse(L) times what they were.
 __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
     __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
     int solve_from, int solve_end, __global const int* restrict row_for,
@@ -103,12 +110,14 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
   for (int i = 0; i < PART; ++i) {
     if (to[part * PART + i] >= after) moved[i] = column[(size_t)(panel + part * PART + i) * pitch];
   }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // everything overwritten below has been read
+  barrier(CLK_LOCAL_MEM_FENCE |
+          CLK_GLOBAL_MEM_FENCE);  // everything overwritten below has been read
   if (c < n) {
 #pragma unroll
     for (int i = 0; i < PART; ++i) {
       if (to[part * PART + i] >= after) column[(size_t)to[part * PART + i] * pitch] = moved[i];
-      if (!solves && part * PART + i < width) column[(size_t)(panel + part * PART + i) * pitch] = x[i];
+      if (!solves && part * PART + i < width)
+        column[(size_t)(panel + part * PART + i) * pitch] = x[i];
     }
   }
 #else

@@ -6,12 +6,13 @@
 #define TILE 128  // rows and columns of a work-group's tile of C
 #define DEPTH 16  // columns of L and rows of U that are in local memory at a time
 
-// target(i, j) = source(from(i), j) - L(i, k:k+NB) U(k:k+NB, j) for the rows and columns after the panel;
-// from(i) is the row that the panel's interchanges bring to row i: rows k : k+NB go to row_goes_to. Of its
-// work-group's tile, a work-item holds rows y + 16 i and texels x + 16 t in registers.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void update(SOURCE(source), TARGET(target), __global const real* restrict lu, int pitch,
-            __global const int* restrict row_goes_to, int k, int n) {
+// target(i, j) = source(from(i), j) - L(i, k:k+NB) U(k:k+NB, j) for the rows and columns after the
+// panel; from(i) is the row that the panel's interchanges bring to row i: rows k : k+NB go to
+// row_goes_to. Of its work-group's tile, a work-item holds rows y + 16 i and texels x + 16 t in
+// registers.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void update(
+    SOURCE(source), TARGET(target), __global const real* restrict lu, int pitch,
+    __global const int* restrict row_goes_to, int k, int n) {
   __local int from[TILE];
   __local real l[DEPTH][TILE + 1];
   __local pack u[DEPTH * TILE / PACK];

@@ -1,13 +1,13 @@
-// R = B - A X on a GPU. Each matrix is stored by columns: A(i, j) is a[j * a_pitch + i]. X is padded with zeros to a
-// multiple of DEPTH.
+// R = B - A X on a GPU. Each matrix is stored by columns: A(i, j) is a[j * a_pitch + i]. X is
+// padded with zeros to a multiple of DEPTH.
 
-#define ROWS 16    // of R, for a work-group
+#define ROWS 16  // of R, for a work-group
 #define COLUMNS 8
-#define PARTS 16   // work-items of a row; each has every PARTS-th block of DEPTH columns of A
+#define PARTS 16  // work-items of a row; each has every PARTS-th block of DEPTH columns of A
 #define DEPTH 8
 
-__kernel __attribute__((reqd_work_group_size(ROWS * PARTS, 1, 1)))
-void residual(SOURCE(a), SOURCE(x), SOURCE(b), TARGET(r), int n, int nrhs) {
+__kernel __attribute__((reqd_work_group_size(ROWS * PARTS, 1, 1))) void residual(
+    SOURCE(a), SOURCE(x), SOURCE(b), TARGET(r), int n, int nrhs) {
   __local real parts[PARTS][COLUMNS][ROWS];
   const int part = get_local_id(0) / ROWS, lane = get_local_id(0) % ROWS;
   const int row = get_group_id(0) * ROWS + lane;

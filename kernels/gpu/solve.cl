@@ -1,8 +1,8 @@
-// T X = B on a GPU by blocks of NB rows; T is a triangle of the row-major n x n matrix t, X row-major. The
-// padding of both is never used for anything else.
+// T X = B on a GPU by blocks of NB rows; T is a triangle of the row-major n x n matrix t, X
+// row-major. The padding of both is never used for anything else.
 //
-// A triangle is lower or upper; its diagonal is that of t, or (unit) ones. The rows of an upper one are
-// taken from the last to the first, which makes it a lower one: only those are solved here.
+// A triangle is lower or upper; its diagonal is that of t, or (unit) ones. The rows of an upper one
+// are taken from the last to the first, which makes it a lower one: only those are solved here.
 //
 // Build options: NB; LUGPU_RGBA, and LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs.
 
@@ -18,10 +18,10 @@ inline int row_of(bool upper, int first, int rows, int i) {
   return upper ? first + rows - 1 - i : first + i;
 }
 
-// l[k][i] = element (row_of(i), row_of(k)) of the block of T on the diagonal, lower triangular and NB x NB:
-// what the block lacks is taken from the identity.
-inline void fetch_triangle(__global const real* t, int pitch, int upper, int unit, int first, int rows,
-                           __local real* l) {
+// l[k][i] = element (row_of(i), row_of(k)) of the block of T on the diagonal, lower triangular and
+// NB x NB: what the block lacks is taken from the identity.
+inline void fetch_triangle(__global const real* t, int pitch, int upper, int unit, int first,
+                           int rows, __local real* l) {
   const int k = get_local_id(0) % NB;
   for (int i = get_local_id(0) / NB; i < NB; i += STRIP * PARTS / NB) {
     real element = i == k;
@@ -32,11 +32,11 @@ inline void fetch_triangle(__global const real* t, int pitch, int upper, int uni
   }
 }
 
-// X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows, strip), a strip
-// for each work-group
-__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1)))
-void solve_block(__global const real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
-                 int upper, int unit) {
+// X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows,
+// strip), a strip for each work-group
+__kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void solve_block(
+    __global const real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
+    int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
   __local real* l = (__local real*)l_packs;
@@ -59,10 +59,11 @@ void solve_block(__global const real* t, int pitch, __global real* x, int x_pitc
   }
 }
 
-// X(first:last, 0:columns) -= T(first:last, k:k+depth) X(k:k+depth, 0:columns), in tiles of 128 x 128
-__kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void subtract_block(__global const real* t, int pitch, __global real* x, int x_pitch, int k,
-                    int depth, int first, int last, int columns) {
+// X(first:last, 0:columns) -= T(first:last, k:k+depth) X(k:k+depth, 0:columns),
+// in tiles of 128 x 128
+__kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_block(
+    __global const real* t, int pitch, __global real* x, int x_pitch, int k, int depth, int first,
+    int last, int columns) {
   __local ulong2 scratch[TILE_BYTES / 16];
   const int row = first + get_group_id(0) * 128, column = get_group_id(1) * 128;
   if (depth % TILE_DEPTH == 0) {
@@ -82,10 +83,11 @@ void subtract_block(__global const real* t, int pitch, __global real* x, int x_p
   }
 }
 
-// For few columns, in one launch: a work-group has a block of NB rows of one column of B, waits for the
-// blocks of X that are solved before its own, subtracts what each contributes, and solves for its block.
-// It waits for earlier work-groups only. X starts filled with one number: a reader that finds any other has the
-// element, so stores need no ordering. B is left filled with that number, to be the X of the next solution.
+// For few columns, in one launch: a work-group has a block of NB rows of one column of B, waits for
+// the blocks of X that are solved before its own, subtracts what each contributes, and solves for
+// its block. It waits for earlier work-groups only. X starts filled with one number: a reader that
+// finds any other has the element, so stores need no ordering. B is left filled with that number,
+// to be the X of the next solution.
 #define SPIN_LIMIT (1 << 25)
 #define EMPTY ((bits)-1)  // a NaN that no operation returns
 #define QUARTER (NB / 4)
@@ -96,7 +98,8 @@ inline real await(volatile __global const real* x) {
   return element;
 }
 
-// This work-item's quarter of its row of a block of T: of columns k : k + NB every fourth, from k + q on.
+// This work-item's quarter of its row of a block of T: of columns k : k + NB every fourth,
+// from k + q on.
 inline void fetch_quarter(__global const real* row, int k, int n, int q, real* quarter) {
 #pragma unroll
   for (int j = 0; j < QUARTER; ++j) {
@@ -105,18 +108,18 @@ inline void fetch_quarter(__global const real* row, int k, int n, int q, real* q
   }
 }
 
-// Replaces the lower triangle L, in l, by its inverse; NB is STRIP. False, and nothing is replaced, if inv(L) y
-// might be much less accurate than substitution: if an element of |inv(L)| |L|, which times eps |x| bounds its
-// error, may be larger than LARGEST_TERM (those of the factors of random matrices are below 50), or if elements
-// of the inverse that underflow may count.
+// Replaces the lower triangle L, in l, by its inverse; NB is STRIP. False, and nothing is replaced,
+// if inv(L) y might be much less accurate than substitution: if an element of |inv(L)| |L|, which
+// times eps |x| bounds its error, may be larger than LARGEST_TERM (those of the factors of random
+// matrices are below 50), or if elements of the inverse that underflow may count.
 #define LARGEST_TERM 256
 #ifdef LUGPU_DOUBLE
 #define LARGEST_ROW 1e290  // about eps / SMALLEST_NORMAL
 #else
 #define LARGEST_ROW 1e30f
 #endif
-inline bool invert_triangle(const bool unit, __local real* l, __local real* u, __local real* weights,
-                            __local int* unsafe) {
+inline bool invert_triangle(const bool unit, __local real* l, __local real* u,
+                            __local real* weights, __local int* unsafe) {
   const int me = get_local_id(0), c = me % STRIP, part = me / STRIP;
   if (me == 0) *unsafe = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -131,7 +134,8 @@ inline bool invert_triangle(const bool unit, __local real* l, __local real* u, _
   substitute(unit, x, l, u);
   bool safe = weights[c] <= LARGEST_ROW;
 #pragma unroll
-  for (int i = 0; i < PART; ++i) safe = safe && fabs(x[i]) * weights[c] <= LARGEST_TERM;  // no NaN is
+  for (int i = 0; i < PART; ++i)
+    safe = safe && fabs(x[i]) * weights[c] <= LARGEST_TERM;  // no NaN is
   if (!safe) *unsafe = 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   safe = !*unsafe;
@@ -143,17 +147,19 @@ inline bool invert_triangle(const bool unit, __local real* l, __local real* u, _
   return safe;
 }
 
-// This work-item's quarter of an element of a product: of a row's elements every fourth, times those of x.
+// This work-item's quarter of an element of a product: of a row's elements every fourth, times
+// those of x.
 inline real quarter_product(const real* quarter, const __local real* x, int q) {
   real products[4] = {0, 0, 0, 0};
 #pragma unroll
-  for (int j = 0; j < QUARTER; ++j) products[j % 4] = fma(quarter[j], x[q + 4 * j], products[j % 4]);
+  for (int j = 0; j < QUARTER; ++j)
+    products[j % 4] = fma(quarter[j], x[q + 4 * j], products[j % 4]);
   return products[0] + products[1] + (products[2] + products[3]);
 }
 
-__kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1)))
-void solve_waiting(__global const real* t, int pitch, __global real* b, int b_pitch,
-                   volatile __global real* x, int x_pitch, int n, int columns, int upper, int unit) {
+__kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
+    __global const real* t, int pitch, __global real* b, int b_pitch, volatile __global real* x,
+    int x_pitch, int n, int columns, int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP], solved[2][NB], sums[NB][4], y[NB];
   __local int unsafe;
@@ -171,7 +177,8 @@ void solve_waiting(__global const real* t, int pitch, __global real* b, int b_pi
   if (me < rows) ((__global bits*)b)[place * b_pitch + c] = EMPTY;
   fetch_triangle(t, pitch, upper, unit, first, rows, l);
   barrier(CLK_LOCAL_MEM_FENCE);
-  // While others solve: the inverse of the block on the diagonal, a quarter of a row in each work-item.
+  // While others solve: the inverse of the block on the diagonal, a quarter of a row in each
+  // work-item.
   const bool inverted = invert_triangle(unit, l, u, y, &unsafe);
   real inverse[QUARTER];
 #pragma unroll

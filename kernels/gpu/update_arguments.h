@@ -1,5 +1,5 @@
-/* What one launch of update_and_factor (gpu/lu_blocked.cl) does. The kernel takes it by value from its host, and
-   both include this: 32-bit integers alone, so that both lay it out alike. */
+/* What one launch of update_and_factor (gpu/lu_blocked.cl) does. The kernel takes it by value from
+   its host, and both include this: 32-bit integers alone, so that both lay it out alike. */
 #ifndef LUGPU_UPDATE_ARGUMENTS_H
 #define LUGPU_UPDATE_ARGUMENTS_H
 
@@ -9,13 +9,14 @@ typedef int cl_int;
 #include <CL/cl_platform.h>
 #endif
 
-/* Work-groups 0 : groups update columns column : column_end with columns k : k_end of L and rows k : k_end of U,
-   none if k == k_end; then they factor `width` of these columns. */
+/* Work-groups 0 : groups update columns column : column_end with columns k : k_end of L and rows k
+   : k_end of U, none if k == k_end; then they factor `width` of these columns. */
 typedef struct {
   cl_int column, width, column_end, groups, k, k_end;
 } update_panel;
 
-/* Columns column : column_end of rows row : m get columns k : k_end of L and rows k : k_end of U. */
+/* Columns column : column_end of rows row : m get columns k : k_end of L and rows k : k_end of U.
+ */
 typedef struct {
   cl_int row, column, column_end, k, k_end;
 } update_region;

@@ -7,18 +7,19 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/error.hpp"
 #include "baselines/cusolver.hpp"
 #include "baselines/getc2.hpp"
 #include "baselines/getrf.hpp"
 #include "baselines/viennacl.hpp"
-#include "error.hpp"
 
 namespace lugpu {
 namespace {
 
 template <template <typename> class T>
-std::unique_ptr<Solver> make(const Problem& problem) {
-  if (problem.precision == Precision::double_precision) return std::make_unique<T<double>>(problem);
+std::unique_ptr<Contender> make(const Problem& problem) {
+  if (problem.dense.precision == Precision::double_precision)
+    return std::make_unique<T<double>>(problem);
   return std::make_unique<T<float>>(problem);
 }
 
@@ -68,7 +69,7 @@ int blas_threads() {
 
 void set_blas_threads(int threads) {
   if (threads < 1) {
-    throw InputError("--threads " + std::to_string(threads) + " is not a positive number.");
+    throw InputError(std::to_string(threads) + " is not a possible number of threads.");
   }
   openblas_set_num_threads(threads);
 }

@@ -7,8 +7,9 @@
 #include <span>
 #include <string>
 
+#include "baselines/contender.hpp"
 #include "opencl/context.hpp"
-#include "solvers/solver.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu {
 
@@ -23,7 +24,7 @@ struct DeviceRival {
   /// Throws Unsupported, before anything is allocated, if the rival cannot run here: its library is
   /// missing, it does not run on the device, or the problem does not fit.
   void (*require)(const Device& device, const Problem& problem);
-  std::unique_ptr<Solver> (*make)(DeviceContext& context, const Problem& problem);
+  std::unique_ptr<Contender> (*make)(DeviceContext& context, const Problem& problem);
   /// Absent if it is not installed.
   std::optional<RivalLibrary> (*library)();
 };
@@ -34,8 +35,9 @@ struct Baseline {
   const char* description;     ///< one line for help texts
   Pivot pivot;
   bool threaded;  ///< whether it uses more than one thread of the host
-  std::unique_ptr<Solver> (*make)(const Problem& problem);  ///< on the host; null for a device's
-  std::optional<DeviceRival> on_device = std::nullopt;      ///< absent on the host
+  std::unique_ptr<Contender> (*make)(const Problem& problem);  ///< on the host; null for a device's
+  std::optional<DeviceRival> on_device = std::nullopt;         ///< absent on the host
+  FlopFormula flops = kLuFlops;
 };
 
 std::span<const Baseline> baselines();

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
+#include "base/error.hpp"
 #include "matrix/rounded.hpp"
 
 namespace lugpu {
@@ -186,7 +186,7 @@ const Api& api() {
 }
 
 [[noreturn]] void fail(const std::string& call, const std::string& how) {
-  throw Error(Exit::failure, call + " failed: " + how + ".");
+  throw Error(ErrorKind::failure, call + " failed: " + how + ".");
 }
 
 // Of a function of the runtime. Clears an error, or cuSOLVER would find it later.
@@ -276,11 +276,11 @@ void use_device(const std::string& name) {
 }
 
 template <typename Real>
-class Cusolver : public Solver {
+class Cusolver : public Contender {
  public:
   Cusolver(const Device& device, const Problem& problem);
 
-  void upload(const Matrix& a, const Matrix& b) override;
+  void upload(const MatrixView& a, const MatrixView& b) override;
   void reset() override;
   void prepare() override;
   void factor() override;
@@ -326,17 +326,17 @@ class Cusolver : public Solver {
 
 template <typename Real>
 Cusolver<Real>::Cusolver(const Device& device, const Problem& problem)
-    : n_(static_cast<int>(problem.n)),
-      nrhs_(static_cast<int>(problem.nrhs)),
-      pivot_((require_cusolver(device, problem), use_device(device.name), problem.pivot)),
+    : n_(static_cast<int>(problem.size.n)),
+      nrhs_(static_cast<int>(problem.size.nrhs)),
+      pivot_((require_cusolver(device, problem), use_device(device.name), problem.dense.pivot)),
       handle_(api().cusolverDnCreate, api().cusolverDnDestroy, "cusolverDnCreate"),
       parameters_(api().cusolverDnCreateParams, api().cusolverDnDestroyParams,
                   "cusolverDnCreateParams"),
-      a_(allocate(problem.n * problem.n * sizeof(Real))),
-      b_(allocate(problem.n * problem.nrhs * sizeof(Real))),
-      lu_(allocate(problem.n * problem.n * sizeof(Real))),
-      x_(allocate(problem.n * problem.nrhs * sizeof(Real))),
-      ipiv_(allocate(problem.n * sizeof(std::int64_t))),
+      a_(allocate(problem.size.n * problem.size.n * sizeof(Real))),
+      b_(allocate(problem.size.n * problem.size.nrhs * sizeof(Real))),
+      lu_(allocate(problem.size.n * problem.size.n * sizeof(Real))),
+      x_(allocate(problem.size.n * problem.size.nrhs * sizeof(Real))),
+      ipiv_(allocate(problem.size.n * sizeof(std::int64_t))),
       info_(allocate(sizeof(int))) {
   allocate_workspace();
 }
@@ -362,7 +362,7 @@ void Cusolver<Real>::allocate_workspace() {
 }
 
 template <typename Real>
-void Cusolver<Real>::upload(const Matrix& a, const Matrix& b) {
+void Cusolver<Real>::upload(const MatrixView& a, const MatrixView& b) {
   const std::vector<Real> host_a = rounded<Real>(a), host_b = rounded<Real>(b);
   copy(a_.get(), host_a.data(), host_a.size() * sizeof(Real), kHostToDevice);
   copy(b_.get(), host_b.data(), host_b.size() * sizeof(Real), kHostToDevice);
@@ -504,17 +504,17 @@ Matrix Cusolver<Real>::to_host(const Memory& memory, int rows, int columns) {
 
 void require_cusolver(const Device& device, const Problem& problem) {
   cuda_index(device.name);
-  const double bytes = 2.0 * static_cast<double>(problem.n) *
-                       static_cast<double>(problem.n + problem.nrhs) *
-                       static_cast<double>(element_size(problem.precision));
+  const double bytes = 2.0 * static_cast<double>(problem.size.n) *
+                       static_cast<double>(problem.size.n + problem.size.nrhs) *
+                       static_cast<double>(element_size(problem.dense.precision));
   if (bytes > static_cast<double>(device.global_memory)) {
-    throw Unsupported("cuSOLVER's matrices of order " + std::to_string(problem.n) +
+    throw Unsupported("cuSOLVER's matrices of order " + std::to_string(problem.size.n) +
                       " do not fit into the memory of " + device.name + ".");
   }
 }
 
-std::unique_ptr<Solver> make_cusolver(DeviceContext& context, const Problem& problem) {
-  if (problem.precision == Precision::double_precision) {
+std::unique_ptr<Contender> make_cusolver(DeviceContext& context, const Problem& problem) {
+  if (problem.dense.precision == Precision::double_precision) {
     return std::make_unique<Cusolver<double>>(context.device(), problem);
   }
   return std::make_unique<Cusolver<float>>(context.device(), problem);

@@ -20,7 +20,7 @@ template <typename Real>
 class Getc2 : public HostSolver<Real> {
  public:
   explicit Getc2(const Problem& problem)
-      : HostSolver<Real>(problem), ipiv_(problem.n), jpiv_(problem.n) {}
+      : HostSolver<Real>(problem), ipiv_(problem.size.n), jpiv_(problem.size.n) {}
 
   void factor() override {
     const int lda = ld();

@@ -11,7 +11,7 @@ namespace lugpu {
 template <typename Real>
 class Getrf : public HostSolver<Real> {
  public:
-  explicit Getrf(const Problem& problem) : HostSolver<Real>(problem), ipiv_(problem.n) {}
+  explicit Getrf(const Problem& problem) : HostSolver<Real>(problem), ipiv_(problem.size.n) {}
 
   void factor() override {
     if constexpr (std::is_same_v<Real, double>) {

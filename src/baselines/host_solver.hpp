@@ -6,20 +6,21 @@
 #include <type_traits>
 #include <vector>
 
-#include "solvers/solver.hpp"
+#include "baselines/contender.hpp"
+#include "matrix/rounded.hpp"
 
 namespace lugpu {
 
 /// Real: float or double. A derived class factors lu_ in place and turns x_ from B into X.
 template <typename Real>
-class HostSolver : public Solver {
+class HostSolver : public Contender {
  public:
   explicit HostSolver(const Problem& problem)
-      : n_(static_cast<int>(problem.n)), nrhs_(static_cast<int>(problem.nrhs)) {}
+      : n_(static_cast<int>(problem.size.n)), nrhs_(static_cast<int>(problem.size.nrhs)) {}
 
-  void upload(const Matrix& a, const Matrix& b) override {
-    a_.assign(a.values().begin(), a.values().end());
-    b_.assign(b.values().begin(), b.values().end());
+  void upload(const MatrixView& a, const MatrixView& b) override {
+    a_ = rounded<Real>(a);
+    b_ = rounded<Real>(b);
     reset();
   }
   void reset() override {

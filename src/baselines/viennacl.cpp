@@ -1,6 +1,6 @@
 #include "baselines/viennacl.hpp"
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 #ifdef LUGPU_VIENNACL
 
@@ -31,25 +31,25 @@ viennacl::ocl::context& context_of(DeviceContext& device) {
   const auto found = std::find(known.begin(), known.end(), handle);
   const long number = found - known.begin();
   if (found == known.end()) {
-    viennacl::ocl::setup_context(number, handle, device.device().handle(), device.queue()());
+    viennacl::ocl::setup_context(number, handle, handle_of(device.device())(), device.queue()());
     known.push_back(handle);
   }
   return viennacl::ocl::get_context(number);
 }
 
 template <typename Real>
-class ViennaCl : public Solver {
+class ViennaCl : public Contender {
  public:
   ViennaCl(DeviceContext& device, const Problem& problem)
-      : n_(problem.n),
-        nrhs_(problem.nrhs),
+      : n_(problem.size.n),
+        nrhs_(problem.size.nrhs),
         context_((require_viennacl(device.device(), problem), context_of(device))),
         a_(n_, n_, context_),
         b_(n_, nrhs_, context_),
         lu_(n_, n_, context_),
         x_(n_, nrhs_, context_) {}
 
-  void upload(const Matrix& a, const Matrix& b) override {
+  void upload(const MatrixView& a, const MatrixView& b) override {
     write(a, a_);
     write(b, b_);
     reset();
@@ -97,7 +97,7 @@ class ViennaCl : public Solver {
     viennacl::backend::memory_copy(source.handle(), target.handle(), 0, 0, bytes(source));
   }
 
-  static void write(const Matrix& source, Dense& target) {
+  static void write(const MatrixView& source, Dense& target) {
     if (bytes(target) == 0) return;
     const std::vector<Real> values = rounded<Real>(source);
     std::vector<Real> columns(target.internal_size());
@@ -128,18 +128,18 @@ class ViennaCl : public Solver {
 }  // namespace
 
 void require_viennacl(const Device& device, const Problem& problem) {
-  const std::uint64_t n = padded(problem.n), nrhs = padded(problem.nrhs);
-  const std::uint64_t element = element_size(problem.precision);
-  require_fits(device, n, n, problem.precision, Storage::buffer, 2, 2 * n * nrhs * element);
+  const std::uint64_t n = padded(problem.size.n), nrhs = padded(problem.size.nrhs);
+  const std::uint64_t element = element_size(problem.dense.precision);
+  require_fits(device, n, n, problem.dense.precision, Storage::buffer, 2, 2 * n * nrhs * element);
   // It would allocate the size modulo 2^32.
   if (n * std::max(n, nrhs) * element > std::numeric_limits<cl_uint>::max()) {
     throw Unsupported("ViennaCL's matrices must be smaller than 4 GiB, and one of order " +
-                      std::to_string(problem.n) + " is not.");
+                      std::to_string(problem.size.n) + " is not.");
   }
 }
 
-std::unique_ptr<Solver> make_viennacl(DeviceContext& context, const Problem& problem) {
-  if (problem.precision == Precision::double_precision) {
+std::unique_ptr<Contender> make_viennacl(DeviceContext& context, const Problem& problem) {
+  if (problem.dense.precision == Precision::double_precision) {
     return std::make_unique<ViennaCl<double>>(context, problem);
   }
   return std::make_unique<ViennaCl<float>>(context, problem);
@@ -164,7 +164,7 @@ void require_viennacl(const Device& /*device*/, const Problem& /*problem*/) {
       "and build again.");
 }
 
-std::unique_ptr<Solver> make_viennacl(DeviceContext& context, const Problem& problem) {
+std::unique_ptr<Contender> make_viennacl(DeviceContext& context, const Problem& problem) {
   require_viennacl(context.device(), problem);
   return nullptr;
 }

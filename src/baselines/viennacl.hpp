@@ -16,7 +16,7 @@ void require_viennacl(const Device& device, const Problem& problem);
 /// lu_factorize and lu_substitute of ViennaCL 1.7.1, column-major, in the context and on the queue
 /// of this device: panels of 32 columns on the host, the rest on the device. info, which ViennaCL
 /// does not give, is read off U's diagonal. Throws as require_viennacl(), and what ViennaCL throws.
-std::unique_ptr<Solver> make_viennacl(DeviceContext& context, const Problem& problem);
+std::unique_ptr<Contender> make_viennacl(DeviceContext& context, const Problem& problem);
 
 /// Its headers' version (those of 1.7.1 say 1.7.0); absent if lugpu was built without.
 std::optional<RivalLibrary> viennacl_library();

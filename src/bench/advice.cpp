@@ -20,26 +20,27 @@ double epsilon(const Result& result) {
 }
 
 bool is_mixed(const Result& result) {
-  return result.what.problem.refine == Refine::mixed;
+  return result.what.problem.solve.refine == Refine::mixed;
 }
 
 double factors_epsilon(const Result& result) {
-  return epsilon(result.what.problem.precision);
+  return epsilon(result.what.problem.dense.precision);
 }
 
 bool is_stable(const Result& result) {
-  const double limit = std::max(10.0, static_cast<double>(result.what.problem.n));
+  const double limit = std::max(10.0, static_cast<double>(result.what.problem.size.n));
   const bool refined = !result.refinement || result.refinement->converged;
-  return result.status == Status::ok && refined && result.checks.growth &&
+  return result.status == RunStatus::ok && refined && result.checks.growth &&
          *result.checks.growth <= limit;
 }
 
 bool is_pivoted(const Result& result) {
-  return result.what.problem.pivot != Pivot::none;
+  return exchanges_rows(result.what.problem.dense.pivot);
 }
 
 bool is_same_arithmetic(const Result& a, const Result& b) {
-  return a.what.problem.precision == b.what.problem.precision && is_mixed(a) == is_mixed(b);
+  return a.what.problem.dense.precision == b.what.problem.dense.precision &&
+         is_mixed(a) == is_mixed(b);
 }
 
 // Whether no pivoting loses nothing compared with pivoting in the same precision.
@@ -58,22 +59,14 @@ bool is_possible(const Result& result, const std::vector<Result>& results) {
 // The place in the order in which runs are taken, the safest one first.
 int place(const Result& result, bool few_digits) {
   const Problem& problem = result.what.problem;
-  const int arithmetic = is_mixed(result)                                   ? 1
-                         : problem.precision == Precision::double_precision ? 0
-                                                                            : 2;
-  if (few_digits && arithmetic == 2 && problem.pivot == Pivot::partial) return -1;
-  constexpr int kPivots = 4;
-  switch (problem.pivot) {
-    case Pivot::partial:
-      return kPivots * arithmetic;
-    case Pivot::rook:
-      return kPivots * arithmetic + 1;
-    case Pivot::full:
-      return kPivots * arithmetic + 2;
-    case Pivot::none:
-      break;
-  }
-  return 3 * kPivots + arithmetic;  // after every pivoting in every precision
+  const int arithmetic = is_mixed(result)                                         ? 1
+                         : problem.dense.precision == Precision::double_precision ? 0
+                                                                                  : 2;
+  if (few_digits && arithmetic == 2 && problem.dense.pivot == Pivot::partial) return -1;
+  const int rules = static_cast<int>(pivot_rules().size());
+  const PivotRule& rule = rule_of(problem.dense.pivot);
+  // None comes after every pivoting in every precision.
+  return rule.exchanges_rows ? rules * arithmetic + rule.safety : 3 * rules + arithmetic;
 }
 
 int digits_or_0(const Result& result) {
@@ -98,8 +91,8 @@ bool is_singular(const std::vector<Result>& results) {
   double least = 1;
   for (const Result& result : results) least = std::min(least, factors_epsilon(result));
   for (const Result& result : results) {
-    if (result.what.problem.pivot == Pivot::none || factors_epsilon(result) > least) continue;
-    if (result.status == Status::unsupported) continue;
+    if (!is_pivoted(result) || factors_epsilon(result) > least) continue;
+    if (result.status == RunStatus::unsupported) continue;
     ++pivoted;
     singular += result.checks.info > 0;
   }
@@ -117,7 +110,7 @@ std::string count(int digits) {
 }
 
 std::string options_of(const Result& result) {
-  return std::string("--pivot ") + name(result.what.problem.pivot) + " --precision " +
+  return std::string("--pivot ") + name(result.what.problem.dense.pivot) + " --precision " +
          precision_name(result.what.problem);
 }
 
@@ -125,8 +118,8 @@ std::string options_of(const Result& result) {
 const Result* find(const std::vector<Result>& results, Pivot pivot, const Arithmetic& arithmetic) {
   for (const Result& result : results) {
     const Problem& problem = result.what.problem;
-    if (problem.pivot == pivot && problem.precision == arithmetic.precision &&
-        problem.refine == arithmetic.refine && backward_error(result)) {
+    if (problem.dense.pivot == pivot && problem.dense.precision == arithmetic.precision &&
+        problem.solve.refine == arithmetic.refine && backward_error(result)) {
       return &result;
     }
   }
@@ -136,9 +129,9 @@ const Result* find(const std::vector<Result>& results, Pivot pivot, const Arithm
 // The case against, or for, a less safe pivoting than that of `best`.
 std::string about_pivoting(const std::vector<Result>& results, const Result& best, int wanted) {
   const Problem& problem = best.what.problem;
-  const Arithmetic arithmetic{problem.precision, problem.refine};
-  if (problem.pivot == Pivot::none) return {};
-  if (problem.pivot != Pivot::partial) {
+  const Arithmetic arithmetic{problem.dense.precision, problem.solve.refine};
+  if (problem.dense.pivot == Pivot::none) return {};
+  if (problem.dense.pivot != Pivot::partial) {
     const Result* partial = find(results, Pivot::partial, arithmetic);
     if (!partial) return {};
     return "; with partial pivoting the backward error is " +
@@ -154,7 +147,7 @@ std::string about_pivoting(const std::vector<Result>& results, const Result& bes
 
 // Why not single precision, where that is an alternative.
 std::string about_single(const std::vector<Result>& results, const Result& best) {
-  const Result* single = find(results, best.what.problem.pivot, Precision::single_precision);
+  const Result* single = find(results, best.what.problem.dense.pivot, Precision::single_precision);
   if (!single || single == &best || !is_stable(*single)) return {};
   return "; single precision guarantees " + count(digits_or_0(*single));
 }
@@ -165,9 +158,9 @@ Advice no_advice(const std::vector<Result>& results) {
     return std::any_of(results.begin(), results.end(),
                        [&](const Result& result) { return ((result.status == statuses) || ...); });
   };
-  const bool skipped = any(Status::skipped);
+  const bool skipped = any(RunStatus::skipped);
   Advice advice;
-  advice.finished = any(Status::ok, Status::failed);
+  advice.finished = any(RunStatus::ok, RunStatus::failed);
   if (advice.finished) {
     advice.sentence = std::string("No run ") +
                       (skipped ? "that finished within the timeout " : "") +
@@ -182,31 +175,39 @@ Advice no_advice(const std::vector<Result>& results) {
   return advice;
 }
 
+// Every pivoting, partial first and none next: they are the quickest.
+std::vector<Pivot> pivots_to_try() {
+  std::vector<Pivot> pivots = {Pivot::partial};
+  for (const PivotRule& rule : pivot_rules()) {
+    if (rule.pivot != Pivot::partial) pivots.push_back(rule.pivot);
+  }
+  return pivots;
+}
+
 }  // namespace
 
 std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t nrhs,
-                               const std::string& matrix) {
+                               const std::string& matrix, const FailedPaths& failed) {
   std::vector<Case> cases;
   const Arithmetic arithmetics[] = {Precision::single_precision,
                                     Precision::double_precision,
                                     {Precision::single_precision, Refine::mixed}};
   for (const auto& [precision, refine] : arithmetics) {
     if (precision == Precision::double_precision && !device.double_precision) continue;
-    for (const Pivot pivot : {Pivot::partial, Pivot::none, Pivot::rook, Pivot::full}) {
+    for (const Pivot pivot : pivots_to_try()) {
       Problem problem;
-      problem.n = n;
-      problem.nrhs = nrhs;
-      problem.pivot = pivot;
-      problem.precision = precision;
-      problem.refine = refine;
-      problem.storage = automatic_storage(device);
-      problem.schedule = Schedule::fused;
-      const Method& method = automatic_method(device, problem, std::nullopt);
+      problem.size = Size::square(n, nrhs);
+      problem.dense.pivot = pivot;
+      problem.dense.precision = precision;
+      problem.solve.refine = refine;
+      problem.dense.storage = automatic_storage(device);
+      problem.dense.schedule = Schedule::fused;
+      const Method& method = automatic_method(device, problem, std::nullopt, failed);
       if (refine == Refine::mixed && !method.keeps_factors) continue;
       Case what;
       what.implementation = "lugpu";
       what.routine = method.name;
-      what.problem = completed(problem, method, device, std::nullopt, 0);
+      what.problem = completed(problem, method, device, std::nullopt, 0, failed);
       what.device = device.name;
       what.device_index = device.index;
       what.matrix = matrix;
@@ -218,7 +219,8 @@ std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t 
 
 std::optional<double> backward_error(const Result& result) {
   if (!result.checks.hpl_residual) return std::nullopt;
-  return *result.checks.hpl_residual * static_cast<double>(result.what.problem.n) * epsilon(result);
+  return *result.checks.hpl_residual * static_cast<double>(result.what.problem.size.n) *
+         epsilon(result);
 }
 
 std::optional<int> guaranteed_digits(const Result& result) {

@@ -6,8 +6,7 @@
 #include "baselines/baselines.hpp"
 #include "bench/result.hpp"
 #include "opencl/context.hpp"
-#include "solvers/equilibrate.hpp"
-#include "solvers/methods.hpp"
+#include "solve/solve.hpp"
 
 namespace lugpu {
 
@@ -24,20 +23,12 @@ struct Effort {
   double turn_s = 0.02;   ///< a sweep changes cases after this long and at least one sample
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
   bool check_factors = true;   ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
-  bool time_products = false;  ///< Solver::multiply() too
-};
-
-/// What is returned besides the result; left empty where there is no solution.
-struct Answers {
-  bool wants_determinant = false;  ///< into the result
-  bool wants_inverse = false;
-  Matrix x;        ///< n x nrhs
-  Matrix inverse;  ///< n x n
+  bool time_products = false;  ///< Contender::multiply() too
 };
 
 /// A X = B by a method on a device or by a baseline, in pieces, so that the samples of several
 /// cases can be taken in turn: other load on the machine then affects all of them equally.
-/// problem.n and nrhs must be those of a (n x n) and b (n x nrhs), which must outlive the
+/// problem.size.n and nrhs must be those of a (n x n) and b (n x nrhs), which must outlive the
 /// measurement. A breakdown or a failed check is a status of the result. Every piece throws
 /// TimedOut when the case has used up its time, Unsupported, InputError (a value overflows the
 /// precision) and cl::Error; after that the measurement must not be used.
@@ -57,34 +48,31 @@ class Measurement {
   /// One timed factorization.
   void sample();
   /// One more factorization with the device's own times, then solves and checks. Only once, as the
-  /// last piece. answers: may be null; a baseline has none.
-  Result finish(Answers* answers = nullptr);
+  /// last piece.
+  Result finish();
 
  private:
   class Turn;
 
   void warm_up();
   void keep(double seconds);
-  const Matrix& factored() const { return scaling_.helps() ? scaled_ : a_; }
+  void conclude();
 
   DeviceContext* context_;          // null on the host
   const Method* method_ = nullptr;  // null for a baseline
-  const Matrix& a_;
-  const Matrix& b_;
+  FactoredSystem system_;
   Effort effort_;
-  Equilibration advice_, scaling_;  // what they should be, and what is applied
-  Matrix scaled_;                   // A, if it is scaled
-  std::unique_ptr<Solver> solver_;  // null for a baseline that is skipped
+  std::unique_ptr<Contender> contender_;  // null for a baseline that is skipped
   Result result_;
   double used_s_ = 0;              // of the timeout
   double sampled_s_ = 0;           // of all samples
   std::size_t samples_ = 0;        // taken
   std::size_t samples_apart_ = 1;  // one of this many is kept
-  int pace_ = 1;                   // DeviceContext::pace()
+  int pace_ = 1;                   // Deadline::pace()
 };
 
 /// The pieces of one case, one after the other.
 Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
-               const Matrix& b, const Effort& effort, Answers* answers = nullptr);
+               const Matrix& b, const Effort& effort);
 
 }  // namespace lugpu

@@ -6,7 +6,7 @@
 
 #include "bench/statistics.hpp"
 #include "matrix/generate.hpp"
-#include "opencl/surface.hpp"
+#include "opencl/transfer.hpp"
 
 namespace lugpu {
 namespace {
@@ -36,17 +36,14 @@ double best_time(DeviceContext& context, Enqueue&& enqueue) {
 }
 
 // Of common/ceilings.cl: at least 32 bytes, so that a GPU has as many chains as its latency needs.
-std::size_t vector_width(const DeviceContext& context, Precision precision) {
-  return std::max(context.device().vector_width(precision), 32 / element_size(precision));
+std::size_t chains(const DeviceContext& context, Precision precision) {
+  return std::max(vector_width(context.device(), precision), 32 / element_size(precision));
 }
 
 KernelId ceiling_kernel(const DeviceContext& context, const char* function, Precision precision) {
-  return {"common/ceilings.cl",
-          function,
-          precision,
-          Storage::buffer,
-          Texel::r,
-          " -DVECTOR=" + std::to_string(vector_width(context, precision))};
+  return {
+      "common/ceilings.cl", function, precision,
+      Storage::buffer,      Texel::r, " -DVECTOR=" + std::to_string(chains(context, precision))};
 }
 
 double copy_rate(DeviceContext& context) {
@@ -68,7 +65,7 @@ double copy_rate(DeviceContext& context) {
 }
 
 double multiply_add_rate(DeviceContext& context, Precision precision) {
-  const std::size_t chains = 8 * vector_width(context, precision);  // of multiply_add
+  const std::size_t independent = 8 * chains(context, precision);  // of multiply_add
   // Of each chain; fewer on a device that would take seconds for them.
   constexpr cl_int kMost = 1024;
   constexpr double kLongEnough = 0.05;
@@ -79,7 +76,7 @@ double multiply_add_rate(DeviceContext& context, Precision precision) {
   const auto enqueue = [&] { context.run("multiply-add", kernel, {items}, result, count); };
   while (count < kMost && device_time(context, enqueue) < kLongEnough) count *= 4;
   const double seconds = best_time(context, enqueue);
-  return static_cast<double>(items * chains) * count / seconds;
+  return static_cast<double>(items * independent) * count / seconds;
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 #include <fstream>
 #include <thread>
 
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "base/version.hpp"
 #include "baselines/baselines.hpp"
 #include "bench/statistics.hpp"
-#include "error.hpp"
-#include "output_file.hpp"
-#include "version.hpp"
 
 extern char** environ;
 
@@ -115,7 +115,7 @@ json libraries_now() {
 
 }  // namespace
 
-json to_json(const Device& device) {
+json to_json(const Device& device, const KernelSettings& kernels) {
   json formats = json::array();
   if (device.image_float) formats.push_back("R FLOAT");
   if (device.image_uint32) formats.push_back("R UNSIGNED_INT32");
@@ -136,7 +136,7 @@ json to_json(const Device& device) {
           {"image_max_width", device.image_max_width},
           {"image_max_height", device.image_max_height},
           {"image_formats", formats},
-          {"vendor_kernels", device.vendor_kernels}};
+          {"vendor_kernels", kernels.vendor}};
 }
 
 json to_json(const Ceilings& ceilings) {
@@ -150,7 +150,7 @@ json achieved(const Result& result, const Ceilings& ceilings) {
   const auto rate = [&](const char* counter) {
     return static_cast<double>(result.counters.at(counter)) / seconds;
   };
-  const double peak = result.what.problem.precision == Precision::double_precision
+  const double peak = result.what.problem.dense.precision == Precision::double_precision
                           ? ceilings.double_multiply_adds_per_s.value_or(0)
                           : ceilings.single_multiply_adds_per_s;
   json rates = {{"bytes_model_per_s", rate("bytes_model")},
@@ -166,9 +166,10 @@ json achieved(const Result& result, const Ceilings& ceilings) {
   return rates;
 }
 
-json report_head(const std::vector<std::string>& arguments, const std::vector<Device>& devices) {
+json report_head(const std::vector<std::string>& arguments, const std::vector<Device>& devices,
+                 const KernelSettings& kernels) {
   json list = json::array();
-  for (const Device& device : devices) list.push_back(to_json(device));
+  for (const Device& device : devices) list.push_back(to_json(device, kernels));
   return {{"schema_version", kSchemaVersion},
           {"tool",
            {{"version", version()},

@@ -15,14 +15,14 @@ namespace lugpu {
 /// The object without results: schema_version, tool, context, libraries, devices, results = [].
 /// arguments: the command line.
 nlohmann::json report_head(const std::vector<std::string>& arguments,
-                           const std::vector<Device>& devices);
+                           const std::vector<Device>& devices, const KernelSettings& kernels);
 
 /// Adds the libraries of these baselines that are not the host's BLAS and LAPACK, where they are
 /// found. names: of baselines().
 void add_libraries(nlohmann::json& report, const std::vector<std::string>& names);
 
 /// One device as in report_head.
-nlohmann::json to_json(const Device& device);
+nlohmann::json to_json(const Device& device, const KernelSettings& kernels);
 
 /// The `ceilings` of a device.
 nlohmann::json to_json(const Ceilings& ceilings);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "baselines/baselines.hpp"
 #include "bench/statistics.hpp"
+#include "bench/wording.hpp"
 
 namespace lugpu {
 namespace {
@@ -35,7 +37,7 @@ json to_json(const Refinement& refinement) {
           {"fallback", fell_back ? json(refinement.fallback) : json(nullptr)}};
 }
 
-json to_json(const Equilibration& equilibration) {
+json to_json(const Scaling& equilibration) {
   return {{"rows", !equilibration.r.empty()},
           {"columns", !equilibration.c.empty()},
           {"rowcnd", equilibration.rowcnd},
@@ -62,40 +64,41 @@ json to_json(const Checks& checks, Precision precision_of_x) {
 
 json to_json(const Case& what) {
   const bool on_host = !what.device;
-  const bool has_surfaces = what.device && !what.is_baseline();
-  const bool blocked = what.problem.nb > 0;
-  return {
-      {"implementation", what.implementation},
-      {"routine", what.routine},
-      {"pivot", name(what.problem.pivot)},
-      {"precision", precision_name(what.problem)},
-      {"storage", on_host ? "host" : name(what.problem.storage)},
-      {"texel", has_surfaces ? json(name(what.problem.texel)) : json(nullptr)},
-      {"schedule", has_surfaces && !blocked ? json(name(what.problem.schedule)) : json(nullptr)},
-      {"device", value_or_null(what.device)},
-      {"n", what.problem.n},
-      {"nrhs", what.problem.nrhs},
-      {"nb", blocked ? json(what.problem.nb) : json(nullptr)},
-      {"threads", value_or_null(what.threads)},
-      {"seed", what.seed},
-      {"matrix", what.matrix}};
+  const bool lugpu = what.device && !what.is_baseline();
+  const Method* method = lugpu ? &find_method(what.routine) : nullptr;
+  const bool blocked = method && method->block_size;
+  return {{"implementation", what.implementation},
+          {"routine", what.routine},
+          {"pivot", name(what.problem.dense.pivot)},
+          {"precision", precision_name(what.problem)},
+          {"storage", on_host ? "host" : name(what.problem.dense.storage)},
+          {"texel", lugpu ? json(name(what.problem.dense.texel)) : json(nullptr)},
+          {"schedule", method && method->has_schedules ? json(name(what.problem.dense.schedule))
+                                                       : json(nullptr)},
+          {"device", value_or_null(what.device)},
+          {"n", what.problem.size.n},
+          {"nrhs", what.problem.size.nrhs},
+          {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
+          {"threads", value_or_null(what.threads)},
+          {"seed", what.seed},
+          {"matrix", what.matrix}};
 }
 
 }  // namespace
 
-const char* name(Status status) {
+const char* name(RunStatus status) {
   switch (status) {
-    case Status::ok:
+    case RunStatus::ok:
       return "ok";
-    case Status::failed:
+    case RunStatus::failed:
       return "failed";
-    case Status::unsupported:
+    case RunStatus::unsupported:
       return "unsupported";
-    case Status::skipped:
+    case RunStatus::skipped:
       return "skipped";
-    case Status::unknown:
+    case RunStatus::unknown:
       return "unknown";
-    case Status::error:
+    case RunStatus::error:
       break;
   }
   return "error";
@@ -110,14 +113,60 @@ bool same_case(const json& a, const json& b) {
   });
 }
 
+namespace {
+
+const FlopFormula& formula_of(const Case& what) {
+  return what.is_baseline() ? find_baseline(what.routine).flops : find_method(what.routine).flops;
+}
+
+}  // namespace
+
+void set_work(const Method& method, Result& result) {
+  const Problem& problem = result.what.problem;
+  const WorkModel work = method.work(problem.size.n);
+  result.counters["elements_updated"] = work.elements_updated;
+  result.counters["bytes_model"] =
+      work.bytes * element_size(problem.dense.precision) / sizeof(float);
+}
+
+void set_diagnosis(const Diagnosis& diagnosis, Result& result) {
+  const bool solved = diagnosis.status == Status::ok || diagnosis.status == Status::unchecked;
+  result.status = solved ? RunStatus::ok : RunStatus::failed;
+  if (diagnosis.reason) result.reason = words(*diagnosis.reason);
+  for (const Warning& warning : diagnosis.warnings) result.warnings.push_back(words(warning));
+}
+
+Result record_of(const Case& what, const Report& report) {
+  Result result;
+  result.what = what;
+  result.checks = report.checks;
+  result.refinement = report.refinement;
+  result.equilibration = report.equilibration;
+  result.determinant = report.determinant;
+  result.phases_s = report.phases_s;
+  const auto seconds = [&](const char* phase) {
+    const auto found = report.phases_s.find(phase);
+    return found == report.phases_s.end() ? 0 : found->second;
+  };
+  const bool mixed = what.problem.solve.refine == Refine::mixed;
+  result.times_s = {seconds("factor") + (mixed ? seconds("solve") : 0)};
+  if (report.phases_s.contains("download")) {
+    result.phases_s["total"] =
+        seconds("upload") + seconds("factor") + seconds("solve") + seconds("download");
+  }
+  set_work(find_method(what.routine), result);
+  set_diagnosis(report.diagnosis, result);
+  return result;
+}
+
 double gflops(const Result& result) {
-  const double n = static_cast<double>(result.what.problem.n);
-  return 2.0 / 3.0 * n * n * n / median(result.times_s) * 1e-9;
+  const auto n = static_cast<double>(result.what.problem.size.n);
+  return formula_of(result.what).count(n) / median(result.times_s) * 1e-9;
 }
 
 json to_json(const Result& result) {
   json row = to_json(result.what);
-  const bool timed = result.status == Status::ok && !result.times_s.empty();
+  const bool timed = result.status == RunStatus::ok && !result.times_s.empty();
   row["variant"] = value_or_null(result.variant);
   row["times_s"] = result.times_s;
   row["device_times_s"] = result.device_times_s;
@@ -126,7 +175,7 @@ json to_json(const Result& result) {
       timed ? json(*std::min_element(result.times_s.begin(), result.times_s.end())) : json(nullptr);
   row["rel_stdev"] = timed ? json(relative_deviation(result.times_s)) : json(nullptr);
   row["gflops"] = timed ? json(gflops(result)) : json(nullptr);
-  row["flop_formula"] = "2/3 n^3";
+  row["flop_formula"] = formula_of(result.what).text;
   row["phases_s"] = result.phases_s;
   row["counters"] = result.counters;
   row["rates"] = nullptr;

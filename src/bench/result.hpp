@@ -8,14 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "bench/checks.hpp"
-#include "solvers/determinant.hpp"
-#include "solvers/equilibrate.hpp"
-#include "solvers/solver.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu {
 
-enum class Status {
+enum class RunStatus {
   ok,           ///< ran, and every check passed
   failed,       ///< ran, and a check failed or the elimination broke down
   unsupported,  ///< cannot run on this device
@@ -24,7 +21,7 @@ enum class Status {
   unknown,      ///< of verify only: what kept it from running says nothing about its answers
 };
 
-const char* name(Status status);
+const char* name(RunStatus status);
 
 /// What is run: everything that tells one row from another.
 struct Case {
@@ -46,24 +43,34 @@ bool same_case(const nlohmann::json& a, const nlohmann::json& b);
 
 struct Result {
   Case what;
-  std::optional<std::string> variant;  ///< Solver::variant()
+  std::optional<std::string> variant;  ///< Contender::variant()
   std::vector<double> times_s;         ///< each factorization, wall clock; in mixed precision with
                                        ///< the refinement
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
-  std::optional<double> product_multiply_adds_per_s;  ///< of Solver::multiply()
+  std::optional<double> product_multiply_adds_per_s;  ///< of Contender::multiply()
   Checks checks;
-  std::optional<Refinement> refinement;        ///< Solver::refinement()
-  std::optional<Equilibration> equilibration;  ///< that was applied, where it was asked for
-  std::optional<Determinant> determinant;      ///< where it was asked for
-  Status status = Status::error;
+  std::optional<Refinement> refinement;    ///< Contender::refinement()
+  std::optional<Scaling> equilibration;    ///< that was applied, where it was asked for
+  std::optional<Determinant> determinant;  ///< where it was asked for
+  RunStatus status = RunStatus::error;
   std::string reason;  ///< one sentence; empty for ok
   bool tried = true;   ///< false for an error that says nothing about the answers (NotTried)
   std::vector<std::string> warnings;
 };
 
-/// 2/3 n^3 over the median time, in GFLOP/s. result.times_s is not empty.
+/// The operations and the traffic of the method, as its row counts them.
+void set_work(const Method& method, Result& result);
+
+/// Status, reason and warnings.
+void set_diagnosis(const Diagnosis& diagnosis, Result& result);
+
+/// The record of a single solution.
+Result record_of(const Case& what, const Report& report);
+
+/// The operations of the row's formula over the median time, in GFLOP/s. result.times_s is not
+/// empty.
 double gflops(const Result& result);
 
 /// Only an ok result shows a speed; one that failed keeps its samples and its checks.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/digest.hpp"
+#include "base/error.hpp"
 #include "bench/report.hpp"
 #include "bench/result.hpp"
-#include "digest.hpp"
-#include "error.hpp"
 #include "opencl/kernel_digest.hpp"
 
 namespace lugpu {
@@ -64,12 +64,14 @@ bool is_one_of(const json& value, std::initializer_list<const char*> names) {
 }
 
 bool is_status(const json& value) {
-  return is_one_of(value, {name(Status::ok), name(Status::failed), name(Status::unsupported),
-                           name(Status::skipped), name(Status::error)});
+  return is_one_of(value,
+                   {name(RunStatus::ok), name(RunStatus::failed), name(RunStatus::unsupported),
+                    name(RunStatus::skipped), name(RunStatus::error)});
 }
 bool is_pivot(const json& value) {
-  return is_one_of(value,
-                   {name(Pivot::none), name(Pivot::partial), name(Pivot::rook), name(Pivot::full)});
+  const auto rules = pivot_rules();
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const PivotRule& rule) { return value == rule.name; });
 }
 bool is_precision(const json& value) {
   return is_one_of(value,
@@ -169,7 +171,7 @@ std::string fault_of_row(const json& row, const std::string& place) {
   if (std::string text = fault(row["checks"], fields_of_checks(), place + ".checks"); !text.empty())
     return text;
   const bool timed = row["median_s"].is_number() && row["times_s"] != json::array();
-  if (row["status"] == name(Status::ok) && !timed) return place + " is ok and has no median_s";
+  if (row["status"] == name(RunStatus::ok) && !timed) return place + " is ok and has no median_s";
   const bool on_host = row["storage"] == "host";
   if (on_host != row["device"].is_null()) return place + ".device does not match its storage";
   return {};

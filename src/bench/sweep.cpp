@@ -10,9 +10,10 @@
 #include <memory>
 #include <thread>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "bench/wording.hpp"
 #include "matrix/generate.hpp"
-#include "solvers/refined_solver.hpp"
+#include "solve/system_solver.hpp"
 
 namespace lugpu {
 namespace {
@@ -67,7 +68,7 @@ void append_range(const std::string& part, std::vector<std::size_t>& sizes) {
 
 std::string matrix_kind(const SweepPlan& plan, Pivot pivot) {
   if (plan.matrix != "auto") return plan.matrix;
-  return pivot == Pivot::none ? "dominant" : "random";
+  return exchanges_rows(pivot) ? "random" : "dominant";
 }
 
 // The system that a case solves.
@@ -80,8 +81,8 @@ double bytes_of_host() {
 }
 
 double bytes_of_system(const Problem& problem) {
-  return sizeof(double) * static_cast<double>(problem.n) *
-         static_cast<double>(problem.n + problem.nrhs);
+  return sizeof(double) * static_cast<double>(problem.size.n) *
+         static_cast<double>(problem.size.n + problem.size.nrhs);
 }
 
 // A, its factors, two work matrices of the checks and a copy or two in another precision.
@@ -92,7 +93,7 @@ constexpr double kSystemsOfCase = 4;
 
 void require_host_memory(const Problem& problem) {
   if (kSystemsOfChecks * bytes_of_system(problem) > bytes_of_host()) {
-    throw Unsupported("A system of order " + std::to_string(problem.n) +
+    throw Unsupported("A system of order " + std::to_string(problem.size.n) +
                       " with its checks does not fit into this machine's memory.");
   }
 }
@@ -108,9 +109,9 @@ std::size_t cases_with_room(const Problem& problem, const std::vector<DeviceCont
 }
 
 System make_system(const Case& what) {
-  const std::size_t n = what.problem.n;
+  const std::size_t n = what.problem.size.n;
   require_host_memory(what.problem);
-  return {generate(what.matrix, n, what.seed), random_matrix(n, what.problem.nrhs, what.seed)};
+  return {generate(what.matrix, n, what.seed), random_matrix(n, what.problem.size.nrhs, what.seed)};
 }
 
 std::string first_line(const std::string& text) {
@@ -151,25 +152,33 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
 
 namespace {
 
-// The variants of a method on a device that the plan asks for: a method with blocks has no
-// schedule, one without has no block size. "auto" is the fastest one for each variant.
+// What is known to fail on the device.
+const FailedPaths& failed_on(const SweepPlan& plan, const Device& device) {
+  static const FailedPaths none;
+  const auto found = plan.failed_paths.find(device.index);
+  return found == plan.failed_paths.end() ? none : found->second;
+}
+
+// The variants of a method on a device that the plan asks for: a schedule where it has any, a block
+// size where it has blocks. "auto" is the fastest one for each variant.
 void append_variants(const SweepPlan& plan, const Device& device, const Problem& problem,
                      const std::string& name, std::vector<Case>& cases) {
   const std::vector<std::size_t> no_blocks = {0};
+  const FailedPaths& failed = failed_on(plan, device);
   for (const std::optional<Texel>& texel : plan.texels) {
     for (const Schedule schedule : plan.schedules) {
       Problem variant = problem;
-      variant.schedule = schedule;
+      variant.dense.schedule = schedule;
       const Method& method =
-          name == "auto" ? automatic_method(device, variant, texel) : find_method(name);
-      const auto& known = method.pivots;
-      if (std::find(known.begin(), known.end(), problem.pivot) == known.end()) continue;
+          name == "auto" ? automatic_method(device, variant, texel, failed) : find_method(name);
+      if (!method.has(rule_of(problem.dense.pivot))) continue;
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
-        cases.push_back({"lugpu", method.name, completed(variant, method, device, texel, nb),
-                         device.name, device.index, std::nullopt, plan.seed,
-                         matrix_kind(plan, problem.pivot)});
+        cases.push_back({"lugpu", method.name,
+                         completed(variant, method, device, texel, nb, failed), device.name,
+                         device.index, std::nullopt, plan.seed,
+                         matrix_kind(plan, problem.dense.pivot)});
       }
-      if (method.block_size && name != "auto") break;
+      if (!method.has_schedules && name != "auto") break;
     }
   }
 }
@@ -179,7 +188,7 @@ Case baseline_case(const SweepPlan& plan, const Baseline& baseline, std::size_t 
                    Precision precision) {
   return {baseline.implementation,
           baseline.name,
-          {n, plan.nrhs, baseline.pivot, precision},
+          {Size::square(n, plan.nrhs), {baseline.pivot, precision}, {}},
           std::nullopt,
           -1,
           baseline.threaded ? std::optional(blas_threads()) : std::nullopt,
@@ -194,12 +203,11 @@ std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std:
     for (const Storage storage : plan.storages) {
       for (const Pivot pivot : plan.pivots) {
         Problem problem;
-        problem.n = n;
-        problem.nrhs = plan.nrhs;
-        problem.pivot = pivot;
-        problem.precision = arithmetic.precision;
-        problem.refine = arithmetic.refine;
-        problem.storage = storage;
+        problem.size = Size::square(n, plan.nrhs);
+        problem.dense.pivot = pivot;
+        problem.dense.precision = arithmetic.precision;
+        problem.solve.refine = arithmetic.refine;
+        problem.dense.storage = storage;
         append_variants(plan, device, problem, name, cases);
       }
     }
@@ -233,7 +241,7 @@ std::vector<std::string> names_of(const std::vector<Pivot>& pivots) {
 [[noreturn]] void refuse_pivots(const SweepPlan& plan) {
   std::vector<std::string> known;
   for (const std::string& method : plan.methods) {
-    known.push_back(method + " has " + list(names_of(find_method(method).pivots), ", "));
+    known.push_back(method + " has " + list(names_of(find_method(method).pivots()), ", "));
   }
   throw InputError("There is nothing to run with --pivot " + list(names_of(plan.pivots), ",") +
                    ": " + list(known, "; ") + ".");
@@ -275,20 +283,22 @@ Result attempt(const Case& what, const Effort& effort, const std::function<Resul
   try {
     return action();
   } catch (const TimedOut&) {
-    result.status = Status::skipped;
+    result.status = RunStatus::skipped;
     result.reason = "it did not finish within --timeout " + seconds_text(effort.timeout_s) + ".";
   } catch (const Unsupported& error) {
-    result.status = Status::unsupported;
-    result.reason = error.what();
+    result.status = RunStatus::unsupported;
+    result.reason = words(error);
   } catch (const NotTried& error) {
     result.tried = false;
-    result.reason = first_line(error.what());
+    result.reason = first_line(words(error));
   } catch (const cl::Error& error) {
     result.tried = !is_out_of_memory(error.err());
     result.reason = describe(error) + ".";
   } catch (const std::bad_alloc&) {
     result.tried = false;
     result.reason = "The host does not have enough memory.";
+  } catch (const Error& error) {
+    result.reason = first_line(words(error));
   } catch (const std::exception& error) {
     result.reason = first_line(error.what());
   }
@@ -316,7 +326,8 @@ class Group {
     if (cases_.empty()) return true;
     if (plan_.effort.runs == 0) return false;  // no samples to take in turn
     const Problem& problem = cases_.front().what->problem;
-    return problem.n == what.problem.n && cases_.size() < cases_with_room(problem, contexts_);
+    return problem.size.n == what.problem.size.n &&
+           cases_.size() < cases_with_room(problem, contexts_);
   }
 
   void add(const Case& what, std::size_t number) { cases_.push_back({&what, number}); }
@@ -348,7 +359,7 @@ class Group {
     // What is left of the group before: of another order; of another kind, where room is scarce.
     std::erase_if(systems_, [&](const auto& entry) {
       const auto& [kind, system] = entry;
-      return system.a.rows() != what.problem.n || (cases_.size() == 1 && kind != what.matrix);
+      return system.a.rows() != what.problem.size.n || (cases_.size() == 1 && kind != what.matrix);
     });
     if (!systems_.contains(what.matrix)) systems_.emplace(what.matrix, make_system(what));
     const auto& [a, b] = systems_.at(what.matrix);

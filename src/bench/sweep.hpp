@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,8 @@ struct SweepPlan {
   std::vector<std::optional<Texel>> texels = {std::nullopt};  ///< absent: the fastest
   std::vector<std::size_t> nbs = {0};                         ///< 0: the fastest
   std::vector<Schedule> schedules = {Schedule::fused};
-  std::vector<std::string> baselines;  ///< names of baselines()
+  std::vector<std::string> baselines;       ///< names of baselines()
+  std::map<int, FailedPaths> failed_paths;  ///< by the index of a device
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;
   std::string matrix = "auto";  ///< a kind of generate(); or "auto": `dominant` without pivoting,

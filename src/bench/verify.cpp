@@ -33,8 +33,8 @@ constexpr MatrixType kTypes[] = {
 // info of a matrix of this kind: partial pivoting meets the first zero column when its turn comes,
 // pivoting that exchanges columns when all others are done.
 int expected_info(const Case& what) {
-  const std::size_t n = what.problem.n;
-  const bool columns = exchanges_columns(what.problem.pivot);
+  const std::size_t n = what.problem.size.n;
+  const bool columns = exchanges_columns(what.problem.dense.pivot);
   if (what.matrix == "zero-first-column") return columns ? static_cast<int>(n) : 1;
   if (what.matrix == "zero-last-column") return static_cast<int>(n);
   if (what.matrix == "zero-half-columns") return static_cast<int>(n / 2 + 1);
@@ -51,18 +51,18 @@ std::string fault(const Result& result) {
 }
 
 Finding judge(Result result) {
-  if (result.status == Status::ok || result.status == Status::failed) {
+  if (result.status == RunStatus::ok || result.status == RunStatus::failed) {
     // After a zero pivot, what is left of the matrix needs pivoting.
-    const bool unfair = result.what.problem.pivot == Pivot::none && result.checks.info > 0;
+    const bool unfair = !exchanges_rows(result.what.problem.dense.pivot) && result.checks.info > 0;
     if (unfair) result.checks.factor_ratio.reset();
     result.reason = fault(result);
-    result.status = result.reason.empty() ? Status::ok : Status::failed;
+    result.status = result.reason.empty() ? RunStatus::ok : RunStatus::failed;
   }
-  if (!result.tried) return {Status::unknown, result.reason, 0, nullptr};
-  const bool right = result.status == Status::ok;
+  if (!result.tried) return {RunStatus::unknown, result.reason, 0, nullptr};
+  const bool right = result.status == RunStatus::ok;
   const double largest =
       std::max(result.checks.factor_ratio.value_or(0), result.checks.solve_ratio.value_or(0));
-  const bool wrong = !right && result.status != Status::unsupported;
+  const bool wrong = !right && result.status != RunStatus::unsupported;
   return {result.status, result.reason, right ? largest : 0,
           wrong ? to_json(result) : nlohmann::json()};
 }
@@ -91,24 +91,24 @@ void Verification::add(const Case& what, const Finding& finding) {
     verdict.reason = reason;
   };
   switch (finding.status) {
-    case Status::skipped:
-    case Status::unsupported:
-      if (verdict.systems == 0 && verdict.status == Status::ok) say(finding.reason);
+    case RunStatus::skipped:
+    case RunStatus::unsupported:
+      if (verdict.systems == 0 && verdict.status == RunStatus::ok) say(finding.reason);
       return;
-    case Status::unknown:
-      if (verdict.wrong == 0 && verdict.status != Status::unknown) say(finding.reason);
+    case RunStatus::unknown:
+      if (verdict.wrong == 0 && verdict.status != RunStatus::unknown) say(finding.reason);
       return;
-    case Status::ok:
+    case RunStatus::ok:
       ++verdict.systems;
-      if (verdict.status == Status::unsupported) say("");
+      if (verdict.status == RunStatus::unsupported) say("");
       verdict.largest_ratio = std::max(verdict.largest_ratio, finding.largest_ratio);
       return;
-    case Status::failed:
-    case Status::error:
+    case RunStatus::failed:
+    case RunStatus::error:
       ++verdict.systems;
       wrong.push_back(finding.record);
       if (verdict.wrong++ > 0) return;
-      say(what.matrix + " of n = " + std::to_string(what.problem.n) + ": " + finding.reason);
+      say(what.matrix + " of n = " + std::to_string(what.problem.size.n) + ": " + finding.reason);
   }
 }
 
@@ -123,7 +123,7 @@ std::vector<std::string> Verification::failed_paths() const {
 std::vector<const Verdict*> Verification::unknown_paths() const {
   std::vector<const Verdict*> found;
   for (const Verdict& verdict : paths) {
-    if (verdict.status == Status::unknown) found.push_back(&verdict);
+    if (verdict.status == RunStatus::unknown) found.push_back(&verdict);
   }
   return found;
 }
@@ -142,8 +142,10 @@ std::vector<Case> verification_cases(const Device& device, bool thorough) {
     const bool in_double = arithmetic != Arithmetic(Precision::single_precision);
     plan.precisions = {arithmetic};
     plan.matrix = in_double ? type.in_double : type.in_single;
-    plan.pivots = {Pivot::partial, Pivot::rook, Pivot::full};
-    if (!type.needs_pivoting) plan.pivots.insert(plan.pivots.begin(), Pivot::none);
+    plan.pivots.clear();
+    for (const PivotRule& rule : pivot_rules()) {
+      if (rule.exchanges_rows || !type.needs_pivoting) plan.pivots.push_back(rule.pivot);
+    }
     const std::vector<Case> more = cases_of(plan, {device});
     cases.insert(cases.end(), more.begin(), more.end());
   };
@@ -166,8 +168,8 @@ std::vector<Case> verification_cases(const Device& device, bool thorough) {
 std::size_t verification_part(const Case& what) {
   const Problem& problem = what.problem;
   const bool in_double = working_precision(problem) == Precision::double_precision;
-  return (in_double ? 0 : 4) + (problem.storage == Storage::image ? 0 : 2) +
-         (problem.texel == Texel::rgba ? 0 : 1);
+  return (in_double ? 0 : 4) + (problem.dense.storage == Storage::image ? 0 : 2) +
+         (problem.dense.texel == Texel::rgba ? 0 : 1);
 }
 
 void verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts,
@@ -190,20 +192,20 @@ void verify(const std::vector<Case>& cases, std::vector<DeviceContext>& contexts
 
 nlohmann::json to_json(const Verdict& verdict) {
   const Case& path = verdict.path;
-  const bool blocked = path.problem.nb > 0;
-  return {
-      {"routine", path.routine},
-      {"pivot", name(path.problem.pivot)},
-      {"precision", precision_name(path.problem)},
-      {"storage", name(path.problem.storage)},
-      {"texel", name(path.problem.texel)},
-      {"schedule", blocked ? nlohmann::json(nullptr) : nlohmann::json(name(path.problem.schedule))},
-      {"device", *path.device},
-      {"systems", verdict.systems},
-      {"wrong", verdict.wrong},
-      {"largest_ratio", verdict.largest_ratio},
-      {"status", name(verdict.status)},
-      {"reason", verdict.reason}};
+  const bool has_schedules = find_method(path.routine).has_schedules;
+  return {{"routine", path.routine},
+          {"pivot", name(path.problem.dense.pivot)},
+          {"precision", precision_name(path.problem)},
+          {"storage", name(path.problem.dense.storage)},
+          {"texel", name(path.problem.dense.texel)},
+          {"schedule", has_schedules ? nlohmann::json(name(path.problem.dense.schedule))
+                                     : nlohmann::json(nullptr)},
+          {"device", *path.device},
+          {"systems", verdict.systems},
+          {"wrong", verdict.wrong},
+          {"largest_ratio", verdict.largest_ratio},
+          {"status", name(verdict.status)},
+          {"reason", verdict.reason}};
 }
 
 }  // namespace lugpu

@@ -16,7 +16,7 @@ namespace lugpu {
 struct Verdict {
   Case path;                           ///< the first system that it was given
   std::string name;                    ///< path_name()
-  Status status = Status::ok;          ///< unsupported: no system; unknown: none was wrong, but
+  RunStatus status = RunStatus::ok;    ///< unsupported: no system; unknown: none was wrong, but
                                        ///< not all could be tried; failed, error: at least one
   std::string reason;                  ///< why it is not ok, of the first system; empty for ok
   std::size_t systems = 0, wrong = 0;  ///< that were given to it, and were not solved correctly
@@ -25,10 +25,10 @@ struct Verdict {
 
 /// What became of one system of a path.
 struct Finding {
-  Status status = Status::ok;  ///< unknown: not reached, or it could not be tried
-  std::string reason;          ///< why it is not ok
-  double largest_ratio = 0;    ///< factor_ratio or solve_ratio, if it is ok
-  nlohmann::json record;       ///< the result, if it is failed or an error
+  RunStatus status = RunStatus::ok;  ///< unknown: not reached, or it could not be tried
+  std::string reason;                ///< why it is not ok
+  double largest_ratio = 0;          ///< factor_ratio or solve_ratio, if it is ok
+  nlohmann::json record;             ///< the result, if it is failed or an error
 };
 
 struct Verification {

@@ -6,17 +6,13 @@
 #include <cstring>
 #include <vector>
 
-#include "parallel.hpp"
-#include "solvers/lu.hpp"
-#include "solvers/methods.hpp"
-#include "solvers/substitution.hpp"
+#include "base/parallel.hpp"
+#include "dense/lu.hpp"
+#include "dense/permutation.hpp"
+#include "solve/methods.hpp"
 
 namespace lugpu::lapack {
 namespace {
-
-template <typename Real>
-constexpr Precision kPrecision = sizeof(Real) == sizeof(double) ? Precision::double_precision
-                                                                : Precision::single_precision;
 
 // A hash of the bits of factors. A step is a bijection of the state and of the word, so a single
 // changed element always changes the result, and other changes do but for one chance in 2^64.
@@ -70,99 +66,76 @@ std::uint64_t fingerprint_of_column(const Real* column, std::size_t rows) {
 
 }  // namespace
 
-// A buffer of rows x columns elements, column-major. Some columns travel while the next are copied.
 template <typename Real>
-cl::Buffer DeviceLapack::upload(Columns<const Real> host) {
-  constexpr std::size_t kPieceBytes = 32 << 20;
-  const std::size_t rows = host.rows, column_bytes = rows * sizeof(Real);
-  const std::size_t piece = std::max<std::size_t>(kPieceBytes / column_bytes, 1);
-  cl::Buffer buffer = context_.allocate(host.columns * column_bytes);
-  Real* const staged = static_cast<Real*>(staging_.room(host.columns * column_bytes));
-  for (std::size_t first = 0; first < host.columns; first += piece) {
-    const std::size_t columns = std::min(piece, host.columns - first);
-    copy(Columns<const Real>{host.column(first), rows, columns, host.ld},
-         Columns<Real>{staged + first * rows, rows, columns, rows});
-    context_.queue().enqueueWriteBuffer(buffer, CL_FALSE, first * column_bytes,
-                                        columns * column_bytes, staged + first * rows);
-  }
-  context_.queue().finish();
-  return buffer;
+void copy(View<const Real> from, View<Real> to) {
+  in_parallel(to.columns, to.rows * sizeof(Real),
+              [&](std::size_t j) { std::copy_n(from.column(j), to.rows, to.column(j)); });
 }
+template void copy(View<const double>, View<double>);
 
 // The first `count` elements of a buffer, in host memory until the next transfer.
 template <typename Real>
 const Real* DeviceLapack::staged(const cl::Buffer& buffer, std::size_t count) {
-  void* const data = staging_.room(count * sizeof(Real));
+  void* const data = context_.staging().room(count * sizeof(Real));
   context_.read_back("export", buffer, 0, count * sizeof(Real), data);
   return static_cast<const Real*>(data);
 }
 
 template <typename Real>
-Factors DeviceLapack::factor(Columns<const Real> a) {
-  const Shape shape{a.rows, a.columns, Pivot::partial, kPrecision<Real>};
-  // A as uploaded and in transit, and the caller's A, where the device's memory is the host's.
-  const std::size_t others = context_.device().type == "cpu" ? 3 : 2;
-  require_fits(
-      context_.device(), a.rows, a.columns, shape.precision, Storage::buffer, 1,
-      others * a.rows * a.columns * sizeof(Real) + Blocked::workspace(context_.device(), shape));
-  Factors factors{Surface(context_, a.rows, a.columns, shape.precision, Storage::buffer),
-                  Blocked::make(context_, shape), std::vector<int>(std::min(a.rows, a.columns))};
-  import_columns(context_, upload(a), a.columns, factors.lu, 0);
-  factors.blocked->factor(factors.lu);
-  context_.read_back("outcome", factors.blocked->info(), 0, sizeof(int), &factors.info);
-  context_.read_back("outcome", factors.blocked->ipiv(), 0, factors.ipiv.size() * sizeof(int),
-                     factors.ipiv.data());
-  for (int& row : factors.ipiv) ++row;
+std::unique_ptr<LuBlocked> DeviceLapack::allocate(std::size_t rows, std::size_t columns) {
+  const Size size{rows, columns, 0};
+  DenseOptions options;
+  options.precision = kPrecision<Real>;
+  options.nb = LuBlocked::block_size(context_.device(), size, options);
+  // The factors on their way back, and the caller's A, where the device's memory is the host's.
+  const std::size_t others = context_.device().type == "cpu" ? 2 : 1;
+  require_fits(context_.device(), rows, columns, options.precision, Storage::buffer, 1,
+               others * rows * columns * sizeof(Real));
+  return std::make_unique<LuBlocked>(context_, size, options);
+}
+
+template <typename Real>
+Factors DeviceLapack::factor(const MatrixView& a) {
+  Factors factors;
+  factors.lu = allocate<Real>(a.rows(), a.cols());
+  factors.lu->upload(a, View<const Real>{nullptr, a.rows(), 0, a.rows()});
+  factors.lu->factor();
+  Outcome outcome = factors.lu->outcome();
+  factors.ipiv = std::move(outcome.ipiv);
+  factors.info = outcome.info;
   return factors;
 }
 
-// inv(A) B = inv(U) inv(L) P B,  inv(A') B = P' inv(L') inv(U') B; column-major, n x nrhs.
 template <typename Real>
-cl::Buffer DeviceLapack::solved(Factors& factors, Op op, Columns<const Real> b) {
-  Surface x(context_, b.rows, b.columns, kPrecision<Real>, Storage::buffer);
-  fill(context_, x, 0);
-  const std::vector<int> rows = permutation_of(factors.ipiv);
-  const cl::Buffer moved = context_.allocate(b.rows * b.columns * sizeof(Real));
-  const cl::Buffer given = upload(b);
-  if (op == Op::none) gather_rows(context_, given, moved, rows, b.columns, kPrecision<Real>);
-  import_columns(context_, op == Op::none ? moved : given, b.columns, x, 0);
-  factors.blocked->solve(factors.lu, x, op);
-  const cl::Buffer result = export_columns(context_, x, 0, b.columns);
-  if (op == Op::none) return result;
-  gather_rows(context_, result, moved, inverse_permutation(rows), b.columns, kPrecision<Real>);
-  return moved;
-}
-
-template <typename Real>
-void DeviceLapack::solve(Factors& factors, Op op, Columns<Real> b) {
+void DeviceLapack::solve(Factors& factors, Op op, View<Real> b) {
   if (b.columns == 0) return;
-  const Real* const x = staged<Real>(solved<Real>(factors, op, b), b.rows * b.columns);
-  copy(Columns<const Real>{x, b.rows, b.columns, b.rows}, b);
+  const cl::Buffer x = factors.lu->apply_inverse(
+      lugpu::upload(context_, View<const Real>(b), kPrecision<Real>), b.columns, op);
+  copy({staged<Real>(x, b.rows * b.columns), b.rows, b.columns, b.rows}, b);
 }
 
 template <typename Real>
-int DeviceLapack::getrf(Columns<Real> a, int* ipiv) {
-  return gesv(a, ipiv, Columns<Real>{nullptr, a.rows, 0, a.rows});
+int DeviceLapack::getrf(View<Real> a, int* ipiv) {
+  return gesv(a, ipiv, View<Real>{nullptr, a.rows, 0, a.rows});
 }
 
 template <typename Real>
-int DeviceLapack::gesv(Columns<Real> a, int* ipiv, Columns<Real> b) {
+int DeviceLapack::gesv(View<Real> a, int* ipiv, View<Real> b) {
   forget();
-  Factors factors = factor<Real>(a);
+  Factors factors = factor<Real>(View<const Real>(a));
   std::vector<Real> x(factors.info == 0 ? b.rows * b.columns : 0);
   if (!x.empty()) {
-    context_.read_back("export", solved<Real>(factors, Op::none, b), 0, x.size() * sizeof(Real),
-                       x.data());
+    copy<Real>(b, {x.data(), b.rows, b.columns, b.rows});
+    solve<Real>(factors, Op::none, {x.data(), b.rows, b.columns, b.rows});
   }
-  const Real* const lu =
-      staged<Real>(export_columns(context_, factors.lu, 0, a.columns), a.rows * a.columns);
+  const Real* const lu = staged<Real>(factors.lu->factors(0, a.columns), a.rows * a.columns);
   std::vector<std::uint64_t> fingerprints(a.columns);
   // Nothing can fail any more.
   in_parallel(a.columns, a.rows * sizeof(Real), [&](std::size_t j) {
     std::copy_n(lu + j * a.rows, a.rows, a.column(j));
     fingerprints[j] = fingerprint_of_column(a.column(j), a.rows);
   });
-  if (!x.empty()) copy(Columns<const Real>{x.data(), b.rows, b.columns, b.rows}, b);
+  if (!x.empty()) copy<Real>({x.data(), b.rows, b.columns, b.rows}, b);
   std::copy(factors.ipiv.begin(), factors.ipiv.end(), ipiv);
   const int info = factors.info;
   if (a.rows == a.columns) {
@@ -174,27 +147,26 @@ int DeviceLapack::gesv(Columns<Real> a, int* ipiv, Columns<Real> b) {
 
 // kept_ becomes the given factors. Returns whether it held them already.
 template <typename Real>
-bool DeviceLapack::keep(Columns<const Real> lu, const int* ipiv) {
+bool DeviceLapack::keep(View<const Real> lu, const int* ipiv) {
   const std::size_t n = lu.rows;
   std::vector<std::uint64_t> fingerprints(n);
   in_parallel(n, n * sizeof(Real),
               [&](std::size_t j) { fingerprints[j] = fingerprint_of_column(lu.column(j), n); });
   const std::uint64_t fingerprint = fingerprint_of(fingerprints, ipiv);
-  if (kept_ && kept_->lu.precision() == kPrecision<Real> && kept_->lu.rows() == n &&
+  if (kept_ && kept_->lu->options().precision == kPrecision<Real> && kept_->lu->size().n == n &&
       kept_->fingerprint == fingerprint) {
     return true;
   }
   forget();
-  Factors factors{Surface(context_, n, n, kPrecision<Real>, Storage::buffer),
-                  Blocked::make(context_, {n, n, Pivot::partial, kPrecision<Real>}),
-                  std::vector<int>(ipiv, ipiv + n), 0, fingerprint};
-  import_columns(context_, upload(lu), n, factors.lu, 0);
+  Factors factors{allocate<Real>(n, n), std::vector<int>(ipiv, ipiv + n), 0, fingerprint};
+  factors.lu->upload(lu, View<const Real>{nullptr, n, 0, n});
+  factors.lu->adopt_factors(factors.ipiv);
   kept_ = std::move(factors);
   return false;
 }
 
 template <typename Real>
-bool DeviceLapack::getrs(Op op, Columns<const Real> lu, const int* ipiv, Columns<Real> b) {
+bool DeviceLapack::getrs(Op op, View<const Real> lu, const int* ipiv, View<Real> b) {
   const bool there = keep(lu, ipiv);
   solve(*kept_, op, b);
   return there;
@@ -203,15 +175,15 @@ bool DeviceLapack::getrs(Op op, Columns<const Real> lu, const int* ipiv, Columns
 // From A' Y = I with Y = inv(A)', that is U' L' Z = I with Z = P Y: so the residual that is small
 // is that of LAPACK's getri, inv(A) A - I. Row i of Z is column p(i) of inv(A).
 template <typename Real>
-bool DeviceLapack::getri(Columns<Real> lu, const int* ipiv) {
+bool DeviceLapack::getri(View<Real> lu, const int* ipiv) {
   const bool there = keep<Real>(lu, ipiv);
   const std::size_t n = lu.rows;
   Surface z(context_, n, n, kPrecision<Real>, Storage::buffer);
   fill(context_, z, 0);
   context_.run("solve", z.kernel("common/transfer.cl", "set_diagonal"), {n}, z,
                static_cast<cl_int>(n));
-  kept_->blocked->solve(kept_->lu, z, Op::transpose);
-  const std::vector<int> p = permutation_of(kept_->ipiv);
+  kept_->lu->solve_triangles(z, Op::transpose);
+  const std::vector<int> p = permutation_of(kept_->ipiv, n);
   const Real* const rows = staged<Real>(cl::Buffer(z.memory()(), true), n * z.pitch());
   in_parallel(n, n * sizeof(Real),
               [&](std::size_t i) { std::copy_n(rows + i * z.pitch(), n, lu.column(p[i])); });
@@ -221,46 +193,44 @@ bool DeviceLapack::getri(Columns<Real> lu, const int* ipiv) {
 }
 
 template <typename Real>
-int DeviceLapack::getc2(Columns<Real> a, int* ipiv, int* jpiv) {
+int DeviceLapack::getc2(View<Real> a, int* ipiv, int* jpiv) {
   const std::size_t n = a.rows;
-  Problem problem{.n = n, .pivot = Pivot::full, .precision = kPrecision<Real>};
-  problem.schedule = Schedule::fused;
-  problem.perturb = true;
-  Lu solver(context_, completed(problem, find_method("lu"), context_.device(), std::nullopt, 0));
-  Matrix lu(n, n);
-  for (std::size_t j = 0; j < n; ++j) std::copy_n(a.column(j), n, lu.column(j));
-  solver.upload(lu, Matrix(n, 0));
+  Problem problem;
+  problem.size = Size::square(n, 0);
+  problem.dense.pivot = Pivot::full;
+  problem.dense.precision = kPrecision<Real>;
+  problem.dense.perturb = true;
+  const Device& device = context_.device();
+  Lu solver(context_, problem.size,
+            completed(problem, find_method("lu"), device, std::nullopt, 0, {}).dense);
+  solver.upload(View<const Real>(a), View<const Real>{nullptr, n, 0, n});
   solver.factor();
   const Outcome outcome = solver.outcome();
-  lu = *solver.lu();
+  std::vector<Real> values(n * n);
+  const View<Real> lu{values.data(), n, n, n};
+  solver.download_factors(0, lu);
   int info = 0;
   for (std::size_t k = 0; k < n; ++k) {
     // The factors have the pivots that were found, the outcome those that were divided by.
     if (std::abs(lu(k, k)) < std::abs(outcome.pivots[k])) info = static_cast<int>(k) + 1;
-    lu(k, k) = outcome.pivots[k];
+    lu(k, k) = static_cast<Real>(outcome.pivots[k]);
   }
-  for (std::size_t j = 0; j < n; ++j) {
-    std::transform(lu.column(j), lu.column(j) + n, a.column(j),
-                   [](double value) { return static_cast<Real>(value); });
-  }
+  copy<Real>(lu, a);
   std::copy(outcome.ipiv.begin(), outcome.ipiv.end(), ipiv);
   std::copy(outcome.jpiv.begin(), outcome.jpiv.end(), jpiv);
   return info;
 }
 
-template Factors DeviceLapack::factor(Columns<const float>);
-template Factors DeviceLapack::factor(Columns<const double>);
-template void DeviceLapack::solve(Factors&, Op, Columns<float>);
-template void DeviceLapack::solve(Factors&, Op, Columns<double>);
-template int DeviceLapack::getrf(Columns<float>, int*);
-template int DeviceLapack::getrf(Columns<double>, int*);
-template int DeviceLapack::gesv(Columns<float>, int*, Columns<float>);
-template int DeviceLapack::gesv(Columns<double>, int*, Columns<double>);
-template bool DeviceLapack::getrs(Op, Columns<const float>, const int*, Columns<float>);
-template bool DeviceLapack::getrs(Op, Columns<const double>, const int*, Columns<double>);
-template bool DeviceLapack::getri(Columns<float>, const int*);
-template bool DeviceLapack::getri(Columns<double>, const int*);
-template int DeviceLapack::getc2(Columns<float>, int*, int*);
-template int DeviceLapack::getc2(Columns<double>, int*, int*);
+template Factors DeviceLapack::factor<float>(const MatrixView&);
+template int DeviceLapack::getrf(View<float>, int*);
+template int DeviceLapack::getrf(View<double>, int*);
+template int DeviceLapack::gesv(View<float>, int*, View<float>);
+template int DeviceLapack::gesv(View<double>, int*, View<double>);
+template bool DeviceLapack::getrs(Op, View<const float>, const int*, View<float>);
+template bool DeviceLapack::getrs(Op, View<const double>, const int*, View<double>);
+template bool DeviceLapack::getri(View<float>, const int*);
+template bool DeviceLapack::getri(View<double>, const int*);
+template int DeviceLapack::getc2(View<float>, int*, int*);
+template int DeviceLapack::getc2(View<double>, int*, int*);
 
 }  // namespace lugpu::lapack

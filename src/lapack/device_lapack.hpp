@@ -6,68 +6,72 @@
 #include <optional>
 #include <vector>
 
-#include "lapack/columns.hpp"
-#include "opencl/staging.hpp"
-#include "opencl/surface.hpp"
-#include "solvers/blocked.hpp"
+#include "dense/lu_blocked.hpp"
 
 namespace lugpu::lapack {
 
 /// P A = L U, L and U on the device.
 struct Factors {
-  Surface lu;  ///< m x n: unit lower L below the diagonal, U on and above it
-  std::unique_ptr<Blocked> blocked;
+  std::unique_ptr<LuBlocked> lu;  ///< m x n
   std::vector<int> ipiv;          ///< min(m, n), 1-based, as getrf's
   int info = 0;                   ///< as getrf's: the first zero pivot, 1-based, or 0
   std::uint64_t fingerprint = 0;  ///< of lu and ipiv, where the caller has them
 };
 
-/// One device. Real is float or double; shapes as in LAPACK, m and n at least 1. Every function
-/// throws (Error, cl::Error, std::bad_alloc) before it overwrites anything of the caller's, or not
-/// at all. Not thread-safe.
+/// A, m x n, of the caller, with the leading dimension lda.
+template <typename Real>
+View<Real> view(Real* a, int m, int n, int lda) {
+  return {a, static_cast<std::size_t>(m), static_cast<std::size_t>(n),
+          static_cast<std::size_t>(lda)};
+}
+
+/// to = from, by columns and of the same shape.
+template <typename Real>
+void copy(View<const Real> from, View<Real> to);
+
+/// One device. Real is float or double; shapes as in LAPACK, by columns, m and n at least 1. Every
+/// function throws (Error, cl::Error, std::bad_alloc) before it overwrites anything of the
+/// caller's, or not at all. Not thread-safe.
 class DeviceLapack {
  public:
   explicit DeviceLapack(Device device) : context_(std::move(device)) {}
 
-  /// The factors of A, m x n, left on the device.
+  /// The factors of A, m x n, left on the device, in the precision of Real; A may be in another.
   template <typename Real>
-  Factors factor(Columns<const Real> a);
+  Factors factor(const MatrixView& a);
   /// B = inv(op(A)) B for the factors of an n x n A; B is n x nrhs, nrhs may be 0.
   template <typename Real>
-  void solve(Factors& factors, Op op, Columns<Real> b);
+  void solve(Factors& factors, Op op, View<Real> b);
 
   /// LAPACK's getrf; the factors stay on the device until the next factorization. Returns info.
   template <typename Real>
-  int getrf(Columns<Real> a, int* ipiv);
+  int getrf(View<Real> a, int* ipiv);
   /// LAPACK's gesv, likewise. nrhs may be 0, A then of any shape.
   template <typename Real>
-  int gesv(Columns<Real> a, int* ipiv, Columns<Real> b);
+  int gesv(View<Real> a, int* ipiv, View<Real> b);
   /// LAPACK's getrs. Returns whether the factors were on the device already; they stay there.
   template <typename Real>
-  bool getrs(Op op, Columns<const Real> lu, const int* ipiv, Columns<Real> b);
+  bool getrs(Op op, View<const Real> lu, const int* ipiv, View<Real> b);
   /// LAPACK's getri for a U without a zero on its diagonal. Returns as getrs.
   template <typename Real>
-  bool getri(Columns<Real> lu, const int* ipiv);
+  bool getri(View<Real> lu, const int* ipiv);
   /// LAPACK's getc2: P A Q = L U for an n x n A. Returns info, the last pivot that was replaced by
   /// the smallest that getc2 allows, or 0.
   template <typename Real>
-  int getc2(Columns<Real> a, int* ipiv, int* jpiv);
+  int getc2(View<Real> a, int* ipiv, int* jpiv);
 
   /// Frees the factors that stay on the device.
   void forget() { kept_.reset(); }
 
  private:
   template <typename Real>
-  cl::Buffer upload(Columns<const Real> host);
+  std::unique_ptr<LuBlocked> allocate(std::size_t rows, std::size_t columns);
   template <typename Real>
   const Real* staged(const cl::Buffer& buffer, std::size_t count);
   template <typename Real>
-  cl::Buffer solved(Factors& factors, Op op, Columns<const Real> b);
-  template <typename Real>
-  bool keep(Columns<const Real> lu, const int* ipiv);
+  bool keep(View<const Real> lu, const int* ipiv);
 
   DeviceContext context_;
-  Staging staging_{context_};
   std::optional<Factors> kept_;
 };
 

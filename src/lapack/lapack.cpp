@@ -36,7 +36,7 @@ void getrf(const int* m, const int* n, Real* a, const int* lda, int* ipiv, int* 
   if (*info != 0 || *m == 0 || *n == 0) return;
   Call call(kPrefix<Real>, "getrf", {"m", *m}, {"n", *n});
   if (call.on_device(std::min(*m, *n), [&](DeviceLapack& device) {
-        *info = device.getrf(columns(a, *m, *n, *lda), ipiv);
+        *info = device.getrf(view(a, *m, *n, *lda), ipiv);
         return Place::device;
       })) {
     return;
@@ -61,7 +61,7 @@ void getrs(const char* trans, const int* n, const int* nrhs, const Real* a, cons
   if (*info != 0 || *n == 0 || *nrhs == 0) return;
   Call call(kPrefix<Real>, "getrs", {"n", *n}, {"nrhs", *nrhs});
   if (call.on_device(*n, [&](DeviceLapack& device) {
-        return device.getrs(*op, columns(a, *n, *n, *lda), ipiv, columns(b, *n, *nrhs, *ldb))
+        return device.getrs(*op, view(a, *n, *n, *lda), ipiv, view(b, *n, *nrhs, *ldb))
                    ? Place::cache
                    : Place::device;
       })) {
@@ -72,7 +72,7 @@ void getrs(const char* trans, const int* n, const int* nrhs, const Real* a, cons
 
 // The first zero on the diagonal, 1-based, or 0.
 template <typename Real>
-int first_zero(Columns<const Real> u) {
+int first_zero(View<const Real> u) {
   for (std::size_t k = 0; k < u.columns; ++k) {
     if (u.column(k)[k] == 0) return static_cast<int>(k) + 1;
   }
@@ -94,7 +94,7 @@ void getri(const int* n, Real* a, const int* lda, const int* ipiv, Real* work, c
   // The workspace is the host's: the device needs none.
   if (query || *n == 0) return host();
   Call call(kPrefix<Real>, "getri", {"n", *n});
-  const Columns<Real> lu = columns(a, *n, *n, *lda);
+  const View<Real> lu = view(a, *n, *n, *lda);
   *info = first_zero<Real>(lu);
   if (*info > 0) return call.on_host("U is singular");
   if (call.on_device(*n, [&](DeviceLapack& device) {
@@ -119,7 +119,7 @@ void gesv(const int* n, const int* nrhs, Real* a, const int* lda, int* ipiv, Rea
   if (*info != 0 || *n == 0) return;
   Call call(kPrefix<Real>, "gesv", {"n", *n}, {"nrhs", *nrhs});
   if (call.on_device(*n, [&](DeviceLapack& device) {
-        *info = device.gesv(columns(a, *n, *n, *lda), ipiv, columns(b, *n, *nrhs, *ldb));
+        *info = device.gesv(view(a, *n, *n, *lda), ipiv, view(b, *n, *nrhs, *ldb));
         return Place::device;
       })) {
     return;
@@ -134,7 +134,7 @@ void getc2(const int* n, Real* a, const int* lda, int* ipiv, int* jpiv, int* inf
   if (*n <= 0) return;
   Call call(kPrefix<Real>, "getc2", {"n", *n});
   if (call.on_device(*n, [&](DeviceLapack& device) {
-        *info = device.getc2(columns(a, *n, *n, *lda), ipiv, jpiv);
+        *info = device.getc2(view(a, *n, *n, *lda), ipiv, jpiv);
         return Place::device;
       })) {
     return;

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "printable.hpp"
+#include "base/printable.hpp"
 
 namespace lugpu::lapack {
 

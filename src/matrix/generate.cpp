@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace lugpu {
 namespace {
@@ -207,8 +207,8 @@ constexpr double kLargeNormDouble = 0x1p972;
 
 void require_success(const char* routine, int info) {
   if (info == 0) return;
-  throw Error(Exit::failure, std::string(routine) + " returned info = " + std::to_string(info) +
-                                 " while a test matrix was generated");
+  throw Error(ErrorKind::failure, std::string(routine) + " returned info = " +
+                                      std::to_string(info) + " while a test matrix was generated");
 }
 
 /// A = Q R as LAPACK stores it: R in the upper triangle, Householder vectors below it.

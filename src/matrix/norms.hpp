@@ -9,11 +9,11 @@ namespace lugpu {
 double larger(double a, double b);
 
 /// ||A||_1, the largest column sum of magnitudes; 0 for an empty matrix; NaN if any element is NaN.
-double norm_1(const Matrix& a);
+double norm_1(const MatrixView& a);
 /// ||A||_inf, the largest row sum of magnitudes.
-double norm_inf(const Matrix& a);
+double norm_inf(const MatrixView& a);
 /// max |a_ij|.
-double norm_max(const Matrix& a);
+double norm_max(const MatrixView& a);
 
 /// ||a(:, j)||_1 and max |a(:, j)|.
 double column_norm_1(const Matrix& a, std::size_t j);

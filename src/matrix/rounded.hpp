@@ -7,43 +7,69 @@
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "error.hpp"
+#include "base/error.hpp"
+#include "base/parallel.hpp"
 #include "matrix/matrix.hpp"
-#include "parallel.hpp"
 
 namespace lugpu {
 
-/// Columns first : first + count, one after the other, rounded to Real (float or double) in `to`.
-/// Throws InputError if a finite element overflows it.
+/// Throws InputError that names a finite value beyond the range of Real.
 template <typename Real>
-void round_columns(const Matrix& matrix, std::size_t first, std::size_t count, Real* to) {
-  const auto overflows = [](double value) {
-    return std::abs(value) > std::numeric_limits<Real>::max() && std::isfinite(value);
-  };
-  const std::size_t rows = matrix.rows();
-  std::atomic<bool> overflow = false;
-  in_parallel(count, rows * sizeof(double), [&](std::size_t j) {
-    const double* column = matrix.column(first + j);
-    if (std::any_of(column, column + rows, overflows)) overflow = true;
-    std::transform(column, column + rows, to + j * rows,
-                   [](double value) { return static_cast<Real>(value); });
-  });
-  if (!overflow) return;
+[[noreturn]] void refuse_overflow(double value) {
   char text[32];
-  std::snprintf(text, sizeof text, "%g",
-                *std::find_if(matrix.column(first), matrix.column(first + count), overflows));
-  throw InputError("The value " + std::string(text) +
-                   " overflows single precision; use --precision double.");
+  std::snprintf(text, sizeof text, "%g", value);
+  throw InputError("The value " + std::string(text) + " overflows single precision",
+                   {"precision", "double"});
 }
 
-/// The elements, column after column, rounded to Real. Throws as round_columns.
+/// Whether rounding to Real would make a finite value infinite.
+template <typename Real, typename T>
+bool overflows(T value) {
+  if constexpr (sizeof(Real) >= sizeof(T)) return false;
+  return std::abs(value) > std::numeric_limits<Real>::max() && std::isfinite(value);
+}
+
+/// The matrix, column after column or, for Order::rows, row after row, rounded to Real (float or
+/// double) in `to`. Throws InputError if a finite element overflows it.
+template <typename Real, typename T>
+void round_to(const View<const T>& from, Real* to) {
+  const bool by_columns = from.order == Order::columns;
+  const std::size_t lines = by_columns ? from.columns : from.rows;
+  const std::size_t length = by_columns ? from.rows : from.columns;
+  std::atomic<const T*> overflow = nullptr;
+  in_parallel(lines, length * sizeof(T), [&](std::size_t k) {
+    const T* line = from.data + k * from.ld;
+    if constexpr (sizeof(Real) < sizeof(T)) {
+      const T* found = std::find_if(line, line + length, overflows<Real, T>);
+      if (found != line + length) overflow = found;
+    }
+    std::transform(line, line + length, to + k * length,
+                   [](T value) { return static_cast<Real>(value); });
+  });
+  if (overflow) refuse_overflow<Real>(*overflow);
+}
+
+/// The elements as round_to leaves them.
 template <typename Real>
-std::vector<Real> rounded(const Matrix& matrix) {
-  std::vector<Real> values(matrix.values().size());
-  round_columns(matrix, 0, matrix.cols(), values.data());
+std::vector<Real> rounded(const MatrixView& matrix) {
+  std::vector<Real> values(matrix.rows() * matrix.cols());
+  matrix.visit([&](const auto& view) { round_to(view, values.data()); });
   return values;
+}
+
+/// The columns or rows of `to`, in its order, from contiguous elements.
+template <typename T, typename Real>
+void assign(const View<T>& to, const Real* from) {
+  const bool by_columns = to.order == Order::columns;
+  const std::size_t lines = by_columns ? to.columns : to.rows;
+  const std::size_t length = by_columns ? to.rows : to.columns;
+  in_parallel(lines, length * sizeof(T), [&](std::size_t k) {
+    std::transform(from + k * length, from + (k + 1) * length, to.data + k * to.ld,
+                   [](Real value) { return static_cast<T>(value); });
+  });
 }
 
 }  // namespace lugpu

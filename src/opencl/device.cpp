@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "error.hpp"
+#include "base/error.hpp"
 #include "opencl/pocl_cache.hpp"
 
 namespace lugpu {
@@ -35,14 +35,13 @@ bool has_format(const std::vector<cl::ImageFormat>& formats, cl_channel_type typ
   });
 }
 
-void ask_image_limits(Device& device) {
-  device.images = device.handle.getInfo<CL_DEVICE_IMAGE_SUPPORT>() == CL_TRUE;
+void ask_image_limits(const cl::Device& handle, Device& device) {
+  device.images = handle.getInfo<CL_DEVICE_IMAGE_SUPPORT>() == CL_TRUE;
   if (!device.images) return;
-  device.image_max_width = device.handle.getInfo<CL_DEVICE_IMAGE2D_MAX_WIDTH>();
-  device.image_max_height = device.handle.getInfo<CL_DEVICE_IMAGE2D_MAX_HEIGHT>();
+  device.image_max_width = handle.getInfo<CL_DEVICE_IMAGE2D_MAX_WIDTH>();
+  device.image_max_height = handle.getInfo<CL_DEVICE_IMAGE2D_MAX_HEIGHT>();
   std::vector<cl::ImageFormat> formats;
-  cl::Context(device.handle)
-      .getSupportedImageFormats(CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, &formats);
+  cl::Context(handle).getSupportedImageFormats(CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, &formats);
   device.image_float = has_format(formats, CL_FLOAT);
   device.image_uint32 = has_format(formats, CL_UNSIGNED_INT32);
 }
@@ -56,7 +55,7 @@ std::string type_name(cl_device_type type) {
 
 Device describe_device(const cl::Platform& platform, const cl::Device& handle) {
   Device device;
-  device.handle = handle;
+  device.id = handle();
   device.platform = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
   device.platform_version = trimmed(platform.getInfo<CL_PLATFORM_VERSION>());
   device.name = trimmed(handle.getInfo<CL_DEVICE_NAME>());
@@ -72,7 +71,9 @@ Device describe_device(const cl::Platform& platform, const cl::Device& handle) {
   device.double_precision = contains(handle.getInfo<CL_DEVICE_EXTENSIONS>(), "cl_khr_fp64");
   device.correctly_rounded_division =
       handle.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT;
-  ask_image_limits(device);
+  const unsigned vector_bytes = 4 * handle.getInfo<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>();
+  device.vector_bytes = std::clamp(vector_bytes, 16u, 64u);
+  ask_image_limits(handle, device);
   return device;
 }
 
@@ -149,12 +150,15 @@ bool is_index(const std::string& text) {
 
 }  // namespace
 
-std::size_t Device::vector_width(Precision precision) const {
-  const cl_uint bytes = 4 * handle.getInfo<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>();
-  return std::clamp<std::size_t>(bytes, 16, 64) / element_size(precision);
+cl::Device handle_of(const Device& device) {
+  return cl::Device(static_cast<cl_device_id>(device.id), true);
 }
 
-std::vector<Device> list_devices() {
+std::size_t vector_width(const Device& device, Precision precision) {
+  return device.vector_bytes / element_size(precision);
+}
+
+std::vector<Device> list_devices() try {
   prepare_pocl_cache();
   std::vector<Device> devices;
   for (const cl::Platform& platform : platforms()) {
@@ -165,13 +169,15 @@ std::vector<Device> list_devices() {
     }
   }
   return devices;
+} catch (const cl::Error& error) {
+  throw Error(ErrorKind::failure, describe(error) + ".");
 }
 
 Device choose_device(const std::string& platform, const std::string& device) {
   const std::vector<Device> all = list_devices();
   const std::string pocl = pocl_without_a_cache();
   if (all.empty()) {
-    throw Error(Exit::no_device,
+    throw Error(ErrorKind::no_device,
                 "No OpenCL device was found; " +
                     (pocl.empty() ? "install a driver for yours, or PoCL for the CPU "
                                     "(Debian: pocl-opencl-icd)."
@@ -187,14 +193,14 @@ Device choose_device(const std::string& platform, const std::string& device) {
     if (meant) candidates.push_back(candidate);
   }
   if (there.empty()) {
-    throw Error(Exit::no_device, "There is no OpenCL platform \"" + platform +
-                                     "\" with a device; there are: " + platforms_of(all) + "." +
-                                     without_pocl);
+    throw Error(ErrorKind::no_device, "There is no OpenCL platform \"" + platform +
+                                          "\" with a device; there are: " + platforms_of(all) +
+                                          "." + without_pocl);
   }
   if (candidates.empty()) {
     const std::string asked = platform.empty() ? "" : " on the platform \"" + platform + "\"";
-    throw Error(Exit::no_device, "There is no OpenCL device \"" + device + "\"" + asked +
-                                     "; there are: " + names_of(there) + "." + without_pocl);
+    throw Error(ErrorKind::no_device, "There is no OpenCL device \"" + device + "\"" + asked +
+                                          "; there are: " + names_of(there) + "." + without_pocl);
   }
   const auto gpu = std::find_if(candidates.begin(), candidates.end(),
                                 [](const Device& d) { return d.type == "gpu"; });
@@ -203,8 +209,8 @@ Device choose_device(const std::string& platform, const std::string& device) {
 
 Device with_compute_units(const Device& device, unsigned units) {
   if (units == 0 || units > device.compute_units) {
-    throw Unsupported("--units " + std::to_string(units) + ": " + device.name + " has " +
-                      std::to_string(device.compute_units) + " compute units.");
+    throw Unsupported(std::to_string(units) + " compute units are not possible: " + device.name +
+                      " has " + std::to_string(device.compute_units) + ".");
   }
   if (units == device.compute_units) return device;
   Device part = device;
@@ -213,11 +219,12 @@ Device with_compute_units(const Device& device, unsigned units) {
                                                  CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
   cl_device_id handle = nullptr;
   cl_uint parts = 0;
-  if (clCreateSubDevices(device.handle(), counts, 1, &handle, &parts) != CL_SUCCESS) {
-    throw Unsupported("--units " + std::to_string(units) + ": " + device.name +
+  cl_device_id whole = handle_of(device)();
+  if (clCreateSubDevices(whole, counts, 1, &handle, &parts) != CL_SUCCESS) {
+    throw Unsupported(std::to_string(units) + " compute units are not possible: " + device.name +
                       " cannot be partitioned.");
   }
-  part.handle = cl::Device(handle);
+  part.id = handle;  // never released, like those of platforms
   part.compute_units = units;
   return part;
 }

@@ -3,17 +3,20 @@
 
 #include <cstddef>
 
-namespace lugpu {
+#include "lugpu/options.hpp"
 
-enum class Precision { single_precision, double_precision };
-enum class Storage { image, buffer };
-/// One element per texel, or as many as an RGBA texel of 16 bytes holds: 4 floats or 2 doubles.
-enum class Texel { r, rgba };
+namespace lugpu {
 
 /// Bytes of one element: 4 or 8.
 constexpr std::size_t element_size(Precision precision) {
   return precision == Precision::double_precision ? sizeof(double) : sizeof(float);
 }
+
+/// The precision of float or double.
+template <typename Real>
+inline constexpr Precision kPrecision = sizeof(Real) == sizeof(double)
+                                            ? Precision::double_precision
+                                            : Precision::single_precision;
 
 /// Unit round-off: 2^-53 or 2^-24.
 constexpr double epsilon(Precision precision) {

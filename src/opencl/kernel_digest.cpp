@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "digest.hpp"
+#include "base/digest.hpp"
 #include "opencl/kernel_sources.hpp"
 
 namespace lugpu {

@@ -1,14 +1,12 @@
 #include "opencl/staging.hpp"
 
-#include <utility>
-
 namespace lugpu {
 
 void* Staging::room(std::size_t bytes) {
   if (bytes <= bytes_) return data_;
   release();
-  buffer_ = cl::Buffer(context_.handle(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes);
-  data_ = context_.queue().enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes);
+  buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes);
+  data_ = queue_.enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes);
   bytes_ = bytes;
   return data_;
 }
@@ -16,7 +14,7 @@ void* Staging::room(std::size_t bytes) {
 // What cannot be unmapped goes with its buffer, and what cannot be released is lost: assigning to
 // buffer_ would throw then.
 void Staging::release() noexcept {
-  if (data_) clEnqueueUnmapMemObject(context_.queue()(), buffer_(), data_, 0, nullptr, nullptr);
+  if (data_) clEnqueueUnmapMemObject(queue_(), buffer_(), data_, 0, nullptr, nullptr);
   if (const cl_mem memory = std::exchange(buffer_(), nullptr)) clReleaseMemObject(memory);
   data_ = nullptr;
   bytes_ = 0;

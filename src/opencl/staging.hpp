@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
-#include "opencl/context.hpp"
+#include "opencl/opencl.hpp"
 
 namespace lugpu {
 
@@ -11,11 +12,17 @@ namespace lugpu {
 /// it), kept from transfer to transfer, since allocating it is slow.
 class Staging {
  public:
-  /// The context must outlive it.
-  explicit Staging(DeviceContext& context) : context_(context) {}
+  /// queue: of the context.
+  Staging(const cl::Context& context, const cl::CommandQueue& queue)
+      : context_(context), queue_(queue) {}
   ~Staging() { release(); }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
+  Staging(Staging&& other) noexcept
+      : context_(other.context_),
+        queue_(other.queue_),
+        buffer_(std::move(other.buffer_)),
+        data_(std::exchange(other.data_, nullptr)),
+        bytes_(std::exchange(other.bytes_, 0)) {}
+  Staging& operator=(Staging&&) = delete;
 
   /// `bytes` of uninitialized memory, until the next call. Throws cl::Error if there is not enough.
   void* room(std::size_t bytes);
@@ -23,7 +30,8 @@ class Staging {
  private:
   void release() noexcept;
 
-  DeviceContext& context_;
+  cl::Context context_;
+  cl::CommandQueue queue_;
   cl::Buffer buffer_;
   void* data_ = nullptr;  // of buffer_, mapped
   std::size_t bytes_ = 0;

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "matrix/matrix.hpp"
 #include "opencl/context.hpp"
 #include "opencl/element.hpp"
 
@@ -62,33 +61,5 @@ void fill(DeviceContext& context, Surface& buffer, cl_uchar byte);
 void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
                   Storage storage, std::size_t count, std::uint64_t other_bytes,
                   Texel texel = Texel::r);
-
-/// The largest n for which `count` n x n surfaces of one element per texel and as many bytes of
-/// buffers as one of them fit; 0 where the device has no such storage or precision.
-std::size_t largest_order(const Device& device, Precision precision, Storage storage,
-                          std::size_t count);
-
-/// A host matrix rounded to `precision` in a column-major device buffer of rows * columns elements.
-/// Throws InputError if a value overflows single precision.
-cl::Buffer upload(DeviceContext& context, const Matrix& matrix, Precision precision);
-
-/// The first rows x columns elements of a column-major device buffer.
-Matrix download(DeviceContext& context, const cl::Buffer& buffer, std::size_t rows,
-                std::size_t columns, Precision precision);
-
-/// surface(:, first : first + columns) = the column-major buffer of surface.rows() x columns; first
-/// is a multiple of elements_per_texel. Elements of the last texel beyond the columns become zero.
-void import_columns(DeviceContext& context, const cl::Buffer& buffer, std::size_t columns,
-                    Surface& surface, std::size_t first);
-
-/// A' as a surface like A, which is a buffer of single elements.
-Surface transpose(DeviceContext& context, const Surface& a);
-
-/// The diagonal of a square surface.
-std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface);
-
-/// The columns first : first + columns of a surface as a column-major buffer.
-cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,
-                          std::size_t columns);
 
 }  // namespace lugpu

@@ -1,0 +1,9 @@
+// lugpu: dense linear systems on OpenCL devices.
+#pragma once
+
+#include "lugpu/device.hpp"
+#include "lugpu/error.hpp"
+#include "lugpu/factorize.hpp"
+#include "lugpu/options.hpp"
+#include "lugpu/solve.hpp"
+#include "lugpu/view.hpp"

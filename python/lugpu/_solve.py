@@ -1,0 +1,215 @@
+"""A X = B in one call."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+from numpy.linalg import LinAlgError
+
+from lugpu import _core
+from lugpu._arrays import Array, real_type, square, straight
+from lugpu._devices import Device, device_text
+from lugpu._errors import AccuracyWarning, argument, sentence
+
+Pivot = str  #: one of _core.pivot_names(): "none", "partial", "rook", "full" ...
+Precision = Literal["single", "double", "mixed"]
+
+_PIVOTS = tuple(_core.pivot_names())
+_PRECISIONS = (None, "single", "double", "mixed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Checks:
+    """What an X was checked against; None where a value does not apply.
+
+    factor_ratio: ||P A Q - L U||_1 / (n ||A||_1 eps), LAPACK's dget01; passes under 30.
+    solve_ratio: ||B - A X||_1 / (||A||_1 ||X||_1 eps), LAPACK's dget02; passes under 30.
+    hpl_residual: HPL's scaled residual; passes under 16.
+    growth: max |U| / max |A|.
+    rcond: an estimate of 1 / (||A||_1 ||inv(A)||_1); rcond_at_most: what is known where it is None.
+    berr, ferr: backward errors and bounds on forward errors, one for each right-hand side.
+    info: LAPACK's; k > 0: the k-th pivot is exactly zero.
+    digits: decimal digits of the largest element of every column of X that are certainly correct.
+    """
+
+    factor_ratio: float | None
+    solve_ratio: float | None
+    hpl_residual: float | None
+    growth: float | None
+    rcond: float | None
+    rcond_at_most: float | None
+    berr: list[float]
+    ferr: list[float]
+    info: int
+    digits: int | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Refinement:
+    """How a refinement went: corrections of X, those by GMRES, and whether they reached their aim.
+    fallback: why A was factored in double precision after all, or empty."""
+
+    steps: int
+    gmres_steps: int
+    converged: bool
+    fallback: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Equilibration:
+    """How A was scaled: the factors of its rows and columns, empty where there are none; smallest
+    over largest of the factors that would make all maxima 1; max |a_ij|."""
+
+    r: list[float]
+    c: list[float]
+    rowcnd: float
+    colcnd: float
+    amax: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """How a system was solved and how good X is.
+
+    method, pivot, precision: what ran; precision is that of the factors.
+    status: "ok", "unchecked" (with check=False) or "failed"; reason: why it failed.
+    warnings: sentences that were given as AccuracyWarning too.
+    phases_s: seconds of build, upload, factor, solve and download.
+    """
+
+    method: str
+    pivot: Pivot
+    precision: Literal["single", "double"]
+    status: Literal["ok", "unchecked", "failed", "singular"]
+    reason: str | None
+    warnings: list[str]
+    checks: Checks
+    refinement: Refinement | None
+    equilibration: Equilibration | None
+    phases_s: dict[str, float]
+
+
+def _sentence(warning: tuple[str, tuple[str, str] | None]) -> str:
+    return sentence(warning[0], argument(warning[1]))
+
+
+def _report(facts: dict[str, Any]) -> Report:
+    """The report from the values of the extension."""
+    reason, refinement, scaling = facts["reason"], facts["refinement"], facts["equilibration"]
+    return Report(
+        **facts
+        | {
+            "reason": _sentence(reason) if reason else None,
+            "warnings": [_sentence(warning) for warning in facts["warnings"]],
+            "checks": Checks(**facts["checks"]),
+            "refinement": Refinement(**refinement) if refinement else None,
+            "equilibration": Equilibration(**scaling) if scaling else None,
+        }
+    )
+
+
+def require_choice(name: str, value: str | None, choices: tuple[str | None, ...]) -> None:
+    """ValueError for a value that an argument does not take."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+@overload
+def solve(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    pivot: Pivot = ...,
+    precision: Precision | None = ...,
+    method: str = ...,
+    refine: bool = ...,
+    equilibrate: bool = ...,
+    device: int | str | Device | None = ...,
+    check: bool = ...,
+    full_output: Literal[False] = ...,
+) -> Array: ...
+@overload
+def solve(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    pivot: Pivot = ...,
+    precision: Precision | None = ...,
+    method: str = ...,
+    refine: bool = ...,
+    equilibrate: bool = ...,
+    device: int | str | Device | None = ...,
+    check: bool = ...,
+    *,
+    full_output: Literal[True],
+) -> tuple[Array, Report]: ...
+def solve(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    pivot: Pivot = "partial",
+    precision: Precision | None = None,
+    method: str = "auto",
+    refine: bool = False,
+    equilibrate: bool = False,
+    device: int | str | Device | None = None,
+    check: bool = True,
+    full_output: bool = False,
+) -> Array | tuple[Array, Report]:
+    """X of A X = B, as numpy.linalg.solve.
+
+    a: n x n; b: of shape (n,) or (n, k), and so is X. float32 stays float32; everything else real
+    is float64, and so is float32 with precision "double" or "mixed".
+    pivot: "none", "partial", "rook" or "full".
+    precision: of the factors, "single" or "double"; default: that of the arrays, or single where
+    the device has no double precision. "mixed": factors in single, X as accurate as with double.
+    method: "auto" (the fastest), "lu-blocked", "lu" or "gauss-jordan".
+    refine: improve X in the precision of its factors, as LAPACK's gerfs.
+    equilibrate: scale the rows and columns of A where that helps.
+    device: an index of lugpu.devices(), part of a device's name, or a Device; default: the
+    environment variable LUGPU_DEVICE, or the first GPU, or the first device.
+    check: compute residuals, condition and error bounds; without them nothing is known about X.
+    full_output: return (X, Report).
+
+    Raises numpy.linalg.LinAlgError for shapes and if A is singular (a pivot is exactly zero),
+    ValueError if b does not fit, TypeError for complex numbers, lugpu.Error for errors of OpenCL.
+    An X that fails a check comes with an AccuracyWarning.
+
+    >>> import lugpu
+    >>> x = lugpu.solve([[3.0, 1.0], [1.0, 2.0]], [9.0, 8.0])
+    >>> print(x.round(12))
+    [2. 3.]
+    >>> x, report = lugpu.solve([[3, 1], [1, 2]], [9, 8], pivot="full", full_output=True)
+    >>> report.status, report.method, report.precision, report.checks.solve_ratio < 30
+    ('ok', 'lu', 'double', True)
+    >>> lugpu.solve([[1, 2], [2, 4]], [1, 1])
+    Traceback (most recent call last):
+    ...
+    numpy.linalg.LinAlgError: A is singular: pivot 2 is exactly zero.
+    """
+    require_choice("pivot", pivot, _PIVOTS)
+    require_choice("precision", precision, _PRECISIONS)
+    matrix, rhs = square(a), np.asarray(b)
+    if rhs.ndim not in (1, 2) or rhs.shape[0] != matrix.shape[0]:
+        raise ValueError(f"a of shape {matrix.shape} and b of shape {rhs.shape} do not fit together")
+    dtype = real_type(matrix, rhs)
+    if precision in ("double", "mixed"):
+        dtype = np.dtype(np.float64)
+    x, facts = _core.solve(
+        straight(matrix, dtype),
+        straight(rhs, dtype),
+        device_text(device),
+        method,
+        pivot,
+        precision,
+        bool(refine),
+        bool(equilibrate),
+        bool(check),
+    )
+    report = _report(facts)
+    if x is None:
+        raise LinAlgError(report.reason)
+    for text in ([report.reason] if report.reason else []) + report.warnings:
+        warnings.warn(text, AccuracyWarning, stacklevel=2)
+    return (x, report) if full_output else x

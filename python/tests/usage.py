@@ -1,0 +1,33 @@
+"""Uses the module as a typed program does: for mypy --strict."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import lugpu
+
+
+def main() -> None:
+    a: npt.NDArray[np.float64] = np.eye(3)
+    x: npt.NDArray[np.float64] = lugpu.solve(a, [1.0, 2.0, 3.0], pivot="full", device=0)
+    y, report = lugpu.solve(a, x, precision="mixed", full_output=True)
+    solve_ratio: float | None = report.checks.solve_ratio
+    lu, piv = lugpu.lu_factor(a)
+    rows: npt.NDArray[np.int32] = piv
+    z = lugpu.lu_solve((lu, rows), y, trans=1)
+    inverse: npt.NDArray[np.float64] = lugpu.inv(a)
+    sign, logabsdet = lugpu.slogdet(a)
+    determinant: float = lugpu.det(a) + sign + logabsdet
+    names: list[str] = [device.name for device in lugpu.devices()]
+    advice: dict[str, Any] = lugpu.advise(a, digits=3)
+    records: list[dict[str, Any]] = lugpu.bench([16, 32], method=["lu"], baseline="none", min_time=0)
+    try:
+        lugpu.solve(a, x, precision="half")  # type: ignore[call-overload]
+    except (lugpu.Error, ValueError) as error:
+        print(error.remedy if isinstance(error, lugpu.Error) else error)
+    print(solve_ratio, z, inverse, determinant, names, advice, records)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Installs the Python module with pip into a new virtual environment, from a source distribution as users
+# get it, and runs its tests there: unit tests, doctests and mypy.
+#   scripts/test_python.sh [arguments of unittest]
+set -euo pipefail
+source=$(cd "$(dirname "$0")/.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+/usr/bin/python3 -m venv "$folder/venv"
+python=$folder/venv/bin/python
+"$python" -m pip install -q --disable-pip-version-check -r "$source/python/tests/requirements.txt"
+"$python" -m build --sdist --outdir "$folder" "$source" >"$folder/log" || { cat "$folder/log"; exit 1; }
+"$python" -m pip install -q --disable-pip-version-check "$folder"/lugpu-*.tar.gz
+cd "$folder"
+"$python" -W error -c "import lugpu"
+"$python" -m unittest discover -s "$source/python/tests" -p "*_test.py" "$@"
+"$python" -m mypy --strict -p lugpu
+"$python" -m mypy --strict "$source/python/tests/usage.py"
+"$python" "$source/python/tests/usage.py" >/dev/null

@@ -1,0 +1,79 @@
+#include "bench/method_contender.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.hpp"
+#include "dense/lu_blocked.hpp"
+
+namespace lugpu {
+
+MethodContender::MethodContender(DeviceContext& context, const Method& method,
+                                 const Problem& problem, double largest)
+    : context_(context),
+      method_(method),
+      problem_(problem),
+      largest_(largest),
+      solver_(context, method, problem) {}
+
+void MethodContender::upload(const MatrixView& a, const MatrixView& b) {
+  a_ = a;
+  b_ = b;
+  solver_.upload(a, b, largest_);
+}
+
+// The copy is not part of what a solution takes. What overflows single precision is not copied:
+// mixed precision factors it in double.
+void MethodContender::prepare() {
+  const bool b_too = solver_.first().size().nrhs > 0;
+  const bool overflows = problem_.solve.refine == Refine::mixed && largest_ > 0x1p127;
+  if (overflows || !has_room_for_copy()) return;
+  const std::array<MatrixView, 2> parts = {*a_, *b_};
+  copy_ = lugpu::upload(context_, {parts.data(), b_too ? 2u : 1u}, problem_.dense.precision);
+  context_.queue().finish();
+}
+
+bool MethodContender::has_room_for_copy() const {
+  const Size& size = problem_.size;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(size.n) * (size.n + size.nrhs) *
+                              element_size(problem_.dense.precision);
+  Device rest = context_.device();
+  if (bytes > std::min(rest.max_allocation, rest.global_memory)) return false;
+  rest.global_memory -= bytes;
+  try {
+    method_.require_room(rest, size, problem_.dense);
+    return true;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
+Matrix MethodContender::download() {
+  Matrix x(problem_.size.n, problem_.size.nrhs);
+  solver_.download(x.view());
+  return x;
+}
+
+std::uint64_t MethodContender::multiply() {
+  auto* blocked = dynamic_cast<LuBlocked*>(&solver_.current());
+  return blocked ? blocked->multiply() : 0;
+}
+
+ApplyInverse MethodContender::apply_inverse() {
+  DenseFactorization& factors = solver_.current();
+  return factors.keeps_factors() && factors.can_transpose() ? solver_.inverse() : ApplyInverse();
+}
+
+std::optional<Matrix> MethodContender::lu() {
+  if (!solver_.current().keeps_factors()) return std::nullopt;
+  Matrix lu(problem_.size.n, problem_.size.n);
+  solver_.current().download_factors(0, lu.view());
+  return lu;
+}
+
+std::optional<Matrix> MethodContender::inverse() {
+  if (solver_.current().keeps_factors()) return std::nullopt;
+  return solver_.current().inverse(*a_);
+}
+
+}  // namespace lugpu

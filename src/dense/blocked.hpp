@@ -1,0 +1,103 @@
+// Blocked right-looking LU: P A = L U with no or partial pivoting (LAPACK's getrf), and the
+// solution with its factors (getrs). In place on a buffer: two launches a panel; the next panel is
+// factored while the rest is updated (look-ahead). Or from one surface to another, for images,
+// which no kernel can both read and write. One class for CPUs, one for GPUs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "dense/factorization.hpp"
+#include "opencl/transfer.hpp"
+
+namespace lugpu {
+
+/// What is to be factored: m x n, any m and n.
+struct Shape {
+  std::size_t m = 0, n = 0;
+  Pivot pivot = Pivot::partial;  ///< none or partial
+  Precision precision = Precision::double_precision;
+  std::size_t nb = 0;      ///< columns of a block; 0 for the fastest
+  bool ping_pong = false;  ///< to be factored from one surface to another, not in place; m = n
+};
+
+/// Factors and solves; for one shape and precision.
+class Blocked {
+ public:
+  /// For the class of the context's device. Throws Unsupported for a block size that its kernels
+  /// cannot work with, or a device without the local memory that they need.
+  static std::unique_ptr<Blocked> make(DeviceContext& context, const Shape& shape);
+
+  /// The fastest number of columns of a block for a shape, as measured.
+  static std::size_t block_size(const Device& device, const Shape& shape);
+  /// Bytes of device memory besides the surfaces, at most: panels, a block row of U, pivots, tiles.
+  static std::uint64_t workspace(const Device& device, const Shape& shape);
+
+  virtual ~Blocked() = default;
+
+  /// Enqueues the factorization of `a`, m x n. L (unit, below the diagonal) and U overwrite it.
+  void factor(Surface& a);
+  /// Enqueues the factorization of the n x n matrix in a.src, for a shape with ping_pong; the
+  /// surfaces of the pair may be images, of any texels, and are overwritten. L and U go to `lu`, an
+  /// n x n buffer of single elements. A step reads and writes every element of the trailing matrix
+  /// once.
+  void factor(PingPong& a, Surface& lu);
+  /// Enqueues X = inv(L U) X or X = inv((L U)') X for the n x n factors `lu`: LAPACK's getrs
+  /// without the interchanges. x: n rows, any number of columns, a buffer whose padding holds
+  /// finite numbers; its memory may be different afterwards. The first solution with the transpose
+  /// keeps the transpose of `lu` on the device for those to come, until the next factor().
+  void solve(const Surface& lu, Surface& x, Op op = Op::none);
+  /// Enqueues the update of the first block alone, C -= L U with whatever a factorization has left
+  /// in `a` and beside it, to learn how fast that is. Returns its multiply-adds; 0, and nothing
+  /// runs, for a matrix without columns right of two blocks.
+  virtual std::uint64_t multiply(Surface& a) = 0;
+  /// Which kernels run, where there is a choice.
+  virtual std::optional<std::string> variant() const { return std::nullopt; }
+
+  /// min(m, n) ints: row k was interchanged with row ipiv(k), 0-based, in this order.
+  const cl::Buffer& ipiv() const { return ipiv_; }
+  /// One int: k > 0 if the k-th pivot (1-based) is the first that is exactly zero, otherwise 0.
+  const cl::Buffer& info() const { return info_; }
+
+ protected:
+  /// A triangle of a square surface, with the diagonal of that or (unit) with ones.
+  struct Triangle {
+    const Surface& of;
+    bool upper, unit;
+  };
+
+  Blocked(DeviceContext& context, const Shape& shape);
+
+  virtual void factorize(Surface& a) = 0;
+  /// X = inv(T) X, by blocks of solve_rows() rows.
+  virtual void solve_triangle(const Triangle& t, Surface& x);
+  /// x(first:first+rows, :) = inv(T(first:first+rows, first:first+rows)) x(first:first+rows, :)
+  virtual void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) = 0;
+  /// x(first:last, :) -= T(first:last, k:k+rows) x(k:k+rows, :)
+  virtual void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                              std::size_t first, std::size_t last) = 0;
+  /// NB of the kernels that solve.
+  virtual std::size_t solve_rows() const = 0;
+
+  // The steps of factor(a, lu), each enqueued. Before the first panel:
+  virtual void start() = 0;
+  // P lu(k:n, k:k+nb) = L U; P goes to ipiv, and to row_for_ and row_goes_to_.
+  virtual void factor_panel(Surface& lu, std::size_t k) = 0;
+  // lu(k:k+nb, k+nb:n) = inv(L11) (P lu)(k:k+nb, k+nb:n); lu(k:n, 0:k) = P lu(k:n, 0:k)
+  virtual void exchange_and_solve(Surface& lu, std::size_t k) = 0;
+  // a.dst(k+nb:n, k+nb:n) = (P a.src)(k+nb:n, k+nb:n) - L21 U12, with L and U of lu
+  virtual void update(const PingPong& a, const Surface& lu, std::size_t k) = 0;
+
+  DeviceContext& context_;
+  Shape shape_;
+  cl::Buffer ipiv_, info_;
+  // A panel's interchanges: row_for_(j) becomes row k + j, row k + j goes to row_goes_to_(j).
+  cl::Buffer row_for_, row_goes_to_;
+
+ private:
+  std::optional<Surface> transposed_;  // the factors, see solve()
+};
+
+}  // namespace lugpu

@@ -1,0 +1,175 @@
+#include "dense/blocked_cpu.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "opencl/cpu_tile.hpp"
+
+namespace lugpu {
+namespace {
+
+// Rows and columns of C that a work-group updates: its rows of L, and a strip of U at a time, stay
+// in the first-level cache.
+constexpr std::size_t kBlockRows = 12, kBlockColumns = 512;
+// Rows and columns of a tile of C on its way from one surface to the other.
+constexpr std::size_t kTileRows = 48, kTileColumns = 128;
+// Strips of columns that a work-group interchanges and solves for.
+constexpr std::size_t kStrips = 4;
+// The most columns that are solved for along the rows of a triangle, and the rows of a work-group,
+// a multiple of every vector.
+constexpr std::size_t kFewColumns = 4, kFewRows = 32;
+
+}  // namespace
+
+BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(context, shape) {
+  context.require_long_loops();
+  const std::size_t vector = vector_width(context.device(), shape.precision);
+  strip_ = 2 * vector;
+  if (shape.nb % strip_ != 0) {
+    throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
+                      context.device().name + ": they must be a multiple of " +
+                      std::to_string(strip_) + ".");
+  }
+  options_ =
+      " -DNB=" + std::to_string(shape.nb) + cpu_tile_options(context.device(), shape.precision);
+  const std::size_t size = element_size(shape.precision);
+  panel_ = context.allocate(shape.m * shape.nb * size);
+  next_ = context.allocate(shape.m * shape.nb * size);
+  block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
+  if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
+}
+
+std::size_t BlockedCpu::block_size(const Shape& shape) {
+  // The wider the panels, the fewer the passes over images.
+  if (shape.ping_pong) return 192;
+  const std::size_t n = std::min(shape.m, shape.n);
+  // The larger A is, the more its traffic costs, and wide panels need less of it.
+  const std::size_t small = shape.precision == Precision::single_precision ? 2048 : 1024;
+  return n < small ? 64 : n < 3072 ? 128 : 192;
+}
+
+std::uint64_t BlockedCpu::tile_bytes(const Device& device, Precision precision) {
+  return device.compute_units * kTileRows * kTileColumns * element_size(precision);
+}
+
+KernelId BlockedCpu::kernel(const char* file, const char* function) const {
+  return {file, function, shape_.precision, Storage::buffer, Texel::r, options_};
+}
+
+void BlockedCpu::start() {
+  context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
+}
+
+// P A(k:m, k:k+nb) = L U
+void BlockedCpu::factor_columns(Surface& a, std::size_t k) {
+  const std::size_t width = std::min(shape_.nb, shape_.n - k);
+  context_.run("panel", kernel("cpu/lu_blocked.cl", "factor_columns"), {1}, a, panel_, ipiv_, info_,
+               static_cast<cl_int>(k), static_cast<cl_int>(shape_.m), static_cast<cl_int>(width),
+               static_cast<cl_int>(shape_.pivot != Pivot::none));
+  context_.timeline().add_bytes(2 * (shape_.m - k) * width * element_size(shape_.precision));
+}
+
+void BlockedCpu::exchange_and_solve(Surface& a, std::size_t k) {
+  const std::size_t columns = strip_ * kStrips;
+  const std::size_t right = std::min(k + shape_.nb, shape_.n);
+  const std::size_t width = std::min(shape_.nb, std::min(shape_.m, shape_.n) - k);
+  context_.run("interchange", kernel("cpu/lu_blocked.cl", "exchange_and_solve"),
+               {ceiling(k, columns) + ceiling(shape_.n - right, columns)}, a, panel_, block_row_,
+               ipiv_, static_cast<cl_int>(k), static_cast<cl_int>(width),
+               static_cast<cl_int>(shape_.n), static_cast<cl_int>(columns),
+               static_cast<cl_int>(shape_.pivot != Pivot::none));
+  context_.timeline().add_bytes(4 * shape_.nb * (shape_.n - right + k) *
+                                element_size(shape_.precision));
+}
+
+void BlockedCpu::factor_panel(Surface& lu, std::size_t k) {
+  factor_columns(lu, k);
+  context_.run("panel", kernel("dense/panel_launches.cl", "list_moves"), {shape_.nb}, ipiv_,
+               static_cast<cl_int>(k), static_cast<cl_int>(std::min(shape_.nb, shape_.n - k)),
+               row_for_, row_goes_to_);
+}
+
+void BlockedCpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
+  const std::string options = options_ + " -DTILE_ROWS=" + std::to_string(kTileRows) +
+                              " -DTILE_COLUMNS=" + std::to_string(kTileColumns);
+  context_.run("update", a.src.kernel("cpu/lu_blocked_image.cl", "update", options),
+               {context_.device().compute_units}, a.src, a.dst, lu, tiles_, row_goes_to_,
+               static_cast<cl_int>(k), static_cast<cl_int>(shape_.n));
+}
+
+// A(k+nb:m, k+nb:n) -= L21 U12, and the next `next_width` columns of that are factored.
+void BlockedCpu::update_and_factor(Surface& a, std::size_t k, std::size_t next_width) {
+  const std::size_t next = k + shape_.nb, right = std::min(next + shape_.nb, shape_.n);
+  const std::size_t blocks =
+      ceiling(shape_.m - next, kBlockRows) * ceiling(shape_.n - right, kBlockColumns);
+  context_.run("update", kernel("cpu/lu_blocked.cl", "update_and_factor"), {1 + blocks}, a, panel_,
+               block_row_, next_, ipiv_, info_, static_cast<cl_int>(k),
+               static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
+               static_cast<cl_int>(next_width), static_cast<cl_int>(kBlockRows),
+               static_cast<cl_int>(kBlockColumns),
+               static_cast<cl_int>(shape_.pivot != Pivot::none));
+  context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) *
+                                element_size(shape_.precision));
+}
+
+// With no columns to factor.
+std::uint64_t BlockedCpu::multiply(Surface& a) {
+  const std::size_t nb = shape_.nb;
+  if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
+  update_and_factor(a, 0, 0);
+  return (shape_.m - nb) * (shape_.n - 2 * nb) * nb;
+}
+
+void BlockedCpu::factorize(Surface& a) {
+  const std::size_t nb = shape_.nb;
+  const std::size_t steps = std::min(shape_.m, shape_.n);
+  start();
+  if (steps == 0) return;
+  // P A(:, 0:nb) = L U
+  factor_columns(a, 0);
+  for (std::size_t k = 0; k < steps; k += nb) {
+    // A(k:k+nb, right) = inv(L11) P A(k:k+nb, right), and P A left of the panel
+    exchange_and_solve(a, k);
+    const std::size_t next = k + nb;
+    if (next >= steps) break;
+    // A(next:m, next:n) -= L21 U12, and the next panel is factored
+    update_and_factor(a, k, std::min(nb, shape_.n - next));
+    std::swap(panel_, next_);
+    context_.checkpoint();
+  }
+}
+
+// A few columns along the rows of the triangle, which hold many more elements than a strip of X.
+void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
+  if (x.columns() > kFewColumns) return Blocked::solve_triangle(t, x);
+  const std::size_t n = shape_.n;
+  if (!solved_()) {
+    solved_ = context_.allocate(n * kFewColumns * element_size(shape_.precision));
+    state_ = context_.allocate(2 * sizeof(cl_int));
+    context_.queue().enqueueFillBuffer(state_, cl_int{0}, 0, 2 * sizeof(cl_int));
+  }
+  KernelId solve = kernel("cpu/solve_few.cl", "solve_few");
+  solve.options +=
+      " -DBLOCK=" + std::to_string(kFewRows) + " -DCOLUMNS=" + std::to_string(kFewColumns);
+  context_.run("solve", solve, {ceiling(n, kFewRows)}, t.of, x, solved_, state_,
+               static_cast<cl_int>(n), static_cast<cl_int>(x.columns()),
+               static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
+  context_.checkpoint();
+}
+
+void BlockedCpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
+  context_.run("solve", kernel("cpu/solve.cl", "solve_block"), {ceiling(x.columns(), strip_)}, t.of,
+               x, static_cast<cl_int>(first), static_cast<cl_int>(rows),
+               static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
+}
+
+void BlockedCpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                                std::size_t first, std::size_t last) {
+  context_.run("solve", kernel("cpu/solve.cl", "subtract_block"),
+               {ceiling(last - first, kBlockRows), ceiling(x.columns(), kBlockColumns)}, t.of, x,
+               static_cast<cl_int>(k), static_cast<cl_int>(rows), static_cast<cl_int>(first),
+               static_cast<cl_int>(last), static_cast<cl_int>(x.columns()),
+               static_cast<cl_int>(kBlockRows), static_cast<cl_int>(kBlockColumns));
+}
+
+}  // namespace lugpu

@@ -1,0 +1,407 @@
+#include "dense/blocked_gpu.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <type_traits>
+
+#include "base/error.hpp"
+#include "kernels/gpu/update_arguments.h"
+#include "matrix/random.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kPanel = 64;   // NB of the kernels, and STRIP
+constexpr std::size_t kItems = 256;  // of every work-group
+constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
+constexpr std::size_t kLocalBytes = 48 << 10;
+constexpr std::size_t kMostBlock = 6 * kPanel;
+constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
+
+// Compute capability of an NVIDIA GPU, 10 major + minor; 0 for others.
+int compute_capability(const Device& device) {
+  constexpr cl_device_info kMajor = 0x4000, kMinor = 0x4001;  // cl_nv_device_attribute_query
+  if (device.platform.find("NVIDIA") == std::string::npos) return 0;
+  cl_uint major = 0, minor = 0;
+  clGetDeviceInfo(handle_of(device)(), kMajor, sizeof major, &major, nullptr);
+  clGetDeviceInfo(handle_of(device)(), kMinor, sizeof minor, &minor, nullptr);
+  return static_cast<int>(10 * major + minor);
+}
+
+// Of the matrix units: tf32 from 8.0 on, the double shapes used here from 9.0.
+bool has_matrix_units(const Device& device, Precision precision) {
+  return compute_capability(device) >= (precision == Precision::double_precision ? 90 : 80);
+}
+
+// As the device lays it out: nothing but 32-bit integers, one after the other.
+static_assert(std::is_trivially_copyable_v<update_arguments> &&
+              std::is_standard_layout_v<update_arguments> &&
+              alignof(update_arguments) == sizeof(cl_int) &&
+              sizeof(update_arguments) == 17 * sizeof(cl_int));
+
+cl_int to_int(std::size_t value) {
+  return static_cast<cl_int>(value);
+}
+
+}  // namespace
+
+BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
+    : Blocked(context, shape), most_groups_(context.device().compute_units) {
+  if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kMostBlock)) {
+    throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
+                      context.device().name + ": they must be " +
+                      (shape.ping_pong ? "of 64 on images." : "a multiple of 64 up to 384."));
+  }
+  if (context.device().local_memory < kLocalBytes) {
+    throw Unsupported(
+        "lu-blocked needs 48 KiB of local memory, and " + context.device().name + " has less",
+        {"method", "lu"});
+  }
+  const bool nvidia =
+      context.settings().vendor && has_matrix_units(context.device(), shape.precision);
+  Proof proof;
+  for (const Kernels kernels : {Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
+    if (proof.outcome == Proof::Outcome::right || (kernels.nvidia && !nvidia)) continue;
+    kernels_ = kernels;
+    proof = prove(context, shape, kernels);
+  }
+  const std::string& name = context.device().name;
+  switch (proof.outcome) {
+    case Proof::Outcome::wrong:
+      throw Unsupported("lu-blocked solves a test system wrong on " + name, {"method", "lu"});
+    case Proof::Outcome::unsupported:
+      throw Unsupported("lu-blocked cannot run on " + name + " (method lu may): " + proof.reason);
+    case Proof::Outcome::not_tried:
+      throw NotTried("lu-blocked could not be tried on " + name +
+                     " (method lu may): " + proof.reason);
+    case Proof::Outcome::right:
+      allocate();
+  }
+}
+
+BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels)
+    : Blocked(context, shape), kernels_(kernels), most_groups_(context.device().compute_units) {
+  allocate();
+}
+
+void BlockedGpu::allocate() {
+  const std::size_t words = element_size(shape_.precision) / 4;
+  const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
+  mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
+  mail_ = context_.allocate(mail_bytes_);
+}
+
+std::size_t BlockedGpu::block_size(const Shape& shape) {
+  const std::size_t n = std::min(shape.m, shape.n);
+  if (shape.ping_pong || n < 8192) return kPanel;
+  return n < 16384 || shape.precision == Precision::single_precision ? 4 * kPanel : 6 * kPanel;
+}
+
+BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool>;
+  static std::map<Key, Proof> known;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const Key key = {context.device().id, context.settings().folder,
+                   shape.precision,     shape.pivot,
+                   kernels.nvidia,      kernels.waiting};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const Proof proof = solve_test_system(context, shape, kernels);
+  if (!proof.passing) known[key] = proof;
+  return proof;
+}
+
+// Several work-groups in a panel, ragged tiles, blocks of two panels; and so many work-groups that
+// pivots are chosen in the other way.
+BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Shape& shape,
+                                                Kernels kernels) {
+  try {
+    const bool right = factors_and_solves(context, shape, kernels, 601, 601) &&
+                       factors_and_solves(context, shape, kernels, 8500, 70);
+    return {right ? Proof::Outcome::right : Proof::Outcome::wrong};
+  } catch (const Unsupported& error) {
+    return {Proof::Outcome::unsupported, error.what()};
+  } catch (const Error& error) {
+    return {Proof::Outcome::not_tried, error.what()};
+  } catch (const cl::Error& error) {
+    return {Proof::Outcome::not_tried, describe(error) + ".", true};
+  } catch (const std::bad_alloc&) {
+    return {Proof::Outcome::not_tried, "The host does not have enough memory.", true};
+  }
+}
+
+// A random m x n matrix A: P A v against L (U v) for one v, and A X against A v if it is square.
+bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
+                                    std::size_t m, std::size_t n) {
+  Matrix a = random_matrix(m, n, 1);
+  for (std::size_t i = 0; i < n && shape.pivot == Pivot::none; ++i) {
+    a(i, i) += static_cast<double>(m);
+  }
+  Surface surface(context, m, n, shape.precision, Storage::buffer);
+  import_columns(context, upload(context, a, shape.precision), n, surface, 0);
+  BlockedGpu solver(context, {m, n, shape.pivot, shape.precision, 2 * kPanel}, kernels);
+  cl_int info = -1;
+  std::vector<cl_int> ipiv(n);
+  solver.factor(surface);
+  context.read_back("proof", solver.info(), 0, sizeof info, &info);
+  context.read_back("proof", solver.ipiv(), 0, n * sizeof(cl_int), ipiv.data());
+  bool right = info == 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    right = right && ipiv[k] >= static_cast<cl_int>(k) && ipiv[k] < static_cast<cl_int>(m);
+  }
+  if (!right) return false;
+  const Matrix lu =
+      download(context, export_columns(context, surface, 0, n), m, n, shape.precision);
+  std::vector<double> v(n), uv(n), error(m);
+  Matrix av(m, 1);
+  double norm = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    v[j] = 1 + 1.0 / static_cast<double>(j + 1);
+    for (std::size_t i = 0; i < m; ++i) {
+      av(i, 0) += a(i, j) * v[j];
+      norm = std::max(norm, std::abs(a(i, j)));
+      if (i <= j) uv[i] += lu(i, j) * v[j];
+    }
+  }
+  Matrix pav = av;
+  for (std::size_t k = 0; k < n; ++k)
+    std::swap(pav(k, 0), pav(static_cast<std::size_t>(ipiv[k]), 0));
+  for (std::size_t i = 0; i < m; ++i) error[i] = pav(i, 0) - (i < n ? uv[i] : 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = j + 1; i < m; ++i) error[i] -= lu(i, j) * uv[j];
+  }
+  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+  const double limit = 30 * static_cast<double>(m) * norm * eps;
+  const auto small = [&](double e) { return std::abs(e) <= limit; };
+  right = std::all_of(error.begin(), error.end(), small);
+  if (m != n || !right) return right;
+
+  Surface b(context, n, 1, shape.precision, Storage::buffer);
+  fill(context, b, 0);
+  import_columns(context, upload(context, pav, shape.precision), 1, b, 0);
+  solver.solve(surface, b);
+  const Matrix x = download(context, export_columns(context, b, 0, 1), n, 1, shape.precision);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) av(i, 0) -= a(i, j) * x(j, 0);
+  }
+  return std::all_of(av.values().begin(), av.values().end(), small);
+}
+
+std::optional<std::string> BlockedGpu::variant() const {
+  const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
+  return std::string(kernels_.nvidia ? nvidia : "portable") +
+         (kernels_.waiting ? "" : ", panels by launches");
+}
+
+KernelId BlockedGpu::kernel(const char* file, const char* function) const {
+  std::string options = " -DNB=64 -DGROUPS_MAX=" + std::to_string(most_groups_) +
+                        " -DPIVOT=" + (shape_.pivot == Pivot::none ? "0" : "1");
+  if (kernels_.nvidia) options += " -DLUGPU_NVIDIA";
+  KernelId id = {file, function, shape_.precision, Storage::buffer, Texel::rgba, options};
+  // Two work-groups a multiprocessor instead of one. NVIDIA's compiler obeys only where the size of
+  // the work-group is left open.
+  const bool limited = std::string(function) == "update_and_factor" &&
+                       shape_.precision == Precision::single_precision &&
+                       compute_capability(context_.device()) > 0;
+  if (limited) {
+    id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128";
+    id.group = kItems;
+  }
+  return id;
+}
+
+std::size_t BlockedGpu::tiles(const Region& region) const {
+  if (region.column >= region.column_end || region.row >= shape_.m) return 0;
+  return ceiling(region.column_end - region.column, kTile) * ceiling(shape_.m - region.row, kTile);
+}
+
+// Panel `panel` to the other columns up to right_end: its interchanges, and rows solve_from to its
+// last of U in the columns up to solve_end.
+void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_from,
+                                    std::size_t solve_end, std::size_t right_end) {
+  const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
+  const std::size_t left = shape_.pivot == Pivot::none ? 0 : panel / kPanel;
+  const std::size_t right = ceiling(right_end - panel - width, kPanel);
+  const auto run = [&](std::size_t left_strips, std::size_t right_strips) {
+    const std::size_t strips = left_strips + right_strips;
+    context_.run("interchange", kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
+                 {strips * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
+                 to_int(left_strips), to_int(solve_from), to_int(solve_end), row_for_,
+                 row_goes_to_);
+    context_.timeline().add_bytes(4 * width * strips * kPanel * element_size(shape_.precision));
+  };
+  if (solve_from == panel || left == 0) {
+    run(left, right);
+  } else {  // rows of U need L of the block's other panels as the interchanges leave it
+    run(left, 0);
+    run(0, right);
+  }
+}
+
+void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, const Region& far) {
+  const auto region = [](const Region& r) {
+    return update_region{to_int(r.row), to_int(r.column), to_int(r.column_end), to_int(r.k),
+                         to_int(r.k_end)};
+  };
+  const update_panel panel = {to_int(next.column), to_int(next.width), to_int(next.column_end),
+                              to_int(next.groups), to_int(next.k),     to_int(next.k_end)};
+  const update_arguments launch = {to_int(shape_.m), panel, region(near), region(far)};
+  context_.run("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
+               {(next.groups + tiles(near) + tiles(far)) * kItems}, a, launch, mail_, ipiv_,
+               row_for_, row_goes_to_, info_);
+}
+
+std::uint64_t BlockedGpu::multiply(Surface& a) {
+  const std::size_t nb = shape_.nb;
+  if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
+  run_update(a, {}, {nb, nb, shape_.n, 0, nb}, {});
+  return (shape_.m - nb) * (shape_.n - nb) * nb;
+}
+
+// The panel and the columns after it up to panel_end get k : k_end of L and U, and the panel is
+// factored; meanwhile the regions are updated.
+void BlockedGpu::update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end,
+                                   std::size_t k, std::size_t k_end, const Region& near,
+                                   const Region& far) {
+  const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
+  // Without pivoting, work-group 0 has the rows of U only.
+  std::size_t groups = shape_.pivot != Pivot::none ? ceiling(shape_.m - panel, kItems)
+                       : shape_.m - panel <= kPanel
+                           ? 1
+                           : 1 + ceiling(shape_.m - panel - kPanel, kItems);
+  Region first = near;
+  const bool waiting = kernels_.waiting && groups <= most_groups_;
+  if (!waiting) {
+    // The panel's columns belong to the near region then: both have the same rows, columns next to
+    // one another, and the same k.
+    groups = 0;
+    first = {panel, panel, std::max(panel_end, near.column_end), k, k_end};
+    if (k == k_end) first = {};
+  }
+  run_update(a, {panel, width, panel_end, groups, k, k_end}, first, far);
+  const std::uint64_t elements =
+      (shape_.m - panel) * (panel_end - panel) + kTile * kTile * (tiles(near) + tiles(far));
+  context_.timeline().add_bytes(2 * elements * element_size(shape_.precision));
+  if (!waiting) factor_by_launches(a, panel, width);
+}
+
+void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t width) {
+  const cl_int m = to_int(shape_.m), first = to_int(panel), columns = to_int(width);
+  const cl_int pivoted = shape_.pivot != Pivot::none;
+  for (std::size_t j = 0; j < width; ++j) {
+    context_.run("panel", kernel("dense/panel_launches.cl", "choose_and_exchange"), {kItems}, a, m,
+                 first, columns, to_int(j), pivoted, ipiv_, info_);
+    context_.run("panel", kernel("dense/panel_launches.cl", "eliminate_column"),
+                 {shape_.m - panel - j - 1}, a, m, first, columns, to_int(j));
+  }
+  context_.run("panel", kernel("dense/panel_launches.cl", "list_moves"), {kPanel}, ipiv_, first,
+               columns, row_for_, row_goes_to_);
+}
+
+void BlockedGpu::start() {
+  context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
+  context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
+}
+
+void BlockedGpu::factor_panel(Surface& lu, std::size_t k) {
+  update_and_factor(lu, k, std::min(k + kPanel, shape_.n), 0, 0, {}, {});
+}
+
+void BlockedGpu::exchange_and_solve(Surface& lu, std::size_t k) {
+  exchange_and_solve(lu, k, k, shape_.n, shape_.n);
+}
+
+void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
+  const std::size_t tiles = ceiling(shape_.n - k - kPanel, kTile);
+  context_.run("update", a.src.kernel("gpu/lu_blocked_image.cl", "update", " -DNB=64"),
+               {tiles * kItems, tiles}, a.src, a.dst, lu, row_goes_to_, to_int(k),
+               to_int(shape_.n));
+}
+
+void BlockedGpu::factorize(Surface& a) {
+  const std::size_t n = shape_.n, block = shape_.nb;
+  const std::size_t end = std::min(shape_.m, n);
+  start();
+  if (end == 0) return;
+  // P A(:, 0:64) = L U
+  update_and_factor(a, 0, std::min(kPanel, end), 0, 0, {}, {});
+
+  // The far columns, right of the next block, get a block's update in as many parts as it has
+  // panels, one in each of the following launches.
+  std::size_t parts = 1, far_columns = n;
+  const auto part = [&](std::size_t i, std::size_t row, std::size_t k, std::size_t k_end) {
+    const std::size_t wide = ceiling(ceiling(n - far_columns, parts), kTile) * kTile;
+    if (i >= parts) return Region{};
+    return Region{row, std::min(n, far_columns + i * wide),
+                  std::min(n, far_columns + (i + 1) * wide), k, k_end};
+  };
+  for (std::size_t panel = 0; panel < end; panel += kPanel) {
+    const std::size_t after = std::min(panel + kPanel, end);
+    const std::size_t block_start = panel / block * block;
+    const std::size_t block_end = std::min(block_start + block, end);
+    const bool last = after == block_end;
+    // U(panel, right) = inv(L11) P A(panel, right); for the last panel of a block, of all its rows
+    const std::size_t solve_end = last ? n : block_end;
+    exchange_and_solve(a, panel, last ? block_start : panel, solve_end,
+                       shape_.pivot == Pivot::none ? solve_end : n);
+    if (after == end) break;
+    const std::size_t next_width = std::min(kPanel, end - after);
+    if (last) {
+      // Columns next to a last panel that ends anywhere go with it, as far as the next multiple of
+      // 16, where regions may start.
+      const std::size_t next_end = std::min(after + block, end);
+      const std::size_t aligned_end = std::min(n, ceiling(next_end, 16) * 16);
+      const std::size_t panel_end =
+          next_end == after + next_width ? aligned_end : after + next_width;
+      far_columns = aligned_end;
+      parts = next_end - after == block ? block / kPanel : 1;
+      update_and_factor(a, after, panel_end, block_start, after,
+                        {after, panel_end, aligned_end, block_start, after},
+                        part(0, after, block_start, after));
+    } else {
+      const Region far = block_start > 0 ? part((panel - block_start) / kPanel + 1, block_start,
+                                                block_start - block, block_start)
+                                         : Region{};
+      update_and_factor(a, after, after + next_width, panel, after,
+                        {after, after + next_width, block_end, panel, after}, far);
+    }
+    context_.checkpoint();
+  }
+}
+
+std::size_t BlockedGpu::solve_rows() const {
+  return kPanel;
+}
+
+void BlockedGpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
+  context_.run("solve", kernel("gpu/solve.cl", "solve_block"),
+               {ceiling(x.columns(), kPanel) * kItems}, t.of, x, to_int(first), to_int(rows),
+               to_int(t.upper), to_int(t.unit));
+}
+
+void BlockedGpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                                std::size_t first, std::size_t last) {
+  context_.run("solve", kernel("gpu/solve.cl", "subtract_block"),
+               {ceiling(last - first, kTile) * kItems, ceiling(x.columns(), kTile)}, t.of, x,
+               to_int(k), to_int(rows), to_int(first), to_int(last), to_int(x.columns()));
+}
+
+// A few columns in one launch, whose work-groups wait for one another. Each leaves x, which becomes
+// solved_, as the next one needs it.
+void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
+  if (x.columns() > kFewColumns || !kernels_.waiting) return Blocked::solve_triangle(t, x);
+  if (!solved_ || solved_->columns() != x.columns()) {
+    solved_.emplace(context_, shape_.n, x.columns(), shape_.precision, Storage::buffer);
+    fill(context_, *solved_, 0xff);
+  }
+  context_.run("solve", kernel("gpu/solve.cl", "solve_waiting"),
+               {ceiling(shape_.n, kPanel) * x.columns() * kItems}, t.of, x, *solved_,
+               to_int(shape_.n), to_int(x.columns()), to_int(t.upper), to_int(t.unit));
+  std::swap(x, *solved_);
+}
+
+}  // namespace lugpu

@@ -1,0 +1,83 @@
+// Blocked LU by gpu/lu_blocked.cl, gpu/lu_blocked_image.cl, gpu/solve.cl and
+// dense/panel_launches.cl: for GPUs.
+#pragma once
+
+#include "dense/blocked.hpp"
+
+namespace lugpu {
+
+/// Panels of 64 columns; a block of shape.nb columns is one or several of them, whose product
+/// updates the columns right of the next block at once.
+class BlockedGpu : public Blocked {
+ public:
+  /// Chooses the fastest kernels that are proven on the device (see prove()). Throws Unsupported if
+  /// the last of them solve a test system wrong or cannot run, NotTried if an error kept them from
+  /// being tried.
+  BlockedGpu(DeviceContext& context, const Shape& shape);
+  static std::size_t block_size(const Shape& shape);
+  std::uint64_t multiply(Surface& a) override;
+
+  std::optional<std::string> variant() const override;
+
+ private:
+  /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
+  /// work-groups that wait for one another, or by several launches a column.
+  struct Kernels {
+    bool nvidia, waiting;
+  };
+  /// Columns column : column_end of rows row : m are updated with columns k : k_end of L and rows k
+  /// : k_end of U.
+  struct Region {
+    std::size_t row = 0, column = 0, column_end = 0, k = 0, k_end = 0;
+  };
+
+  /// Columns column : column_end get columns k : k_end of L and rows k : k_end of U from `groups`
+  /// work-groups, which factor `width` of them.
+  struct Panel {
+    std::size_t column = 0, width = 0, column_end = 0, groups = 0, k = 0, k_end = 0;
+  };
+
+  BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels);
+  /// What kernels make of a test system.
+  struct Proof {
+    enum class Outcome { right, wrong, unsupported, not_tried } outcome = Outcome::not_tried;
+    std::string reason = "";  ///< why they could not run or be tried
+    bool passing = false;     ///< whether the next attempt may end in another way
+  };
+  /// Whether the kernels, those of the context's folder, factor and solve a test system right on
+  /// this device; asked of it once, unless memory was short or the like.
+  static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
+  static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
+  static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
+                                 std::size_t m, std::size_t n);
+  void allocate();
+  void start() override;
+  void factor_panel(Surface& lu, std::size_t k) override;
+  void exchange_and_solve(Surface& lu, std::size_t k) override;
+  void update(const PingPong& a, const Surface& lu, std::size_t k) override;
+
+  KernelId kernel(const char* file, const char* function) const;
+  std::size_t tiles(const Region& region) const;
+
+  void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_from,
+                          std::size_t solve_end, std::size_t right_end);
+  void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
+                         std::size_t k_end, const Region& near, const Region& far);
+  void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
+  void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
+
+  void factorize(Surface& a) override;
+  void solve_triangle(const Triangle& t, Surface& x) override;
+  void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) override;
+  void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+                      std::size_t first, std::size_t last) override;
+  std::size_t solve_rows() const override;
+
+  Kernels kernels_{false, true};
+  std::size_t most_groups_;  // that are sure to run at the same time
+  cl::Buffer mail_;          // between work-groups, see gpu/panel_rows.clh
+  std::uint64_t mail_bytes_ = 0;
+  std::optional<Surface> solved_;  // what solve_triangle has solved for
+};
+
+}  // namespace lugpu

@@ -1,0 +1,35 @@
+// Reading and writing matrix files: Matrix Market, NumPy .npy and CSV.
+#pragma once
+
+#include <string>
+
+#include "formats/input_file.hpp"
+#include "matrix/matrix.hpp"
+
+namespace lugpu {
+
+/// Reads the matrix in `path`; the extension (any case: .mtx, .npy, .csv) chooses the format. Only
+/// the matrix and a block of the file are in memory.
+/// Every value is finite and the matrix has at least one element.
+/// Throws InputError with one sentence that names the file and, for text, the line
+/// ("FILE:LINE: ...") when the file cannot be read, is not a regular file, is malformed, truncated,
+/// complex, empty, non-finite or not of the `wanted` shape; Unsupported (an InputError) when the
+/// dense matrix would take more than half of this machine's memory or more than is available.
+/// Nothing is allocated on a header's word alone: only what the bytes in the file bear out, or a
+/// dense matrix that fits in memory. Contents that are clearly of another format, or compressed,
+/// are named.
+Matrix read_matrix(const std::string& path, WantedShape wanted = {});
+
+/// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the
+/// same doubles. The file appears whole or not at all (written beside it, then renamed).
+/// Throws InputError for an unknown extension, and what write_file throws when the file cannot be
+/// written: the matrix is kept elsewhere then.
+void write_matrix(const Matrix& matrix, const std::string& path);
+
+/// Throws InputError if `path` has no extension that write_matrix knows; call it before the work.
+void check_format(const std::string& path);
+
+/// The known extensions, for help texts: ".mtx, .npy, .csv".
+std::string format_extensions();
+
+}  // namespace lugpu

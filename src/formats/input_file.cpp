@@ -1,0 +1,247 @@
+#include "formats/input_file.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "formats/number_text.hpp"
+
+namespace lugpu {
+namespace {
+
+// Half of the physical memory in bytes; where the system does not tell, what can be addressed.
+double half_of_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || page_size <= 0) return static_cast<double>(PTRDIFF_MAX) / 2;
+  return 0.5 * static_cast<double>(pages) * static_cast<double>(page_size);
+}
+
+// What is left of the address space in bytes (ulimit -v); infinity where it has no limit.
+double address_space_left() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return HUGE_VAL;
+  double pages = 0.0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return static_cast<double>(limit.rlim_cur) - pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+std::string gigabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
+  return text;
+}
+
+InputError unreadable(const std::string& path, int error) {
+  return InputError(path + ": cannot be read (" + std::strerror(error) + ")");
+}
+
+// The size of the file, once it is known to be one that has bytes and an end.
+std::size_t readable_size(const std::string& path, int fd) {
+  struct stat status = {};
+  if (fd < 0 || fstat(fd, &status) != 0) throw unreadable(path, errno);
+  if (S_ISDIR(status.st_mode)) {
+    throw InputError(path + ": this is a directory; expected a matrix file");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw InputError(path +
+                     ": not a regular file; copy what the pipe or device delivers to a file");
+  }
+  if (status.st_size == 0) throw InputError(path + ": the file is empty");
+  return static_cast<std::size_t>(status.st_size);
+}
+
+// In bytes.
+double dense_size(std::size_t rows, std::size_t cols) {
+  return 8.0 * static_cast<double>(rows) * static_cast<double>(cols);
+}
+
+std::string shape_text(std::size_t rows, std::size_t cols) {
+  return std::to_string(rows) + " x " + std::to_string(cols);
+}
+
+// For a shape that is not the one the caller wants.
+InputError unwanted(const InputFile& file, std::size_t line, const std::string& shape) {
+  if (file.wanted().square) {
+    return file.error(line, "the matrix is " + shape + "; a system needs a square one");
+  }
+  return file.error(line, "the right-hand side is " + shape + "; expected " +
+                              std::to_string(file.wanted().rows) + " rows, as many as A has");
+}
+
+std::string need_of(std::size_t rows, std::size_t cols) {
+  return "a dense " + shape_text(rows, cols) + " matrix needs " + gigabytes(dense_size(rows, cols));
+}
+
+// Refuses what LAPACK cannot index or this machine cannot hold.
+void check_size(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
+  const std::string shape = shape_text(rows, cols);
+  if (std::max(rows, cols) > INT_MAX) {
+    throw Unsupported(file.place(line) + "the matrix is " + shape + "; expected at most " +
+                      std::to_string(INT_MAX) + " rows and columns");
+  }
+  if (dense_size(rows, cols) > half_of_memory()) {
+    throw Unsupported(file.place(line) + need_of(rows, cols) +
+                      "; expected at most half of this machine's memory, " +
+                      gigabytes(half_of_memory()));
+  }
+}
+
+}  // namespace
+
+InputFile::Descriptor::~Descriptor() {
+  if (fd >= 0) close(fd);
+}
+
+// Without O_NONBLOCK, opening a pipe would wait for its writer.
+InputFile::InputFile(const std::string& path, WantedShape wanted)
+    : path_(path),
+      wanted_(wanted),
+      file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      size_(readable_size(path, file_.fd)) {}
+
+std::size_t InputFile::read(std::size_t offset, std::span<char> to) const {
+  const std::size_t count = std::min(to.size(), size_ - std::min(offset, size_));
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t got =
+        pread(file_.fd, to.data() + done, count - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw unreadable(path_, errno);
+    if (got == 0) throw InputError(path_ + ": the file became shorter while it was read");
+    done += static_cast<std::size_t>(got);
+  }
+  return count;
+}
+
+std::string InputFile::place(std::size_t line) const {
+  return line > 0 ? path_ + ":" + std::to_string(line) + ": " : path_ + ": ";
+}
+
+InputError InputFile::error(std::size_t line, const std::string& sentence) const {
+  return InputError(place(line) + sentence);
+}
+
+std::string shown(std::string_view bytes) {
+  constexpr std::size_t kLongest = 40;
+  std::string text = "'";
+  for (const char c : bytes) {
+    if (text.size() >= kLongest) return text + "...'";
+    if (c >= ' ' && c <= '~') {
+      text += c;
+    } else {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\x%02X", static_cast<unsigned char>(c));
+      text += escape;
+    }
+  }
+  return text + "'";
+}
+
+double available_memory(const std::string& meminfo) {
+  std::ifstream file(meminfo);
+  for (std::string line; std::getline(file, line);) {
+    double kilobytes = 0.0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %lf kB", &kilobytes) == 1) {
+      return 1024.0 * kilobytes;
+    }
+  }
+  return HUGE_VAL;
+}
+
+void check_shape(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
+  const std::string shape = shape_text(rows, cols);
+  if (rows == 0 || cols == 0) {
+    throw file.error(line, "the matrix is " + shape + "; expected at least one row and one column");
+  }
+  const WantedShape& wanted = file.wanted();
+  if ((wanted.square && rows != cols) || (wanted.rows > 0 && rows != wanted.rows)) {
+    throw unwanted(file, line, shape);
+  }
+  check_size(file, line, rows, cols);
+}
+
+void check_first_rows(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
+  const WantedShape& wanted = file.wanted();
+  if ((wanted.square && rows > cols) || (wanted.rows > 0 && rows > wanted.rows)) {
+    throw unwanted(file, line, "at least " + shape_text(rows, cols));
+  }
+  if (rows == 1) check_size(file, line, rows, cols);
+}
+
+void check_available(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
+  const double available = std::min(available_memory(), address_space_left());
+  if (dense_size(rows, cols) <= available) return;
+  throw Unsupported(file.place(line) + need_of(rows, cols) +
+                    "; expected at most the memory available, " + gigabytes(available));
+}
+
+double finite_number(const InputFile& file, std::size_t line, std::string_view token) {
+  const std::optional<double> value = parse_number(token);
+  if (!value)
+    throw file.error(line, shown(token) + " is not a number; expected one such as 1.5 or -2e-3");
+  if (!std::isfinite(*value)) {
+    throw file.error(line, "the value " + shown(token) +
+                               " is not finite in double precision; expected a finite number");
+  }
+  return *value;
+}
+
+Text::Text(const InputFile& file) : file_(file), buffer_(std::min(kBlock, file.size())) {
+  more();
+  if (ahead().starts_with(kByteOrderMark)) drop(kByteOrderMark.size());
+}
+
+bool Text::more() {
+  if (begin_ > 0) std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  const std::span<char> room = std::span(buffer_).subspan(end_);
+  const std::string_view got(room.data(), file_.read(offset_, room));
+  const std::size_t nul = got.find('\0');
+  const std::string_view text = got.substr(0, nul);
+  line_ends_ += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (nul != std::string_view::npos) {
+    throw file_.error(line_ends_ + 1,
+                      "a NUL byte (binary data or UTF-16?); expected text in ASCII or UTF-8");
+  }
+  end_ += got.size();
+  offset_ += got.size();
+  return !got.empty();
+}
+
+bool Lines::next() {
+  text_.drop(length_);
+  std::size_t searched = 0;
+  std::size_t end = text_.ahead().find('\n');
+  while (end == std::string_view::npos) {
+    searched = text_.ahead().size();
+    if (text_.more()) {
+      end = text_.ahead().find('\n', searched);
+    } else if (text_.at_end()) {
+      end = searched;
+    } else {
+      throw file_.error(number_ + 1, "the line is longer than " + std::to_string(Text::kBlock) +
+                                         " characters; expected shorter ones");
+    }
+  }
+  line_ = text_.ahead().substr(0, end);
+  length_ = std::min(end + 1, text_.ahead().size());
+  if (length_ == 0) return false;
+  if (line_.ends_with('\r')) line_.remove_suffix(1);
+  ++number_;
+  return true;
+}
+
+}  // namespace lugpu

@@ -1,0 +1,313 @@
+#include "formats/npy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/number_text.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kLongestHeader = std::size_t{1} << 16;  // bytes; NumPy writes about a hundred
+constexpr bool kLittleEndian = std::endian::native == std::endian::little;
+
+// What the header says, a Python dict with exactly these keys, in any order.
+struct Header {
+  std::optional<std::string> descr;  // the type, e.g. "<f8"
+  std::optional<bool> fortran_order;
+  std::optional<std::vector<std::size_t>> shape;
+};
+
+class HeaderParser {
+ public:
+  HeaderParser(const InputFile& file, std::string_view text) : file_(file), rest_(text) {}
+
+  Header parse() {
+    expect('{');
+    while (!accept('}')) {
+      parse_item();
+      if (!accept(',') && !rest_.starts_with('}')) fail("',' or '}'");
+    }
+    skip_blanks();
+    if (!rest_.empty()) fail("its end");
+    if (!header_.descr || !header_.fortran_order || !header_.shape) {
+      fail("all of the keys 'descr', 'fortran_order' and 'shape'");
+    }
+    return header_;
+  }
+
+ private:
+  void parse_item();
+  std::string parse_string();
+  std::string parse_descr();
+  bool parse_bool();
+  std::vector<std::size_t> parse_shape();
+
+  void skip_blanks() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
+  }
+  // Takes `word` if it comes next, after blanks.
+  bool accept(std::string_view word) {
+    skip_blanks();
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  bool accept(char c) { return accept(std::string_view(&c, 1)); }
+  void expect(char c) {
+    if (!accept(c)) fail(shown(std::string_view(&c, 1)));
+  }
+  [[noreturn]] void fail(const std::string& expected) const {
+    throw file_.error(0, "the header is malformed at " + shown(rest_) + "; expected " + expected);
+  }
+
+  const InputFile& file_;
+  std::string_view rest_;
+  Header header_;
+};
+
+void HeaderParser::parse_item() {
+  const std::string key = parse_string();
+  expect(':');
+  if (key == "descr" && !header_.descr) {
+    header_.descr = parse_descr();
+  } else if (key == "fortran_order" && !header_.fortran_order) {
+    header_.fortran_order = parse_bool();
+  } else if (key == "shape" && !header_.shape) {
+    header_.shape = parse_shape();
+  } else {
+    fail("a key other than " + shown(key));
+  }
+}
+
+std::string HeaderParser::parse_string() {
+  skip_blanks();
+  const char quote = rest_.empty() ? ' ' : rest_.front();
+  if (quote != '\'' && quote != '"') fail("a string");
+  const std::size_t end = rest_.find(quote, 1);
+  if (end == std::string_view::npos) fail("the end of the string");
+  std::string text(rest_.substr(1, end - 1));
+  rest_.remove_prefix(end + 1);
+  return text;
+}
+
+std::string HeaderParser::parse_descr() {
+  if (accept('[') || accept('(')) {
+    throw file_.error(0, "structured arrays are not supported; expected plain real numbers");
+  }
+  return parse_string();
+}
+
+bool HeaderParser::parse_bool() {
+  if (accept("True")) return true;
+  if (accept("False")) return false;
+  fail("True or False");
+}
+
+std::vector<std::size_t> HeaderParser::parse_shape() {
+  std::vector<std::size_t> shape;
+  expect('(');
+  bool comma = true;
+  while (!accept(')')) {
+    if (!comma) fail("',' or ')'");
+    skip_blanks();
+    const std::size_t end = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
+    const std::optional<std::int64_t> length = parse_whole(rest_.substr(0, end));
+    if (!length) fail("a length that is a whole number");
+    shape.push_back(static_cast<std::size_t>(*length));
+    rest_.remove_prefix(end);
+    accept('L');  // Python 2's long integers
+    comma = accept(',');
+  }
+  if (shape.size() == 1 && !comma) fail("a tuple; (5) is a number in Python, (5,) a tuple");
+  return shape;
+}
+
+template <typename T>
+double load(const char* bytes, bool swap) {
+  std::array<char, sizeof(T)> raw;
+  std::copy_n(bytes, sizeof(T), raw.begin());
+  if (swap) std::reverse(raw.begin(), raw.end());
+  return static_cast<double>(std::bit_cast<T>(raw));
+}
+
+double load_bool(const char* bytes, bool) {
+  return *bytes != 0 ? 1.0 : 0.0;
+}
+
+// IEEE 754 binary16: 1 sign bit, 5 bits of exponent with bias 15, 10 bits of fraction.
+double load_half(const char* bytes, bool swap) {
+  const auto bits = static_cast<unsigned>(load<std::uint16_t>(bytes, swap));
+  const int exponent = static_cast<int>(bits >> 10 & 0x1F);
+  const auto fraction = static_cast<double>(bits & 0x3FF);
+  double magnitude = 0.0;
+  if (exponent == 0x1F) {
+    magnitude = fraction == 0.0 ? HUGE_VAL : std::nan("");
+  } else if (exponent == 0) {
+    magnitude = std::ldexp(fraction, -24);
+  } else {
+    magnitude = std::ldexp(1024.0 + fraction, exponent - 25);
+  }
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+// A type of the elements by its NumPy code, the kind and the number of bytes.
+struct ElementType {
+  std::string_view code;
+  double (*load)(const char* bytes, bool swap);
+  std::size_t size() const { return static_cast<std::size_t>(code[1] - '0'); }
+};
+
+constexpr ElementType kTypes[] = {
+    {"f8", load<double>},        {"f4", load<float>},         {"f2", load_half},
+    {"i8", load<std::int64_t>},  {"i4", load<std::int32_t>},  {"i2", load<std::int16_t>},
+    {"i1", load<std::int8_t>},   {"u8", load<std::uint64_t>}, {"u4", load<std::uint32_t>},
+    {"u2", load<std::uint16_t>}, {"u1", load<std::uint8_t>},  {"b1", load_bool},
+};
+
+// How the data are stored: the type, and whether in the other byte order than this machine's.
+struct Storage {
+  const ElementType* type = nullptr;
+  bool swap = false;
+};
+
+Storage storage_of(const InputFile& file, const std::string& descr) {
+  const bool has_order = !descr.empty() && std::string_view("<>=|").find(descr[0]) < 4;
+  const std::string_view code = std::string_view(descr).substr(has_order ? 1 : 0);
+  for (const ElementType& type : kTypes) {
+    if (code == type.code) {
+      return {&type, has_order && descr[0] == (kLittleEndian ? '>' : '<')};
+    }
+  }
+  std::string what = "elements of type " + shown(descr) + " are not supported";
+  if (code.starts_with('c')) what = "complex values (" + shown(descr) + ") are not supported";
+  if (code.starts_with('O')) what = "Python objects (" + shown(descr) + ") are not supported";
+  throw file.error(0, what + "; expected real numbers such as '<f8'");
+}
+
+std::uint64_t little_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t k = bytes.size(); k > 0; --k) {
+    value = value << 8 | static_cast<unsigned char>(bytes[k - 1]);
+  }
+  return value;
+}
+
+// Where the data begin, and the text of the header before them.
+struct Start {
+  std::string header;
+  std::size_t data = 0;
+};
+
+Start read_start(const InputFile& file) {
+  std::array<char, 12> first;
+  std::string_view rest(first.data(), file.read(0, first));
+  if (!is_npy(rest)) {
+    throw file.error(0, "not an .npy file (begins with " + shown(rest.substr(0, kMagic.size())) +
+                            "); expected the magic string " + shown(kMagic));
+  }
+  rest.remove_prefix(kMagic.size());
+  const std::uint64_t version = little_endian(rest.substr(0, 2));
+  if (rest.size() >= 2 && (version < 1 || version > 3)) {
+    throw file.error(0, ".npy version " + std::to_string(version & 0xFF) + "." +
+                            std::to_string(version >> 8) +
+                            " is not known; expected 1.0, 2.0 or 3.0");
+  }
+  const std::size_t width = version == 1 ? 2 : 4;
+  const std::size_t begin = kMagic.size() + 2 + width;
+  const std::string_view length_bytes = rest.substr(std::min<std::size_t>(2, rest.size()), width);
+  const auto length = static_cast<std::size_t>(little_endian(length_bytes));
+  if (length_bytes.size() < width || length > file.size() - begin) {
+    throw file.error(0, "the file ends in its header; expected a whole .npy file (truncated?)");
+  }
+  if (length > kLongestHeader) {
+    throw file.error(0, "the header has " + std::to_string(length) + " bytes; expected at most " +
+                            std::to_string(kLongestHeader));
+  }
+  Start start{std::string(length, ' '), begin + length};
+  file.read(begin, start.header);
+  return start;
+}
+
+// Fills `a` from the data, which begin at byte `offset`: lines (rows, or columns in Fortran order),
+// one after the other. A block of them is in memory at a time, several lines or a part of one.
+void read_elements(const InputFile& file, std::size_t offset, const Storage& storage,
+                   bool fortran_order, Matrix& a) {
+  constexpr std::size_t kBlock = std::size_t{1} << 22;  // bytes
+  const std::size_t lines = fortran_order ? a.cols() : a.rows();
+  const std::size_t length = fortran_order ? a.rows() : a.cols();
+  const std::size_t line_step = fortran_order ? a.rows() : 1;  // in a.values()
+  const std::size_t step = fortran_order ? 1 : a.rows();
+  const std::size_t size = storage.type->size();
+  const std::size_t width = std::min(length, kBlock / size);
+  const std::size_t height = std::min(lines, kBlock / size / width);
+  std::vector<char> block(width * height * size);
+  for (std::size_t line = 0; line < lines; line += height) {
+    const std::size_t m = std::min(height, lines - line);
+    for (std::size_t k = 0; k < length; k += width) {
+      const std::size_t n = std::min(width, length - k);
+      file.read(offset + (line * length + k) * size, std::span(block).first(m * n * size));
+      for (std::size_t j = 0; j < n; ++j) {
+        double* const to = a.values().data() + line * line_step + (k + j) * step;
+        for (std::size_t i = 0; i < m; ++i) {
+          to[i * line_step] = storage.type->load(&block[(i * n + j) * size], storage.swap);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Matrix read_npy(const InputFile& file) {
+  const Start start = read_start(file);
+  const Header header = HeaderParser(file, start.header).parse();
+  const Storage storage = storage_of(file, *header.descr);
+  const std::vector<std::size_t>& shape = *header.shape;
+  if (shape.empty() || shape.size() > 2) {
+    throw file.error(0, "the array has " + std::to_string(shape.size()) +
+                            " dimensions; expected 2, or 1 for a vector");
+  }
+  const std::size_t rows = shape[0];
+  const std::size_t cols = shape.size() == 2 ? shape[1] : 1;
+  check_shape(file, 0, rows, cols);
+  const std::size_t bytes = rows * cols * storage.type->size();
+  if (file.size() - start.data != bytes) {
+    throw file.error(0, std::to_string(file.size() - start.data) + " bytes of data; expected " +
+                            std::to_string(bytes) + " for " + std::to_string(rows) + " x " +
+                            std::to_string(cols) + " of " + shown(*header.descr));
+  }
+  check_available(file, 0, rows, cols);
+  Matrix a(rows, cols);
+  read_elements(file, start.data, storage, *header.fortran_order, a);
+  return a;
+}
+
+bool is_npy(std::string_view beginning) {
+  return beginning.starts_with(kMagic);
+}
+
+void write_npy(const Matrix& matrix, std::FILE* out) {
+  std::string header = std::string("{'descr': '") + (kLittleEndian ? '<' : '>') +
+                       "f8', 'fortran_order': True, 'shape': (" + std::to_string(matrix.rows()) +
+                       ", " + std::to_string(matrix.cols()) + "), }";
+  // Blanks up to a newline, so that the data begin at a multiple of 64 bytes.
+  const std::size_t before = kMagic.size() + 4;
+  header.append(63 - (before + header.size()) % 64, ' ');
+  header += '\n';
+  std::string start(kMagic);
+  start += {'\x01', '\x00', static_cast<char>(header.size() & 0xFF),
+            static_cast<char>(header.size() >> 8)};
+  start += header;
+  std::fwrite(start.data(), 1, start.size(), out);
+  std::fwrite(matrix.values().data(), sizeof(double), matrix.values().size(), out);
+}
+
+}  // namespace lugpu

@@ -1,0 +1,67 @@
+// Kernels: their sources, built once for each set of build options.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "opencl/device.hpp"
+
+namespace lugpu {
+
+/// Names a kernel: its file with its folder in kernels/, the function there, and how to build it.
+struct KernelId {
+  const char* file;
+  const char* function;
+  Precision precision;
+  Storage storage;
+  Texel texel = Texel::r;
+  std::string options = "";  ///< more build options, e.g. " -DLANES=64"
+  std::size_t group = 0;     ///< work-items of a work-group, where the kernel leaves that open
+};
+
+/// Which kernels are used.
+struct KernelSettings {
+  std::string folder = "";  ///< one like kernels/ to read them from; empty for the embedded ones
+  bool vendor = true;       ///< whether kernels for one vendor's devices may be used
+  bool verbose = false;     ///< print build logs to stderr
+};
+
+/// A kernel that was built, and its fixed work-group size.
+struct Kernel {
+  cl::Kernel handle;
+  std::size_t group_x, group_y;
+};
+
+class Programs {
+ public:
+  Programs(const cl::Context& context, const Device& device, KernelSettings settings);
+
+  const KernelSettings& settings() const { return settings_; }
+  /// Builds what has not been built yet. Throws NotTried with the error and the log if that fails,
+  /// Unsupported if the device's work-groups are too small.
+  Kernel& find(const KernelId& id);
+  /// Seconds spent building so far.
+  double build_seconds() const { return build_seconds_; }
+  /// How many different kernels have been asked for; one built for another precision, storage or
+  /// option counts again. Drivers may compile at the first launch.
+  std::size_t kernel_count() const { return kernels_.size(); }
+
+ private:
+  std::string build_options(const KernelId& id) const;
+  std::string source_of(const std::string& file) const;
+  /// The text of a kernel file, with its `#include "file"` lines replaced by those files.
+  std::string with_includes(const std::string& file) const;
+  cl::Program& find_program(const KernelId& id);
+
+  cl::Context context_;
+  cl::Device handle_;
+  std::string device_name_;
+  std::size_t max_work_group_;
+  bool correctly_rounded_division_;
+  KernelSettings settings_;
+  std::map<std::string, cl::Program> programs_;  // by file and build options
+  std::map<std::string, Kernel> kernels_;        // by function, file and build options
+  double build_seconds_ = 0;
+};
+
+}  // namespace lugpu

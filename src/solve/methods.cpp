@@ -1,0 +1,184 @@
+#include "solve/methods.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "dense/gauss_jordan.hpp"
+#include "dense/lu.hpp"
+#include "dense/lu_blocked.hpp"
+
+namespace lugpu {
+namespace {
+
+template <typename T>
+std::unique_ptr<DenseFactorization> make(DeviceContext& context, const Size& size,
+                                         const DenseOptions& options) {
+  return std::make_unique<T>(context, size, options);
+}
+
+double lu_flops(double n) {
+  return 2.0 / 3.0 * n * n * n;
+}
+
+// Table 1: copy and copy back 8 bytes a texel, normalization 12, elimination 16.
+WorkModel lu_work(std::uint64_t n) {
+  const std::uint64_t eliminated = n == 0 ? 0 : (n - 1) * n * (2 * n - 1) / 6;
+  const std::uint64_t panel = n * (n + 1) / 2;
+  return {eliminated, 8 * panel + 12 * panel + 8 * panel + 16 * eliminated};
+}
+
+WorkModel gauss_jordan_work(std::uint64_t n) {
+  const std::uint64_t panel = n * (n + 1) / 2;
+  return {n * panel, 12 * panel + 8 * panel + 16 * n * panel};
+}
+
+// Mixed precision needs its factors too.
+bool has_failed(const FailedPaths& failed, const Method& method, const Problem& problem) {
+  Problem factors = problem;
+  factors.solve.refine = Refine::none;
+  return std::any_of(failed.begin(), failed.end(), [&](const std::string& path) {
+    return path == path_name(method, problem) || path == path_name(method, factors);
+  });
+}
+
+}  // namespace
+
+const FlopFormula kLuFlops = {"2/3 n^3", lu_flops};
+
+std::span<const Method> methods() {
+  static const Method table[] = {
+      {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
+       [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, Lu::require_room,
+       make<Lu>},
+      {"lu-blocked", "blocked LU decomposition with look-ahead, as LAPACK's getrf",
+       Structure::general,
+       [](const PivotRule& rule) {
+         return rule.pivot == Pivot::none || rule.pivot == Pivot::partial;
+       },
+       kLuFlops, lu_work, true, false, LuBlocked::require_room, make<LuBlocked>,
+       LuBlocked::block_size},
+      {"gauss-jordan", "Gauss-Jordan elimination of [A | B], LU-GPU's Algorithm 1",
+       Structure::general, [](const PivotRule& rule) { return rule.search != Search::walk; },
+       kLuFlops, gauss_jordan_work, false, true, GaussJordan::require_room, make<GaussJordan>},
+  };
+  return table;
+}
+
+std::vector<Pivot> Method::pivots() const {
+  std::vector<Pivot> found;
+  for (const PivotRule& rule : pivot_rules()) {
+    if (has(rule)) found.push_back(rule.pivot);
+  }
+  return found;
+}
+
+const Method& find_method(const std::string& name) {
+  std::string known;
+  for (const Method& method : methods()) {
+    if (name == method.name) return method;
+    known += (known.empty() ? "" : ", ") + std::string(method.name);
+  }
+  throw InputError("There is no method \"" + name + "\"; there are: " + known + ".");
+}
+
+void require_possible(const Device& device, const Method& method, const Problem& problem) {
+  if (problem.solve.refine != Refine::none && !method.keeps_factors) {
+    throw Unsupported(std::string(method.name) + " keeps no factors to refine X with",
+                      {"method", "lu"});
+  }
+  method.require_room(device, problem.size, problem.dense);
+}
+
+std::size_t largest_order(const Device& device, const Method& method, const DenseOptions& options) {
+  std::size_t fits = 0;
+  std::size_t too_large = std::size_t{1} << 24;
+  while (too_large - fits > 1) {
+    const std::size_t n = (fits + too_large) / 2;
+    try {
+      method.require_room(device, Size::square(n, 1), options);
+      fits = n;
+    } catch (const Unsupported&) {
+      too_large = n;
+    }
+  }
+  return fits;
+}
+
+std::string path_name(const Method& method, const Problem& problem) {
+  const DenseOptions& dense = problem.dense;
+  const std::string path = std::string(method.name) + " " + name(dense.pivot) + " " +
+                           precision_name(problem) + " " + name(dense.storage) + " " +
+                           name(dense.texel);
+  return method.has_schedules ? path + " " + name(dense.schedule) : path;
+}
+
+const Method& automatic_method(const Device& device, const Problem& problem,
+                               std::optional<Texel> texel, const FailedPaths& failed) {
+  const DenseOptions& dense = problem.dense;
+  const bool blocks = dense.schedule == Schedule::fused &&
+                      (dense.storage == Storage::image || texel != Texel::rgba);
+  for (const char* fastest : {"lu-blocked", "lu", "gauss-jordan"}) {
+    const Method& method = find_method(fastest);
+    const bool possible = method.has(rule_of(dense.pivot)) && (blocks || !method.block_size);
+    if (possible &&
+        !has_failed(failed, method, completed(problem, method, device, texel, 0, failed))) {
+      return method;
+    }
+  }
+  throw Unsupported("`lugpu verify` found every method with pivoting " +
+                        std::string(name(dense.pivot)) + " wrong on " + device.name +
+                        "; one that is named runs anyway",
+                    {"method", "lu"});
+}
+
+Storage automatic_storage(const Device&) {
+  return Storage::buffer;
+}
+
+Problem completed(Problem problem, const Method& method, const Device& device,
+                  std::optional<Texel> texel, std::size_t nb, const FailedPaths& failed) {
+  DenseOptions& dense = problem.dense;
+  // Blocked methods have their buffers unpacked, and a CPU's compiler makes vectors of scalar loops
+  // over them; elsewhere an access is worth packing.
+  const bool single =
+      dense.storage == Storage::buffer && (method.block_size || device.type == "cpu");
+  const bool paper = dense.schedule == Schedule::paper && method.has_schedules;
+  dense.texel = texel.value_or(single || paper ? Texel::r : Texel::rgba);
+  if (!texel && has_failed(failed, method, problem)) dense.texel = Texel::r;
+  if (method.block_size) {
+    dense.nb = nb > 0 ? nb : method.block_size(device, problem.size, dense);
+  }
+  return problem;
+}
+
+Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
+               const FailedPaths& failed) {
+  Problem problem;
+  problem.size = size;
+  problem.solve = {options.refine, options.equilibrate, options.determinant, options.inverse,
+                   options.check};
+  DenseOptions& dense = problem.dense;
+  dense.pivot = options.pivot;
+  dense.precision =
+      options.precision.value_or(device.double_precision ? data : Precision::single_precision);
+  if (options.refine == Refine::mixed) dense.precision = Precision::single_precision;
+  dense.storage = options.storage.value_or(automatic_storage(device));
+  dense.schedule = options.schedule;
+  const Method& method = options.method == "auto"
+                             ? automatic_method(device, problem, options.texel, failed)
+                             : find_method(options.method);
+  if (options.nb > 0 && !method.block_size) {
+    throw InputError(std::string(method.name) + " has no blocks to choose a size for",
+                     {"method", "lu-blocked"});
+  }
+  if (options.schedule == Schedule::paper && !method.has_schedules) {
+    throw InputError(std::string(method.name) + " has no schedule of the paper", {"method", "lu"});
+  }
+  if (!method.has(rule_of(dense.pivot))) {
+    throw Unsupported(std::string(method.name) + " has no " + name(dense.pivot) + " pivoting",
+                      {"method", "lu"});
+  }
+  return {&method, completed(problem, method, device, options.texel, options.nb, failed)};
+}
+
+}  // namespace lugpu

@@ -1,0 +1,94 @@
+// The table of methods: a new algorithm is one file in dense/ and one row here. Help texts, the
+// sweep, the tests and the records read it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dense/factorization.hpp"
+#include "solve/failed_paths.hpp"
+#include "solve/problem.hpp"
+
+namespace lugpu {
+
+/// Work by the counts of the LU-GPU paper, Tables 1 and 2, for a matrix of order n.
+struct WorkModel {
+  std::uint64_t elements_updated;  ///< multiply-adds of the elimination
+  std::uint64_t bytes;             ///< memory traffic for 4-byte elements
+};
+
+/// What A must be.
+enum class Structure { general };
+
+/// Floating-point operations as benchmarks count them.
+struct FlopFormula {
+  const char* text;  ///< e.g. "2/3 n^3"
+  double (*count)(double n);
+};
+extern const FlopFormula kLuFlops;
+
+struct Method {
+  const char* name;         ///< the routine, as on the command line, e.g. "gauss-jordan"
+  const char* description;  ///< one line for help texts
+  Structure structure;
+  bool (*has)(const PivotRule& rule);  ///< which pivotings it has
+  FlopFormula flops;
+  WorkModel (*work)(std::uint64_t n);
+  bool keeps_factors;  ///< so that it can refine, solve again and be checked by P A Q = L U; one
+                       ///< that does not is checked by I = A inv(A)
+  bool has_schedules;  ///< whether DenseOptions::schedule means anything
+  /// Throws Unsupported if the device cannot hold the system, before anything is allocated.
+  void (*require_room)(const Device& device, const Size& size, const DenseOptions& options);
+  std::unique_ptr<DenseFactorization> (*make)(DeviceContext& context, const Size& size,
+                                              const DenseOptions& options);
+  /// The fastest number of columns of a block; null for a method without blocks.
+  std::size_t (*block_size)(const Device& device, const Size& size,
+                            const DenseOptions& options) = nullptr;
+
+  std::vector<Pivot> pivots() const;
+};
+
+std::span<const Method> methods();
+
+/// Throws InputError that lists the methods if there is no such method.
+const Method& find_method(const std::string& name);
+
+/// Throws Unsupported, before anything is allocated, if the device cannot hold the system, or the
+/// method has no such pivoting or cannot refine.
+void require_possible(const Device& device, const Method& method, const Problem& problem);
+
+/// The largest n whose system with one right-hand side fits on the device; 0 if none does.
+std::size_t largest_order(const Device& device, const Method& method, const DenseOptions& options);
+
+/// One way through the kernels as the options of the command line spell it, e.g. "lu partial single
+/// image r fused": what `lugpu verify` judges.
+std::string path_name(const Method& method, const Problem& problem);
+
+/// What is fastest: the method that can do what the problem (pivoting, storage, schedule) and the
+/// texels asked for need, by a path that has not failed; the storage on a device (buffers on every
+/// device measured: on a CPU, images cost a function call an access). Throws Unsupported if every
+/// path failed.
+const Method& automatic_method(const Device& device, const Problem& problem,
+                               std::optional<Texel> texel, const FailedPaths& failed);
+Storage automatic_storage(const Device& device);
+
+/// The problem with the texels and the block size that are asked for, or else the fastest ones of
+/// the method on the device that have not failed. nb = 0 asks for none.
+Problem completed(Problem problem, const Method& method, const Device& device,
+                  std::optional<Texel> texel, std::size_t nb, const FailedPaths& failed);
+
+/// A method and all that it needs to know.
+struct Plan {
+  const Method* method;
+  Problem problem;
+};
+
+/// From what a user asks for. data: the precision of A and B, for where none is asked for. Throws
+/// InputError for options that contradict one another, and as automatic_method().
+Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
+               const FailedPaths& failed);
+
+}  // namespace lugpu

@@ -1,0 +1,57 @@
+// One system and how it is to be solved.
+#pragma once
+
+#include "dense/options.hpp"
+#include "dense/pivot_rules.hpp"
+#include "lugpu/solve.hpp"
+
+namespace lugpu {
+
+/// The precision of the factors and how X is improved: what --precision chooses.
+struct Arithmetic {
+  Arithmetic(Precision of_factors, Refine refinement = Refine::none)
+      : precision(of_factors), refine(refinement) {}
+  bool operator==(const Arithmetic&) const = default;
+
+  Precision precision;
+  Refine refine;
+};
+
+/// What is done around the factorization.
+struct SolveOptions {
+  Refine refine = Refine::none;  ///< with mixed, DenseOptions::precision is single
+  bool equilibrate = false;      ///< whether R A C is factored in place of A where that helps
+  bool determinant = false;
+  bool inverse = false;
+  bool check = true;
+};
+
+struct Problem {
+  Size size;
+  DenseOptions dense;
+  SolveOptions solve;
+};
+
+constexpr const char* name(Schedule schedule) {
+  return schedule == Schedule::paper ? "paper" : "fused";
+}
+
+/// The precision that X is to have.
+constexpr Precision working_precision(const Problem& problem) {
+  return problem.solve.refine == Refine::mixed ? Precision::double_precision
+                                               : problem.dense.precision;
+}
+
+/// The name of the arithmetic, on the command line and in records: single, double or mixed.
+constexpr const char* precision_name(const Problem& problem) {
+  return problem.solve.refine == Refine::mixed ? "mixed" : name(problem.dense.precision);
+}
+
+/// Of the factors that were used last: mixed precision may have fallen back to double.
+inline Precision precision_of_factors(const Problem& problem,
+                                      const std::optional<Refinement>& refinement) {
+  const bool fell_back = refinement && !refinement->fallback.empty();
+  return fell_back ? Precision::double_precision : problem.dense.precision;
+}
+
+}  // namespace lugpu

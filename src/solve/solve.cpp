@@ -1,0 +1,267 @@
+#include "solve/solve.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "accuracy/determinant.hpp"
+#include "accuracy/equilibrate.hpp"
+#include "accuracy/in_range.hpp"
+#include "accuracy/refine.hpp"
+#include "base/error.hpp"
+#include "matrix/rounded.hpp"
+#include "solve/diagnosis.hpp"
+#include "solve/system_solver.hpp"
+
+namespace lugpu {
+namespace {
+
+// A matrix of order n > 1 whose first pivot is in the second row and column, so that rows and
+// columns are interchanged.
+Matrix with_interchange(std::size_t n) {
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;
+  a(0, 1) = 2;
+  a(1, 0) = 3, a(1, 1) = 5;
+  return a;
+}
+
+// The order of a small system that launches every kernel that the problem does: if the problem has
+// more than one block of the method, or of substitution (32), the small one has too.
+std::size_t order_to_build(const Problem& problem) {
+  const std::size_t more_than_a_block = std::max<std::size_t>(problem.dense.nb, 32) + 1;
+  return std::clamp<std::size_t>(problem.size.n, 2, more_than_a_block);
+}
+
+void solve_small_system(DeviceContext& context, const Method& method, const Problem& problem) {
+  const std::size_t n = order_to_build(problem);
+  Problem small = problem;
+  small.size = Size::square(n, problem.size.nrhs);
+  const Matrix a = with_interchange(n), b(n, small.size.nrhs);
+  SystemSolver solver(context, method, small);
+  solver.upload(a, b, norm_max(a));
+  solver.factor();
+  solver.outcome();
+  solver.solve();
+  if (!method.keeps_factors) return;
+  Matrix x(n, 1);
+  solver.current().download_factors(0, x.view());
+  solver.current().apply_inverse(x, Op::none);
+  solver.current().apply_inverse(x, Op::transpose);
+}
+
+// The inverse of the matrix that was factored, refined as X is; some columns at a time, so that it
+// takes little room on the device.
+Matrix inverse_by_columns(const FactoredSystem& system, const Problem& problem, bool in_double,
+                          const ApplyInverse& apply_inverse) {
+  constexpr std::size_t kColumns = 256;
+  const MatrixView a = system.factored_a();
+  const std::size_t n = a.rows();
+  const Refine refinement = problem.solve.refine;
+  const double norm = refinement == Refine::mixed ? norm_inf(a) : 0;
+  const Residual residual = host_residual(a);
+  Matrix inverse(n, n);
+  for (std::size_t first = 0; first < n; first += kColumns) {
+    const std::size_t columns = std::min(kColumns, n - first);
+    Matrix identity(n, columns);
+    for (std::size_t j = 0; j < columns; ++j) identity(first + j, j) = 1;
+    Matrix part = identity;
+    if (refinement == Refine::mixed && !in_double) {
+      solve_mixed(residual, norm, identity, part, apply_inverse);
+    } else {
+      apply_inverse(part, Op::none);
+      if (refinement == Refine::fixed) {
+        refine(a, identity, part, problem.dense.precision, apply_inverse);
+      }
+    }
+    std::copy(part.values().begin(), part.values().end(), inverse.column(first));
+  }
+  return inverse;
+}
+
+void warn_of_inaccurate_inverse(const FactoredSystem& system, const Problem& problem,
+                                const Matrix& inverse, std::vector<Warning>& warnings) {
+  const double eps = epsilon(working_precision(problem));
+  const MatrixView a = system.factored_a();
+  const double ratio = inverse_ratio(a, inverse, host_residual(a), eps);
+  if (ratio < kFactorRatioLimit) return;
+  warnings.push_back(
+      {"the inverse is inaccurate: norm1(I - A inv(A)) / (n norm1(A) norm1(inv(A)) eps) is " +
+           short_number(ratio) + ", not under 30",
+       cure_for_growth(problem)});
+}
+
+void require_shapes(const MatrixView& a, const MatrixView& b) {
+  const auto shape = [](const MatrixView& m) {
+    return std::to_string(m.rows()) + " x " + std::to_string(m.cols());
+  };
+  if (a.rows() != a.cols()) throw InputError("A is " + shape(a) + "; it must be square.");
+  if (b.rows() != a.rows()) {
+    throw InputError("B is " + shape(b) + "; it must have as many rows as A, " +
+                     std::to_string(a.rows()) + ".");
+  }
+}
+
+// Works on one system from A and B to its Solution.
+template <typename T>
+class Solving {
+ public:
+  Solving(DeviceContext& context, const Plan& plan, View<const T> a, View<const T> b)
+      : problem_(plan.problem),
+        system_(a, b, plan.problem, plan.problem.solve.check || plan.problem.solve.equilibrate),
+        solver_(context, *plan.method, plan.problem) {
+    solution_.method = plan.method->name;
+    solution_.pivot = problem_.dense.pivot;
+    solution_.n = problem_.size.n;
+    solution_.nrhs = problem_.size.nrhs;
+    if (problem_.solve.equilibrate) solution_.equilibration = system_.applied();
+  }
+
+  Solution<T> run() {
+    timed_phase("upload", [&] {
+      solver_.upload(system_.factored_a(), system_.factored_b(), system_.largest());
+    });
+    timed_phase("factor", [&] { solver_.factor(); });
+    if (solver_.outcome().info == 0) timed_phase("solve", [&] { solver_.solve(); });
+    const Outcome outcome = solver_.outcome();
+    const bool solved = outcome.info == 0;
+    solution_.refinement = solver_.refinement();
+    solution_.precision = precision_of_factors(problem_, solution_.refinement);
+    solution_.checks.info = outcome.info;
+    if (solved) download();
+    if (problem_.solve.determinant) {
+      solution_.determinant = determinant_of(outcome, system_.applied());
+    }
+    if (problem_.solve.check) check(solved);
+    solution_.diagnosis =
+        diagnose({problem_, outcome, solution_.checks, solution_.refinement, system_.largest(),
+                  system_.advice(), system_.applied().helps(), solved});
+    if (has_no_room_) {
+      solution_.diagnosis.warnings.push_back(
+          {"the device has no room for what the condition number and error bounds need",
+           std::nullopt});
+    }
+    if (solved && problem_.solve.inverse) invert();
+    return std::move(solution_);
+  }
+
+ private:
+  template <typename Action>
+  void timed_phase(const char* phase, const Action& action) {
+    solution_.phases_s[phase] = timed(action);
+  }
+
+  void download() {
+    solution_.x.resize(solution_.n * solution_.nrhs);
+    const View<T> x{solution_.x.data(), solution_.n, solution_.nrhs, solution_.n};
+    timed_phase("download", [&] { solver_.download(x); });
+    unscale_solution(system_.applied(), x);
+  }
+
+  void check(bool solved) {
+    DenseFactorization& factors = solver_.current();
+    ApplyInverse inverse;
+    double growth = NAN;
+    if (factors.keeps_factors()) {
+      growth = pivot_growth(factors, system_.largest());
+      has_no_room_ = solved && !factors.can_transpose();
+      if (solved && !has_no_room_) inverse = solver_.inverse();
+      check_factors(system_, growth, epsilon(solution_.precision), inverse, solution_.checks);
+    }
+    if (!solved) return;
+    check_solution(system_, solution_.view(), epsilon(working_precision(problem_)),
+                   epsilon(solution_.precision), inverse, solution_.checks);
+  }
+
+  void invert() {
+    DenseFactorization& factors = solver_.current();
+    const bool in_double = solution_.precision == Precision::double_precision;
+    Matrix inverse = factors.keeps_factors()
+                         ? inverse_by_columns(system_, problem_, in_double, solver_.inverse())
+                         : factors.inverse(system_.factored_a());
+    warn_of_inaccurate_inverse(system_, problem_, inverse, solution_.diagnosis.warnings);
+    unscale_inverse(system_.applied(), inverse);
+    solution_.inverse.resize(inverse.values().size());
+    std::transform(inverse.values().begin(), inverse.values().end(), solution_.inverse.begin(),
+                   [](double value) { return static_cast<T>(value); });
+  }
+
+  const Problem& problem_;
+  FactoredSystem system_;
+  SystemSolver solver_;
+  Solution<T> solution_;
+  bool has_no_room_ = false;  // for the transposed factors
+};
+
+}  // namespace
+
+double timed(const std::function<void()>& action) {
+  const auto start = std::chrono::steady_clock::now();
+  action();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+FactoredSystem::FactoredSystem(const MatrixView& a, const MatrixView& b, const Problem& problem,
+                               bool advice)
+    : a_(a), b_(b) {
+  const Precision precision = problem.dense.precision;
+  const double largest = norm_max(a);
+  if (advice) advice_ = equilibration(a, largest, precision);
+  applied_ = problem.solve.equilibrate ? advice_ : into_range(a.rows(), largest, precision);
+  if (applied_.helps()) {
+    scaled_a_ = scaled_matrix(applied_, a);
+    scaled_b_ = scaled_right_hand_sides(applied_, b);
+  }
+  largest_ = applied_.helps() ? norm_max(scaled_a_) : largest;
+}
+
+FactoredSystem::FactoredSystem(const MatrixView& a, const MatrixView& b)
+    : a_(a), b_(b), largest_(norm_max(a)) {}
+
+// det(A) = det(R A C) / (det(R) det(C))
+Determinant determinant_of(const Outcome& outcome, const Scaling& scaling) {
+  Determinant det = determinant(outcome);
+  for (const double factor : scaling.r) det.multiply(1 / factor);
+  for (const double factor : scaling.c) det.multiply(1 / factor);
+  return det;
+}
+
+void check_factors(const FactoredSystem& system, double growth, double factors_eps,
+                   const ApplyInverse& inverse, Checks& checks) {
+  checks.growth = growth;
+  if (!inverse) return;
+  const InRange a(system.factored_a());
+  check_condition(a.matrix(), factors_eps, a.inverse(inverse), checks);
+}
+
+void check_solution(const FactoredSystem& system, const MatrixView& x, double eps,
+                    double factors_eps, const ApplyInverse& inverse, Checks& checks) {
+  CheckedSystem checked{system.a(), {}};
+  if (inverse) checked.inverse = unscaled_inverse(system.applied(), inverse);
+  check_solution(checked, system.b(), x, eps, factors_eps, checks);
+}
+
+double build_kernels(DeviceContext& context, const Method& method, const Problem& problem) {
+  return timed([&] {
+    solve_small_system(context, method, problem);
+    if (problem.solve.refine != Refine::mixed || !context.device().double_precision) return;
+    // What mixed precision falls back to.
+    Problem in_double = problem;
+    in_double.solve.refine = Refine::none;
+    in_double.dense.precision = Precision::double_precision;
+    solve_small_system(context, method, in_double);
+  });
+}
+
+template <typename T>
+Solution<T> solve(DeviceContext& context, const Plan& plan, View<const T> a, View<const T> b) {
+  require_shapes(a, b);
+  return Solving<T>(context, plan, a, b).run();
+}
+
+template Solution<float> solve(DeviceContext&, const Plan&, View<const float>, View<const float>);
+template Solution<double> solve(DeviceContext&, const Plan&, View<const double>,
+                                View<const double>);
+
+}  // namespace lugpu

@@ -1,0 +1,327 @@
+#!/usr/bin/python3
+"""`lugpu bench`: rows, table, unsupported cases, rivals and the timeout."""
+
+import itertools
+import json
+import re
+import statistics
+from pathlib import Path
+
+from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, PRECISIONS, RIVALS, SCHEDULES,
+                     STORAGES, TEXELS, CommandLine, case_of, main, parse_report, small,
+                     table_rows)
+
+
+def rounding(text):
+    """Half a unit of the last digit of a number as printed, and a little for the last bit."""
+    return 0.5001 * 10.0 ** -len(text.partition(".")[2])
+
+
+class BenchTest(CommandLine):
+    EVERYTHING = ["bench", "-n", "8,16", "--method", ",".join(METHODS),
+                  "--pivot", ",".join(PIVOTS), "--precision", ",".join(PRECISIONS),
+                  "--storage", ",".join(STORAGES), "--texel", ",".join(TEXELS),
+                  "--schedule", ",".join(SCHEDULES), "--baseline", "getrf,getc2",
+                  "--matrix", "dominant", "--runs", "2", "--min-time", "0"]
+
+    def report(self, name="r.json"):
+        return parse_report((self.folder / name).read_text(encoding="utf-8"))
+
+    def test_everything(self):
+        """Every combination has one row, which is ok; text and file say the same."""
+        done = self.lugpu(*self.EVERYTHING, "--json", "r.json")
+        rows = {case_of(row): row["status"] for row in self.report()}
+        lugpu = set(itertools.product(METHODS, PIVOTS, PRECISIONS, STORAGES, TEXELS, SCHEDULES,
+                                      [8, 16]))
+        rivals = {(*rival, precision, "host", None, None, n)
+                  for rival in (("getrf", "partial"), ("getc2", "full"))
+                  for precision in PRECISIONS for n in (8, 16)}
+        self.assertEqual(set(rows), lugpu | rivals)
+        self.assertEqual(len(self.report()), len(lugpu | rivals))
+        for case, status in rows.items():
+            self.assertEqual(status, "ok", case)
+        self.assertEqual(set(table_rows(done.stdout)), set(rows))
+        self.assertNotIn("\033", done.stdout)
+
+    def test_statistics_follow_from_the_samples(self):
+        for row in self.results(*small(baseline="getrf", runs=4)):
+            times = row["times_s"]
+            self.assertGreaterEqual(len(times), 4)
+            self.assertAlmostEqual(row["median_s"], statistics.median(times), delta=1e-12)
+            self.assertEqual(row["min_s"], min(times))
+            deviation = statistics.stdev(times) / statistics.mean(times)
+            self.assertAlmostEqual(row["rel_stdev"], deviation, delta=1e-9)
+            self.assertAlmostEqual(row["gflops"] * row["median_s"], 2 / 3 * 8**3 * 1e-9,
+                                   delta=1e-15)
+
+    def test_rates_follow_from_the_counters(self):
+        """And lu-blocked beyond two blocks says how fast its products are alone."""
+        for row in self.results(*small(method=f"{BLOCKED},lu", sizes="8,200", pivot="partial",
+                                       storage="buffer", texel="r", nb="64", baseline="getrf")):
+            rates = row["rates"]
+            if row["implementation"] != "lugpu":
+                self.assertIsNone(rates)
+                continue
+            for rate, counter in (("bytes_model_per_s", "bytes_model"),
+                                  ("bytes_counted_per_s", "bytes_counted"),
+                                  ("multiply_adds_per_s", "elements_updated")):
+                self.assertAlmostEqual(rates[rate] * row["median_s"] / row["counters"][counter], 1)
+            product = rates.get("product_multiply_adds_per_s")
+            self.assertEqual(product is not None, row["routine"] == BLOCKED and row["n"] == 200)
+            if product is not None:
+                self.assertAlmostEqual(rates["multiply_adds_over_product"] * product
+                                       / rates["multiply_adds_per_s"], 1)
+
+    def test_table_shows_the_medians(self):
+        """Milliseconds, GFLOP/s and the speed-up over the rival that pivots as much."""
+        done = self.lugpu("bench", "-n", "100", "--method", "lu", "--runs", "2", "--min-time", "0",
+                          "--json", "r.json")
+        rows = {case_of(row): row for row in self.report()}
+        table = table_rows(done.stdout)
+        self.assertEqual(set(table), set(rows))
+        rivals = {row["pivot"]: row["median_s"] for row in rows.values()
+                  if row["storage"] == "host"}
+        for case, shown in table.items():
+            median = rows[case]["median_s"]
+            rival = rivals["full" if case[1] == "full" else "partial"]
+            for key, value in (("ms", 1e3 * median), ("gflops", rows[case]["gflops"]),
+                               ("speedup", rival / median)):
+                self.assertAlmostEqual(float(shown[key]), value, delta=rounding(shown[key]))
+
+    def test_table_fits_80_columns(self):
+        """Rows with times, failed and unsupported ones, the longest names, the largest n."""
+        for arguments in (small(method="gauss-jordan", pivot="partial", baseline="getrf"),
+                          small(matrix="singular"), small(sizes=2**20)):
+            with self.subTest(arguments=arguments):
+                self.assert_narrow(self.run_lugpu(*arguments).stdout)
+
+    def test_footer_says_what_speedups_are_over(self):
+        footer = " ".join(self.lugpu(*small()).stdout.split())
+        self.assertIn("speedup: over getrf of the same n and precision (mixed: double), "
+                      "for lu-blocked", footer)
+        self.assertIn("for full pivoting over getc2", footer)
+
+    def test_default_matrices(self):
+        """`dominant` without pivoting, which random matrices would need; `random` with it."""
+        rows = self.results("bench", "-n", "8", "--method", "lu", "--runs", "1", "--min-time", "0")
+        kinds = {(row["routine"], row["pivot"]): row["matrix"] for row in rows}
+        self.assertEqual(kinds.pop(("lu", "none")), "dominant")
+        self.assertEqual(set(kinds.values()), {"random"})
+        self.assertEqual(len(kinds), 4)
+
+    def test_sizes(self):
+        """Lists and ranges, inclusive, in the order given, each size once."""
+        for sizes, expected in (("16,8", [16, 8]), ("8:24:8", [8, 16, 24]),
+                                ("8:40:*2", [8, 16, 32]), ("8,8:16:8,8", [8, 16])):
+            with self.subTest(sizes=sizes):
+                rows = self.results(*small(sizes=sizes))
+                self.assertEqual([row["n"] for row in rows], expected)
+
+    def test_automatic_method(self):
+        """For every variant the fastest one that has it."""
+        rows = self.results(*small(method="auto", pivot="partial,full", storage="buffer",
+                                   texel="r", schedule="fused,paper", nb="64,128"))
+        self.assertEqual([(row["routine"], row["pivot"], row["schedule"], row["nb"])
+                          for row in rows],
+                         [(BLOCKED, "partial", None, 64), (BLOCKED, "partial", None, 128),
+                          ("lu", "partial", "paper", None), ("lu", "full", "fused", None),
+                          ("lu", "full", "paper", None)])
+
+    def test_schedules_are_of_the_methods_of_the_paper(self):
+        """A star in the table is the paper's schedule; lu-blocked has neither, and one row."""
+        done = self.lugpu(*small(method=f"{BLOCKED},lu", pivot="partial", schedule="paper,fused"))
+        names = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("     8 ")]
+        self.assertEqual(names, [BLOCKED, "lu*", "lu"])
+
+    def test_rook_pivoting(self):
+        """A row of lu's; the other methods have none."""
+        done = self.lugpu(*small(method=f"lu,gauss-jordan,{BLOCKED}", pivot="rook"))
+        self.assertEqual([case[:2] for case in table_rows(done.stdout)], [("lu", "rook")])
+
+    def test_pivotings_that_no_method_has(self):
+        """Nothing to run is bad usage, and the message lists what is possible; a rival alone is a sweep."""
+        selection = small(method="gauss-jordan", pivot="rook", json="r.json")
+        self.refused(*selection, words=["--pivot rook", "gauss-jordan has none, partial, full"])
+        self.refused(*selection, "--resume", words=["--pivot rook"])
+        self.lugpu(*small(method="gauss-jordan", pivot="rook", baseline="getrf"))
+
+    def test_repeated_names_run_once(self):
+        rows = self.results(*small(method="lu,lu", pivot="full,complete"))
+        self.assertEqual([case_of(row)[:2] for row in rows], [("lu", "full")])
+
+    def test_parameters_reach_the_record(self):
+        rows = self.results(*small(baseline="getrf", nrhs=3, seed=7, threads=1))
+        for row in rows:
+            self.assertEqual((row["nrhs"], row["seed"]), (3, 7))
+        self.assertEqual([row["threads"] for row in rows], [1, None])
+
+    def test_quiet_and_json_on_stdout(self):
+        self.assertEqual(self.lugpu(*small(), "-q").stdout, "")
+        self.assertEqual(len(self.results(*small())), 1)
+        self.assertEqual(len(self.results(*small(), "-q")), 1)
+
+    def test_no_progress_outside_a_terminal(self):
+        self.assertNotRegex(self.lugpu(*small()).stderr, r"[\r\033]")
+
+    def test_breakdown_is_failed(self):
+        """Too small a pivot without pivoting: the reason, no speed, status 4."""
+        arguments = ["bench", "--matrix", "tiny-pivot", "--precision", "single", "-n", "64",
+                     "--baseline", "none", "--runs", "1", "--min-time", "0", "--json", "r.json"]
+        done = self.lugpu(*arguments, "--pivot", "none", status=4)
+        methods = {*METHODS, BLOCKED}
+        self.assertEqual(done.stdout.count("failed: "), len(methods))
+        self.assertEqual(table_rows(done.stdout), {})
+        self.assertEqual({row["routine"] for row in self.report()}, methods)
+        for row in self.report():
+            self.assertEqual((row["status"], row["gflops"]), ("failed", None))
+            self.assertIn("--pivot partial", row["reason"])
+            if row["routine"] != "gauss-jordan":  # which leaves no factors to see growth in
+                self.assertRegex(row["reason"], r"growth [0-9.]+e\+")
+        self.lugpu(*arguments, "--pivot", "partial", "--force")
+        self.assertEqual({row["status"] for row in self.report()}, {"ok"})
+
+    def test_singular_is_failed(self):
+        """The pivot is named, for the rivals too."""
+        rows = self.results("bench", "--matrix", "singular", "-n", "8", "--runs", "1",
+                            "--min-time", "0", status=4)
+        for row in rows:
+            self.assertEqual((row["status"], row["checks"]["info"]), ("failed", 8), row)
+            self.assertIn("pivot 8 ", row["reason"])
+
+    def test_unknown_numbers_do_not_break_the_file(self):
+        """A matrix whose checks are not finite still gives JSON, without NaN."""
+        self.results("bench", "-n", "8,150", "--matrix", "wilkinson", "--method", "lu",
+                     "--precision", "single", "--runs", "1", "--min-time", "0", status=4)
+
+
+class UnsupportedTest(CommandLine):
+    def largest_image(self):
+        text = " ".join(self.lugpu("devices").stdout.split())
+        return int(re.search(r"single: \d+ \(method lu \d+, on images (\d+)\)", text).group(1))
+
+    def test_image_too_large(self):
+        """Said with the reason, before the matrix is made; not a failure."""
+        n = self.largest_image() + 1
+        status, seconds, memory = self.cost_of("bench", "-n", str(n), "--storage", "image",
+                                               "--method", ",".join(METHODS),
+                                               "--baseline", "none", "--json", "r.json")
+        self.assertEqual(status, 0)
+        self.assertLess(seconds, 20)
+        rows = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual(len(rows), len(METHODS) * len(PIVOTS))
+        for row in rows:
+            self.assertEqual((row["status"], row["gflops"]), ("unsupported", None))
+            self.assertIn(str(n), row["reason"])
+        self.assertLess(memory, 8 * n * n)
+
+    def test_blocked_on_an_image(self):
+        """A row for each storage and texel; packed buffers are unsupported, with the reason."""
+        rows = self.results(*small(method=BLOCKED, storage=",".join(STORAGES),
+                                   texel=",".join(TEXELS), pivot=",".join(BLOCKED_PIVOTS)))
+        self.assertEqual(len(rows), len(STORAGES) * len(TEXELS) * len(BLOCKED_PIVOTS))
+        for row in rows:
+            if (row["storage"], row["texel"]) == ("buffer", "rgba"):
+                self.assertEqual(row["status"], "unsupported")
+                self.assertIn("--texel r", row["reason"])
+            else:
+                self.assertEqual(row["status"], "ok")
+                self.assertGreater(row["counters"]["bytes_counted"], 0)
+
+    def test_matrix_too_large_for_any_memory(self):
+        """The largest n that -n takes; the table says so, also for the rivals."""
+        done = self.lugpu("bench", "-n", str(2**20), "--method", "lu")
+        self.assertEqual(done.stdout.count("unsupported: "), 5)
+
+
+class RivalsTest(CommandLine):
+    """Rivals on the device. tests/cuda_stub.cpp stands in for CUDA and its device."""
+
+    def bench(self, device=None, status=0):
+        """The results of all rivals, where CUDA's device has this name; absent: there is none."""
+        folder = Path(self.program).parent / "tests/cuda_stub"
+        self.assertTrue(folder.is_dir(), folder)
+        env = {"LD_LIBRARY_PATH": str(folder)}
+        env |= {"LUGPU_CUDA_STUB": device} if device else {}
+        done = self.lugpu(*small(sizes="8,300", pivot="partial", baseline=",".join(RIVALS)),
+                          "--json", "r.json", status=status, env=env)
+        self.assert_narrow(done.stdout)
+        return parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+
+    def device(self):
+        return parse_report(self.lugpu(*small(), "--json", "-").stdout)[0]["device"]
+
+    def test_unsupported_with_a_reason(self):
+        """Of all rows, those of cuSOLVER alone; the others go on."""
+        rows = self.bench()
+        self.assertEqual(len(rows), 2 * (len(RIVALS) + 1))
+        for row in rows:
+            if row["implementation"] == "cusolver":
+                self.assertEqual((row["status"], row["gflops"]), ("unsupported", None))
+                self.assertIn("no CUDA device", row["reason"])
+            elif row["implementation"] != "viennacl":
+                self.assertEqual(row["status"], "ok", row["reason"])
+
+    def test_quiet_has_no_warning(self):
+        """That OpenBLAS does not know the processor."""
+        for flags, said in (([], "lugpu: warning: OpenBLAS does not know this processor"), (["-q"], "")):
+            done = self.lugpu(*small(baseline="getrf"), *flags, env={"OPENBLAS_CORETYPE": "Prescott"})
+            self.assertEqual(done.stderr[:len(said) or None], said)
+
+    def test_another_device(self):
+        for row in self.bench("Testcard"):
+            if row["implementation"] == "cusolver":
+                self.assertEqual(row["status"], "unsupported")
+                self.assertRegex(row["reason"], f"^{re.escape(row['device'])} is not a CUDA device.*"
+                                                r"Testcard\.$")
+
+    def test_on_the_device(self):
+        """Timed and checked as a row of the device, with the routine and the library that ran."""
+        device = self.device()
+        for row in self.bench(device):
+            if row["implementation"] == "cusolver":
+                self.assertEqual((row["status"], row["device"], row["storage"], row["texel"]),
+                                 ("ok", device, "buffer", None), row["reason"])
+                self.assertIn(row["variant"], ("cusolverDnSgetrf", "cusolverDnXgetrf"))
+                self.assertEqual(len(row["device_times_s"]), 1)
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual(report["libraries"]["cusolver"]["version"], "1.2.3")
+
+    def test_viennacl_runs_where_it_is_built_in(self):
+        report = json.loads(self.lugpu(*small(baseline="viennacl"), "--json", "-").stdout)
+        row = report["results"][0]
+        built_in = "viennacl" in report["libraries"]
+        self.assertEqual(row["status"], "ok" if built_in else "unsupported", row["reason"])
+        if not built_in:
+            self.assertIn("libviennacl-dev", row["reason"])
+
+
+class TimeoutTest(CommandLine):
+    SLOW = ["bench", "-n", "512", "--method", "lu", "--pivot", "none", "--baseline", "getc2",
+            "--json", "r.json", "--runs", "1", "--min-time", "0"]
+
+    def statuses(self):
+        rows = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        return {(row["routine"], row["n"]): row["status"] for row in rows}
+
+    def test_skipped(self):
+        """What takes too long is skipped, with the reason, without a speed; status 0."""
+        rows = self.results(*self.SLOW[:-6], "--timeout", "0.001")
+        self.assertEqual(len(rows), 2)
+        for row in rows:
+            self.assertEqual((row["status"], row["gflops"]), ("skipped", None))
+            self.assertIn("--timeout 0.001", row["reason"])
+
+    def test_only_what_is_slow_is_skipped(self):
+        """A case has its own time, however long the one before it took."""
+        self.lugpu("bench", "-n", "2048,4", "--method", "lu", "--pivot", "none,partial",
+                   "--baseline", "none", "--timeout", "0.5", "--json", "r.json")
+        self.assertEqual(self.statuses()["lu", 4], "ok")
+
+    def test_resume_runs_skipped_cases_again(self):
+        self.lugpu(*self.SLOW, "--timeout", "0.001")
+        self.lugpu(*self.SLOW, "--resume")
+        self.assertEqual(self.statuses(), {("getc2", 512): "ok", ("lu", 512): "ok"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+"""`lugpu devices`, the choice of a device, and how much of it is used."""
+
+import json
+import os
+import re
+
+from program import CommandLine, main, small
+
+
+class DevicesTest(CommandLine):
+    LABELS = ["platform", "driver", "type", "memory", "doubles", "images", "largest n"]
+
+    def test_every_device_has_every_label(self):
+        """Each device is an index and a name, then a line for every label; 80 columns."""
+        text = self.lugpu("devices").stdout
+        devices = re.split(r"(?m)^(?=\d+  \S)", text)[1:]
+        self.assertGreater(len(devices), 0, text)
+        for index, device in enumerate(devices):
+            self.assertTrue(device.startswith(f"{index}  "), device)
+            for label in self.LABELS:
+                self.assertRegex(device, rf"(?m)^   {label} +\S")
+        self.assert_narrow(text)
+
+    def test_no_device(self):
+        """Without an OpenCL driver: status 5 and a sentence that says what to install."""
+        (self.folder / "no-drivers").mkdir()
+        self.write("a.csv", [[2.0]])
+        env = {"OCL_ICD_VENDORS": str(self.folder / "no-drivers")}
+        for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small(), ["probe"],
+                        ["verify"], ["advise", "a.csv"]):
+            with self.subTest(command=command):
+                self.refused(*command, status=5, env=env, words=["No OpenCL device", "install"])
+
+
+class DeviceChoiceTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", [[2.0]])
+        self.first = self.lugpu("devices").stdout.splitlines()[0].partition("  ")[2]
+
+    def test_by_index_and_by_part_of_the_name(self):
+        for name in ("0", self.first, self.first[1:-1].upper()):
+            for chosen in ({"env": {"LUGPU_DEVICE": name}}, {}):
+                flags = [] if chosen else ["-d", name]
+                with self.subTest(name=name, flags=flags):
+                    row, = self.results("solve", "a.csv", *flags, **chosen)
+                    self.assertEqual(row["device"], self.first)
+
+    def test_flag_goes_before_environment(self):
+        self.lugpu("solve", "a.csv", "-d", "0", env={"LUGPU_DEVICE": "none-such"})
+
+    def test_unknown_device(self):
+        """Status 5; the message repeats what was asked for and lists what is available."""
+        for name in ("99", "none-such"):
+            for command in (["solve", "a.csv", "-o", "x.csv"], small()):
+                with self.subTest(name=name, command=command):
+                    words = [f'"{name}"', self.first]
+                    self.refused(*command, "-d", name, status=5, words=words)
+                    self.refused(*command, status=5, words=words, env={"LUGPU_DEVICE": name})
+
+    def test_platforms_are_named(self):
+        """Where no platform is given, the existing ones; where one is, its devices."""
+        platform = re.search("platform +(.*?),", self.lugpu("devices").stdout)[1]
+        self.refused("solve", "a.csv", "-p", "nosuch", status=5, words=[
+            'no OpenCL platform "nosuch"', f'"{platform}"'])
+        self.refused("solve", "a.csv", "-p", platform, "-d", "99", status=5, words=[
+            '"99"', f'"{platform}"', self.first])
+
+    def test_lists(self):
+        """An entry that is empty or names the same device again has status 2, and so have several devices
+        for one run."""
+        for command in (["solve", "a.csv"], small(), ["probe"], ["verify"], ["advise", "a.csv"]):
+            for devices in ("0,0", ",", "0,", ",0", "", "0,,0", f"0,{self.first[1:-1]}"):
+                with self.subTest(command=command, devices=devices):
+                    words = ["--device", f'"{devices}"' if devices and command[0] != "bench" else devices]
+                    self.refused(*command, "-d", devices, words=words)
+                    if devices:
+                        self.refused(*command, words=words, env={"LUGPU_DEVICE": devices})
+        self.refused("solve", "a.csv", "-p", "", words=["--platform"])
+
+    def test_unknown_platform(self):
+        self.refused("solve", "a.csv", "-p", "none-such", status=5, words=["none-such"])
+
+    def test_two_devices_of_one_name_both_run(self):
+        """A machine with two equal devices: each that -d names has its row."""
+        env = {"POCL_DEVICES": "pthread pthread"}
+        listed = self.lugpu("devices", env=env).stdout
+        if len(re.findall(r"(?m)^\d+  ", listed)) != 2:
+            self.skipTest("only PoCL can pretend to be two equal devices")
+        self.assertEqual(len(self.results(*small(), "-d", "0,1", env=env)), 2)
+
+
+class AffinityTest(CommandLine):
+    """Whether PoCL keeps its threads on cores; the user has the last word."""
+
+    def affinity(self, *arguments, env=None):
+        """What the record says of it; None: nothing."""
+        report = json.loads(self.lugpu(*arguments, "--json", "-", env=env).stdout)
+        return report["context"]["environment"].get("POCL_AFFINITY")
+
+    def setUp(self):
+        super().setUp()
+        if "POCL_AFFINITY" in os.environ:
+            self.skipTest("POCL_AFFINITY is set")
+        cores = os.sched_getaffinity(0)
+        if len(cores) < 2 or len(cores) < os.cpu_count():
+            self.skipTest("not all cores are ours, or there is but one")
+        self.addCleanup(os.sched_setaffinity, 0, cores)
+
+    def test_threads_stay_on_cores(self):
+        self.assertEqual(self.affinity(*small()), "1")
+
+    def test_user_decides(self):
+        self.assertEqual(self.affinity(*small(), env={"POCL_AFFINITY": "0"}), "0")
+
+    def test_some_cores_are_not_ours(self):
+        os.sched_setaffinity(0, {0})
+        self.assertIsNone(self.affinity(*small()))
+
+    def test_processes_of_verify_share_cores(self):
+        self.assertEqual(self.affinity("verify"), "0")
+
+
+class UnitsTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.csv", [[2.0]])
+        self.units = int(re.search(r"(\d+) compute units", self.lugpu("devices").stdout).group(1))
+
+    def compute_units(self, *flags):
+        text = self.lugpu("solve", "a.csv", "--json", "-", *flags).stdout
+        return json.loads(text)["devices"][0]["compute_units"]
+
+    def test_fewer_units(self):
+        """The record says how many were used; one where the device can be partitioned."""
+        self.assertEqual(self.compute_units(), self.units)
+        if self.run_lugpu("solve", "a.csv", "--units", "1").returncode == 0:
+            self.assertEqual(self.compute_units("--units", "1"), 1)
+
+    def test_more_units_than_there_are(self):
+        self.refused("solve", "a.csv", "-o", "x.csv", "--units", str(self.units + 1),
+                     words=[str(self.units + 1) + " compute units", str(self.units)])
+
+
+if __name__ == "__main__":
+    main()
