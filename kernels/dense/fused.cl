@@ -17,7 +17,8 @@
 // Which of the updated elements may become the next pivot; SEARCH_LATER: search_rook finds it.
 enum search { SEARCH_NONE, SEARCH_COLUMN, SEARCH_LATER, SEARCH_ALL };
 
-// Step k, for LU (LU-GPU, Algorithm 3) or Gauss-Jordan (Algorithm 1).
+// Step k, for LU (LU-GPU, Algorithm 3) or Gauss-Jordan (Algorithm 1). It and the work-group's
+// texels are passed by value: with pointers to them, PoCL's loops are slower by up to 15 %.
 typedef struct {
   int k, p, q;  // the step and its pivot's place
   int n, end;   // order of A, and the columns of [A | B]
@@ -26,27 +27,25 @@ typedef struct {
 } step_of;
 
 // Where rows and columns that take part in the interchanges are in the source.
-inline int source_row(const step_of* s, int i) { return i == s->k ? s->p : i == s->p ? s->k : i; }
-inline int source_column(const step_of* s, int j) {
-  return j == s->k ? s->q : j == s->q ? s->k : j;
-}
+inline int source_row(const step_of s, int i) { return i == s.k ? s.p : i == s.p ? s.k : i; }
+inline int source_column(const step_of s, int j) { return j == s.k ? s.q : j == s.q ? s.k : j; }
 
 // What row i is reduced by: source(k, :) times the multiplier l(i) = source(i, k) / pivot for LU;
 // the divided row k times source(i, k) for Gauss-Jordan.
-inline real multiplier(SOURCE(source), const step_of* s, int i) {
-  if (s->jordan) return i == s->k ? 0 : LOAD(source, source_row(s, i), s->q);
-  if (i <= s->k || s->pivot == 0) return 0;
-  return LOAD(source, source_row(s, i), s->q) / s->pivot;
+inline real multiplier(SOURCE(source), const step_of s, int i) {
+  if (s.jordan) return i == s.k ? 0 : LOAD(source, source_row(s, i), s.q);
+  if (i <= s.k || s.pivot == 0) return 0;
+  return LOAD(source, source_row(s, i), s.q) / s.pivot;
 }
 
 // Row k at column j >= k: as it is for LU, divided by the pivot for Gauss-Jordan.
-inline real pivot_row(SOURCE(source), const step_of* s, int j) {
-  const real element = LOAD(source, s->p, source_column(s, j));
-  return s->jordan && s->pivot != 0 ? element / s->pivot : element;
+inline real pivot_row(SOURCE(source), const step_of s, int j) {
+  const real element = LOAD(source, s.p, source_column(s, j));
+  return s.jordan && s.pivot != 0 ? element / s.pivot : element;
 }
 
 // Texel t of target(i, :), wherever it is; l = multiplier(i), u = row k there.
-inline pack updated_texel(SOURCE(source), const step_of* s, int i, int t, real l, pack u) {
+inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l, pack u) {
   const int from = source_row(s, i);
   const pack own = LOAD_PACK(source, i, t);
   const pack moved = from == i ? own : LOAD_PACK(source, from, t);
@@ -54,53 +53,53 @@ inline pack updated_texel(SOURCE(source), const step_of* s, int i, int t, real l
   for (int c = 0; c < PACK; ++c) {
     const int j = t * PACK + c;
     const int column = source_column(s, j);
-    if (j >= s->end) {
+    if (j >= s.end) {
       elements[c] = 0;
-    } else if (s->jordan && i == s->k) {
+    } else if (s.jordan && i == s.k) {
       elements[c] = element_of(u, c);
-    } else if (j < s->k || (i < s->k && !s->jordan)) {
+    } else if (j < s.k || (i < s.k && !s.jordan)) {
       elements[c] = element_of(own, c);
     } else {
       const real element = column == j ? element_of(moved, c) : LOAD(source, from, column);
-      elements[c] = i == s->k || j == s->k ? element : fma(-l, element_of(u, c), element);
+      elements[c] = i == s.k || j == s.k ? element : fma(-l, element_of(u, c), element);
     }
   }
   return pack_of(elements);
 }
 
 // Texels that hold columns up to k, column q, or both A and B are special.
-inline texels_of step_texels(const step_of* s) {
+inline texels_of step_texels(const step_of s) {
   // LU copies column k-1 too; Gauss-Jordan no longer needs columns up to k.
-  texels_of g = own_texels(s->jordan ? s->k + 1 : max(s->k - 1, 0), s->end);
-  g.edge = s->k / PACK;
-  if (s->q != s->k) g.swapped[0] = s->q / PACK;
-  if (s->end > s->n && s->n % PACK != 0) g.swapped[1] = s->n / PACK;
+  texels_of g = own_texels(s.jordan ? s.k + 1 : max(s.k - 1, 0), s.end);
+  g.edge = s.k / PACK;
+  if (s.q != s.k) g.swapped[0] = s.q / PACK;
+  if (s.end > s.n && s.n % PACK != 0) g.swapped[1] = s.n / PACK;
   return g;
 }
 
 // Row k in texel t of the work-group.
-inline pack pivot_texel(SOURCE(source), const step_of* s, const texels_of* g, int t) {
-  if (!is_special(g, t)) {
-    const pack row = LOAD_PACK(source, s->p, t);
-    return s->jordan && s->pivot != 0 ? row / s->pivot : row;
+inline pack pivot_texel(SOURCE(source), const step_of s, const texels_of g, int t) {
+  if (!is_special(&g, t)) {
+    const pack row = LOAD_PACK(source, s.p, t);
+    return s.jordan && s.pivot != 0 ? row / s.pivot : row;
   }
   real elements[PACK];
   for (int c = 0; c < PACK; ++c) {
     const int j = t * PACK + c;
-    elements[c] = j >= s->k && j < s->end ? pivot_row(PASS(source), s, j) : 0;
+    elements[c] = j >= s.k && j < s.end ? pivot_row(PASS(source), s, j) : 0;
   }
   return pack_of(elements);
 }
 
 // The end of the texels of A alone; the last one of an A without B is padded with zeros.
-inline int searched_texels(const step_of* s) {
-  return s->end > s->n ? s->n / PACK : (s->n + PACK - 1) / PACK;
+inline int searched_texels(const step_of s) {
+  return s.end > s.n ? s.n / PACK : (s.n + PACK - 1) / PACK;
 }
 
 #if LANES == 1
 // Rows top : bottom of the plain texels. `best` becomes the largest below row k. A CPU thread has
 // no texels of its `own`.
-inline void update_plain(SOURCE(source), TARGET(target), const step_of* s, const texels_of* g,
+inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g,
                          int top, int bottom, const enum search search, const __local real* l,
                          const __local pack* u, const pack* own, candidate* best) {
   const int searched = searched_texels(s);
@@ -108,26 +107,26 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of* s, const
     const int from = source_row(s, i);
     const real factor = l[i - top];
     pack_bits largest = 0;
-    int t = g->first;
-    while (t < g->last) {
-      if (is_special(g, t)) {
+    int t = g.first;
+    while (t < g.last) {
+      if (is_special(&g, t)) {
         ++t;
         continue;
       }
-      const bool searches = search == SEARCH_ALL && i > s->k && t < searched;
-      const int stop = searches ? min(next_special(g, t), searched) : next_special(g, t);
-      if (s->jordan && i == s->k) {
-        for (; t < stop; ++t) STORE_PACK(target, i, t, u[t - g->first]);
+      const bool searches = search == SEARCH_ALL && i > s.k && t < searched;
+      const int stop = searches ? min(next_special(&g, t), searched) : next_special(&g, t);
+      if (s.jordan && i == s.k) {
+        for (; t < stop; ++t) STORE_PACK(target, i, t, u[t - g.first]);
       } else if (searches) {
         for (; t < stop; ++t) {
-          const pack value = fma((pack)(-factor), u[t - g->first], LOAD_PACK(source, from, t));
+          const pack value = fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t));
           STORE_PACK(target, i, t, value);
           largest = max(largest, magnitudes_of(value));
         }
       } else {
         for (; t < stop; ++t) {
           STORE_PACK(
-              target, i, t, fma((pack)(-factor), u[t - g->first], LOAD_PACK(source, from, t)));
+              target, i, t, fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t)));
         }
       }
     }
@@ -138,21 +137,21 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of* s, const
 
 // Rows top : bottom of the plain texels, which are the work-item's `own`. `best` becomes the
 // largest below row k.
-inline void update_plain(SOURCE(source), TARGET(target), const step_of* s, const texels_of* g,
+inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g,
                          int top, int bottom, const enum search search, const __local real* l,
                          const __local pack* u, const pack* own, candidate* best) {
   const int searched = searched_texels(s);
   const int column = (int)get_local_id(0) % COLUMNS;
-  const int t = g->first + column;
-  if (!is_plain(g, t)) return;
+  const int t = g.first + column;
+  if (!is_plain(&g, t)) return;
   const pack mine = u[column];
 #pragma unroll
   for (int a = 0; a < EACH; ++a) {
     const int i = tile_row(top, a);
     if (i >= bottom) break;
-    const pack value = s->jordan && i == s->k ? mine : fma((pack)(-l[i - top]), mine, own[a]);
+    const pack value = s.jordan && i == s.k ? mine : fma((pack)(-l[i - top]), mine, own[a]);
     STORE_PACK(target, i, t, value);
-    if (search == SEARCH_ALL && i > s->k && t < searched) {
+    if (search == SEARCH_ALL && i > s.k && t < searched) {
       const pack_bits magnitudes = magnitudes_of(value);
       consider(LARGEST_BITS(magnitudes), i, best);
     }
@@ -161,26 +160,26 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of* s, const
 #endif
 
 // Rows top : bottom of special texel t.
-inline void update_special(SOURCE(source), TARGET(target), const step_of* s, int t, int top,
+inline void update_special(SOURCE(source), TARGET(target), const step_of s, int t, int top,
                            int bottom, const enum search search, const __local real* l, pack u,
                            candidate* best) {
   for (int i = top + (int)get_local_id(0); i < bottom; i += LANES) {
     const pack value = updated_texel(PASS(source), s, i, t, l[i - top], u);
     STORE_PACK(target, i, t, value);
-    if (search == SEARCH_ALL && i > s->k) consider(candidate_of(t, value, s->k + 1, s->n), i, best);
+    if (search == SEARCH_ALL && i > s.k) consider(candidate_of(t, value, s.k + 1, s.n), i, best);
   }
 }
 
 // The first column of the work-group where row i has the magnitude `wanted`; every work-item gets
 // it.
-inline int column_of(SOURCE(source), const step_of* s, const texels_of* g, int i, bits wanted,
+inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, bits wanted,
                      const __local pack* u, __local int* column) {
-  if (get_local_id(0) == 0) *column = s->n - 1;
+  if (get_local_id(0) == 0) *column = s.n - 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   const real l = multiplier(PASS(source), s, i);
-  for (int t = max(g->first, g->begin) + (int)get_local_id(0); t < g->last; t += LANES) {
-    const pack value = updated_texel(PASS(source), s, i, t, l, u[t - g->first]);
-    find_column(t, value, s->k + 1, s->n, wanted, column);
+  for (int t = max(g.first, g.begin) + (int)get_local_id(0); t < g.last; t += LANES) {
+    const pack value = updated_texel(PASS(source), s, i, t, l, u[t - g.first]);
+    find_column(t, value, s.k + 1, s.n, wanted, column);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   return *column;
@@ -203,39 +202,39 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
   const step_of s = {k, place.x, place.y, n, end, jordan, pivot};
   if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = pivot;
 
-  const texels_of g = step_texels(&s);
+  const texels_of g = step_texels(s);
   // LU copies row k-1 too.
   const rows_of own_part = own_rows(k, jordan ? 0 : max(k - 1, 0), n, rows);
   const bool has_next_column =
       search == SEARCH_COLUMN && (k + 1) / PACK >= g.first && (k + 1) / PACK < g.last && k + 1 < n;
 
   for (int t = g.first + me; t < g.last; t += LANES) {
-    local_->u[t - g.first] = pivot_texel(PASS(source), &s, &g, t);
+    local_->u[t - g.first] = pivot_texel(PASS(source), s, g, t);
   }
   candidate best = {0, k + 1};
-  const real next_in_row_k = has_next_column ? pivot_row(PASS(source), &s, k + 1) : 0;
+  const real next_in_row_k = has_next_column ? pivot_row(PASS(source), s, k + 1) : 0;
   for (int top = own_part.first; top < own_part.last; top += ROWS) {
     const int bottom = min(top + ROWS, own_part.last);
     pack own[EACH];
     int from[EACH];
 #pragma unroll
-    for (int a = 0; a < EACH; ++a) from[a] = source_row(&s, tile_row(top, a));
+    for (int a = 0; a < EACH; ++a) from[a] = source_row(s, tile_row(top, a));
     load_plain(PASS(source), &g, top, bottom, from, own);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = top + me; i < bottom; i += LANES) {
-      const real l = multiplier(PASS(source), &s, i);
+      const real l = multiplier(PASS(source), s, i);
       local_->l[i - top] = l;
       if (has_next_column && i > k) {
-        const real element = LOAD(source, source_row(&s, i), source_column(&s, k + 1));
+        const real element = LOAD(source, source_row(s, i), source_column(s, k + 1));
         const bits magnitude = AS_BITS(fabs(fma(-l, next_in_row_k, element)));
         if (magnitude <= INFINITY_BITS) consider(magnitude, i, &best);
       }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     update_plain(
-        PASS(source), PASS(target), &s, &g, top, bottom, search, local_->l, local_->u, own, &best);
+        PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, own, &best);
     for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
-      update_special(PASS(source), PASS(target), &s, t, top, bottom, search, local_->l,
+      update_special(PASS(source), PASS(target), s, t, top, bottom, search, local_->l,
                      local_->u[t - g.first], &best);
     }
   }
@@ -244,8 +243,8 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
   const candidate largest = largest_of_group(best, &local_->candidates);
   int column = k + 1;
   if (search == SEARCH_ALL && largest.magnitude > 0) {
-    column = column_of(PASS(source), &s, &g, largest.row, largest.magnitude, local_->u,
-                       &local_->candidates.column);
+    column = column_of(
+        PASS(source), s, g, largest.row, largest.magnitude, local_->u, &local_->candidates.column);
   }
   if (me == 0) {
     const int group =
