@@ -25,7 +25,7 @@ class Factorization<T>::Implementation {
     try {
       context_.implementation().call([&](DeviceContext&) { factors_.reset(); });
     } catch (const Error&) {
-      factors_.release();  // a forked process: they are its parent's
+      static_cast<void>(factors_.release());  // a forked process: they are its parent's
     }
   }
   Implementation(const Implementation&) = delete;

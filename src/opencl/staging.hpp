@@ -17,8 +17,8 @@ class Staging {
       : context_(context), queue_(queue) {}
   ~Staging() { release(); }
   Staging(Staging&& other) noexcept
-      : context_(other.context_),
-        queue_(other.queue_),
+      : context_(std::move(other.context_)),
+        queue_(std::move(other.queue_)),
         buffer_(std::move(other.buffer_)),
         data_(std::exchange(other.data_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)) {}
