@@ -46,16 +46,17 @@ enum class Op { none, transpose };
 struct Options {
   std::string method = "auto";  ///< "lu", "lu-blocked", "gauss-jordan"; "auto": the fastest
   Pivot pivot = Pivot::partial;
-  std::optional<Precision> precision;  ///< of the factors; absent: that of A, or single where the
-                                       ///< device has no doubles. Meaningless with Refine::mixed
+  /// Of the factors; absent: that of A, or single where the device has no doubles. Meaningless with
+  /// Refine::mixed.
+  std::optional<Precision> precision = {};
   Refine refine = Refine::none;
-  bool equilibrate = false;        ///< scale rows and columns of A where that helps
-  bool determinant = false;        ///< compute the determinant too
-  bool inverse = false;            ///< compute the inverse too
-  bool check = true;               ///< compute the checks, the condition and error bounds:
-                                   ///< without them a Solution is `unchecked`
-  std::optional<Storage> storage;  ///< this and the rest: absent or 0 for the fastest
-  std::optional<Texel> texel;
+  bool equilibrate = false;             ///< scale rows and columns of A where that helps
+  bool determinant = false;             ///< compute the determinant too
+  bool inverse = false;                 ///< compute the inverse too
+  bool check = true;                    ///< compute the checks, the condition and error bounds:
+                                        ///< without them a Solution is `unchecked`
+  std::optional<Storage> storage = {};  ///< this and the rest: absent or 0 for the fastest
+  std::optional<Texel> texel = {};
   Schedule schedule = Schedule::fused;
   std::size_t nb = 0;  ///< columns of a block
 };

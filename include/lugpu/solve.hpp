@@ -92,7 +92,10 @@ struct Report {
   std::optional<Refinement> refinement;    ///< with Options::refine
   std::optional<Scaling> equilibration;    ///< with Options::equilibrate
   std::optional<Determinant> determinant;  ///< with Options::determinant
-  std::map<std::string, double> phases_s;  ///< seconds: build, upload, factor, solve, download
+  std::map<std::string, double> phases_s;  ///< seconds: upload, factor, solve, download
+  /// Of the factorization: kernel_launches, readbacks, bytes_counted (loads and stores as the
+  /// kernels make them).
+  std::map<std::string, std::uint64_t> counters;
 };
 
 /// X and its report. T: float or double.

@@ -92,7 +92,7 @@ double pivot_growth(DenseFactorization& factorization, double a_max) {
 
 void check_solution(const CheckedSystem& system, const MatrixView& b, const MatrixView& x,
                     double eps, double factors_eps, Checks& checks) {
-  const InRange a(system.a);
+  const InRange a(system.a, system.largest);
   const double a_norm_1 = norm_1(a.matrix()), a_norm_inf = norm_inf(a.matrix());
   checks.solve_ratio = checks.hpl_residual = 0;
   for (std::size_t first = 0; first < x.cols(); first += kColumns) {

@@ -46,6 +46,7 @@ double pivot_growth(DenseFactorization& factorization, double a_max);
 /// What a solution is checked against: A, and its inverse by the factors.
 struct CheckedSystem {
   MatrixView a;
+  double largest;        ///< max |a_ij|
   ApplyInverse inverse;  ///< empty if there is none
 };
 

@@ -28,7 +28,8 @@ inline void scale(double* first, std::size_t count, double factor) {
 /// A, or A times its safe_scale: a copy only where that is not 1. What it views must outlive it.
 class InRange {
  public:
-  explicit InRange(const MatrixView& a) : given_(a), scale_(safe_scale(norm_max(a))) {
+  /// largest: max |a_ij|.
+  InRange(const MatrixView& a, double largest) : given_(a), scale_(safe_scale(largest)) {
     if (scale_ == 1) return;
     scaled_ = widened(a);
     lugpu::scale(scaled_.values().data(), scaled_.values().size(), scale_);

@@ -59,9 +59,7 @@ void profile(DeviceContext& context, Contender& contender, Result& result) {
   for (const auto& [phase, seconds] : timeline.by_phase()) {
     if (is_part_of_factor(phase)) result.phases_s[phase] = seconds;
   }
-  result.counters["kernel_launches"] = timeline.kernel_launches();
-  result.counters["readbacks"] = timeline.readbacks();
-  result.counters["bytes_counted"] = timeline.bytes();
+  set_counters(timeline, result.counters);
 }
 
 // Multiply-adds per second of the products alone, the median of a few; absent without products.
@@ -84,7 +82,7 @@ Matrix scaled_factors(Matrix lu, double factor) {
 // operations too, and the condition by the factors that the host then has.
 void check_factors(Contender& contender, const FactoredSystem& system, double eps,
                    double factors_eps, const Outcome& outcome, bool thorough, Checks& checks) {
-  const InRange a(system.factored_a());
+  const InRange a(system.factored_a(), system.largest());
   const bool regular = outcome.info == 0;
   if (auto lu = contender.lu()) {
     const double growth = relative(largest_of_u(*lu, 0), system.largest());

@@ -144,6 +144,7 @@ Result record_of(const Case& what, const Report& report) {
   result.equilibration = report.equilibration;
   result.determinant = report.determinant;
   result.phases_s = report.phases_s;
+  result.counters = report.counters;
   const auto seconds = [&](const char* phase) {
     const auto found = report.phases_s.find(phase);
     return found == report.phases_s.end() ? 0 : found->second;

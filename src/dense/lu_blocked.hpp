@@ -29,7 +29,7 @@ class LuBlocked : public DenseFactorization {
 
   /// What was uploaded are L and U, with these interchanges (1-based), and not A.
   void adopt_factors(const std::vector<int>& ipiv) { ipiv_ = ipiv; }
-  /// X = inv(U') X or inv(L U)' X ... with the triangles alone: Blocked::solve. x: as it takes it.
+  /// Blocked::solve with these factors: without interchanges.
   void solve_triangles(Surface& x, Op op) { blocked_->solve(lu_, x, op); }
   /// Blocked::multiply; 0 on images. The factors are lost.
   std::uint64_t multiply();

@@ -108,7 +108,8 @@ template <typename T>
 class Solving {
  public:
   Solving(DeviceContext& context, const Plan& plan, View<const T> a, View<const T> b)
-      : problem_(plan.problem),
+      : context_(context),
+        problem_(plan.problem),
         system_(a, b, plan.problem, plan.problem.solve.check || plan.problem.solve.equilibrate),
         solver_(context, *plan.method, plan.problem) {
     solution_.method = plan.method->name;
@@ -122,7 +123,9 @@ class Solving {
     timed_phase("upload", [&] {
       solver_.upload(system_.factored_a(), system_.factored_b(), system_.largest());
     });
+    context_.timeline().clear();
     timed_phase("factor", [&] { solver_.factor(); });
+    set_counters(context_.timeline(), solution_.counters);
     if (solver_.outcome().info == 0) timed_phase("solve", [&] { solver_.solve(); });
     const Outcome outcome = solver_.outcome();
     const bool solved = outcome.info == 0;
@@ -187,6 +190,7 @@ class Solving {
                    [](double value) { return static_cast<T>(value); });
   }
 
+  DeviceContext& context_;
   const Problem& problem_;
   FactoredSystem system_;
   SystemSolver solver_;
@@ -196,6 +200,12 @@ class Solving {
 
 }  // namespace
 
+void set_counters(const Timeline& timeline, std::map<std::string, std::uint64_t>& counters) {
+  counters["kernel_launches"] = timeline.kernel_launches();
+  counters["readbacks"] = timeline.readbacks();
+  counters["bytes_counted"] = timeline.bytes();
+}
+
 double timed(const std::function<void()>& action) {
   const auto start = std::chrono::steady_clock::now();
   action();
@@ -204,20 +214,19 @@ double timed(const std::function<void()>& action) {
 
 FactoredSystem::FactoredSystem(const MatrixView& a, const MatrixView& b, const Problem& problem,
                                bool advice)
-    : a_(a), b_(b) {
+    : a_(a), b_(b), largest_given_(norm_max(a)), largest_(largest_given_) {
   const Precision precision = problem.dense.precision;
-  const double largest = norm_max(a);
-  if (advice) advice_ = equilibration(a, largest, precision);
-  applied_ = problem.solve.equilibrate ? advice_ : into_range(a.rows(), largest, precision);
+  if (advice) advice_ = equilibration(a, largest_given_, precision);
+  applied_ = problem.solve.equilibrate ? advice_ : into_range(a.rows(), largest_given_, precision);
   if (applied_.helps()) {
     scaled_a_ = scaled_matrix(applied_, a);
     scaled_b_ = scaled_right_hand_sides(applied_, b);
+    largest_ = norm_max(scaled_a_);
   }
-  largest_ = applied_.helps() ? norm_max(scaled_a_) : largest;
 }
 
 FactoredSystem::FactoredSystem(const MatrixView& a, const MatrixView& b)
-    : a_(a), b_(b), largest_(norm_max(a)) {}
+    : a_(a), b_(b), largest_given_(norm_max(a)), largest_(largest_given_) {}
 
 // det(A) = det(R A C) / (det(R) det(C))
 Determinant determinant_of(const Outcome& outcome, const Scaling& scaling) {
@@ -231,13 +240,13 @@ void check_factors(const FactoredSystem& system, double growth, double factors_e
                    const ApplyInverse& inverse, Checks& checks) {
   checks.growth = growth;
   if (!inverse) return;
-  const InRange a(system.factored_a());
+  const InRange a(system.factored_a(), system.largest());
   check_condition(a.matrix(), factors_eps, a.inverse(inverse), checks);
 }
 
 void check_solution(const FactoredSystem& system, const MatrixView& x, double eps,
                     double factors_eps, const ApplyInverse& inverse, Checks& checks) {
-  CheckedSystem checked{system.a(), {}};
+  CheckedSystem checked{system.a(), system.largest_given(), {}};
   if (inverse) checked.inverse = unscaled_inverse(system.applied(), inverse);
   check_solution(checked, system.b(), x, eps, factors_eps, checks);
 }

@@ -20,7 +20,8 @@ class FactoredSystem {
   const MatrixView& b() const { return b_; }
   MatrixView factored_a() const { return applied_.helps() ? MatrixView(scaled_a_) : a_; }
   MatrixView factored_b() const { return applied_.helps() ? MatrixView(scaled_b_) : b_; }
-  /// max |element| of factored_a().
+  /// max |element| of a() and of factored_a().
+  double largest_given() const { return largest_given_; }
   double largest() const { return largest_; }
   /// How A should be scaled, and how it is.
   const Scaling& advice() const { return advice_; }
@@ -30,7 +31,7 @@ class FactoredSystem {
   MatrixView a_, b_;
   Scaling advice_, applied_;
   Matrix scaled_a_, scaled_b_;  // where that helps
-  double largest_ = 0;
+  double largest_given_ = 0, largest_ = 0;
 };
 
 /// The determinant of A from that of the scaled matrix.
@@ -49,9 +50,12 @@ void check_solution(const FactoredSystem& system, const MatrixView& x, double ep
 /// first launch. Seconds.
 double build_kernels(DeviceContext& context, const Method& method, const Problem& problem);
 
-/// See lugpu/solve.hpp. phases_s has no "build".
+/// See lugpu/solve.hpp.
 template <typename T>
 Solution<T> solve(DeviceContext& context, const Plan& plan, View<const T> a, View<const T> b);
+
+/// What a timeline has counted, as Report::counters.
+void set_counters(const Timeline& timeline, std::map<std::string, std::uint64_t>& counters);
 
 /// Wall-clock seconds of an action.
 double timed(const std::function<void()>& action);
