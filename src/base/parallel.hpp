@@ -13,10 +13,9 @@ namespace lugpu {
 /// many threads as are worth starting. work must not throw, nor does this.
 template <typename Work>
 void in_parallel(std::size_t count, std::size_t bytes, const Work& work) {
-  constexpr std::size_t kBytesOfThread = 4 << 20, kMostThreads = 8;
+  constexpr std::size_t kBytesOfThread = 4 << 20;
   const std::size_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-  const std::size_t threads =
-      std::clamp<std::size_t>(count * bytes / kBytesOfThread, 1, std::min(cores, kMostThreads));
+  const std::size_t threads = std::clamp<std::size_t>(count * bytes / kBytesOfThread, 1, cores);
   const auto part = [&](std::size_t t) {
     for (std::size_t i = count * t / threads; i < count * (t + 1) / threads; ++i) work(i);
   };

@@ -131,45 +131,59 @@ std::vector<std::size_t> HeaderParser::parse_shape() {
 }
 
 template <typename T>
-double load(const char* bytes, bool swap) {
+T load(const char* bytes, bool swap) {
   std::array<char, sizeof(T)> raw;
   std::copy_n(bytes, sizeof(T), raw.begin());
   if (swap) std::reverse(raw.begin(), raw.end());
-  return static_cast<double>(std::bit_cast<T>(raw));
-}
-
-double load_bool(const char* bytes, bool) {
-  return *bytes != 0 ? 1.0 : 0.0;
+  return std::bit_cast<T>(raw);
 }
 
 // IEEE 754 binary16: 1 sign bit, 5 bits of exponent with bias 15, 10 bits of fraction.
-double load_half(const char* bytes, bool swap) {
-  const auto bits = static_cast<unsigned>(load<std::uint16_t>(bytes, swap));
-  const int exponent = static_cast<int>(bits >> 10 & 0x1F);
-  const auto fraction = static_cast<double>(bits & 0x3FF);
-  double magnitude = 0.0;
-  if (exponent == 0x1F) {
-    magnitude = fraction == 0.0 ? HUGE_VAL : std::nan("");
-  } else if (exponent == 0) {
-    magnitude = std::ldexp(fraction, -24);
-  } else {
-    magnitude = std::ldexp(1024.0 + fraction, exponent - 25);
+struct Half {
+  std::uint16_t bits;
+  explicit operator double() const {
+    const int exponent = bits >> 10 & 0x1F;
+    const auto fraction = static_cast<double>(bits & 0x3FF);
+    double magnitude = 0.0;
+    if (exponent == 0x1F) {
+      magnitude = fraction == 0.0 ? HUGE_VAL : std::nan("");
+    } else if (exponent == 0) {
+      magnitude = std::ldexp(fraction, -24);
+    } else {
+      magnitude = std::ldexp(1024.0 + fraction, exponent - 25);
+    }
+    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
   }
-  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+};
+
+// One byte: 0 is false, all others are true.
+struct Bool {
+  char byte;
+  explicit operator double() const { return byte != 0 ? 1.0 : 0.0; }
+};
+
+// `count` elements of a type, the results `step` apart.
+template <typename T>
+void load_run(const char* bytes, std::size_t count, bool swap, double* to, std::size_t step) {
+  for (std::size_t j = 0; j < count; ++j) {
+    to[j * step] = static_cast<double>(load<T>(bytes + j * sizeof(T), swap));
+  }
 }
 
 // A type of the elements by its NumPy code, the kind and the number of bytes.
 struct ElementType {
   std::string_view code;
-  double (*load)(const char* bytes, bool swap);
+  void (*load_run)(const char* bytes, std::size_t count, bool swap, double* to, std::size_t step);
   std::size_t size() const { return static_cast<std::size_t>(code[1] - '0'); }
 };
 
 constexpr ElementType kTypes[] = {
-    {"f8", load<double>},        {"f4", load<float>},         {"f2", load_half},
-    {"i8", load<std::int64_t>},  {"i4", load<std::int32_t>},  {"i2", load<std::int16_t>},
-    {"i1", load<std::int8_t>},   {"u8", load<std::uint64_t>}, {"u4", load<std::uint32_t>},
-    {"u2", load<std::uint16_t>}, {"u1", load<std::uint8_t>},  {"b1", load_bool},
+    {"f8", load_run<double>},        {"f4", load_run<float>},
+    {"f2", load_run<Half>},          {"i8", load_run<std::int64_t>},
+    {"i4", load_run<std::int32_t>},  {"i2", load_run<std::int16_t>},
+    {"i1", load_run<std::int8_t>},   {"u8", load_run<std::uint64_t>},
+    {"u4", load_run<std::uint32_t>}, {"u2", load_run<std::uint16_t>},
+    {"u1", load_run<std::uint8_t>},  {"b1", load_run<Bool>},
 };
 
 // How the data are stored: the type, and whether in the other byte order than this machine's.
@@ -254,10 +268,13 @@ void read_elements(const InputFile& file, std::size_t offset, const Storage& sto
     for (std::size_t k = 0; k < length; k += width) {
       const std::size_t n = std::min(width, length - k);
       file.read(offset + (line * length + k) * size, std::span(block).first(m * n * size));
-      for (std::size_t j = 0; j < n; ++j) {
+      // Lines that are rows are scattered over `run` columns at a time, a cache line of each.
+      const std::size_t run = fortran_order ? n : 8;
+      for (std::size_t j = 0; j < n; j += run) {
         double* const to = a.values().data() + line * line_step + (k + j) * step;
         for (std::size_t i = 0; i < m; ++i) {
-          to[i * line_step] = storage.type->load(&block[(i * n + j) * size], storage.swap);
+          storage.type->load_run(&block[(i * n + j) * size], std::min(run, n - j), storage.swap,
+                                 to + i * line_step, step);
         }
       }
     }
