@@ -12,8 +12,10 @@ namespace lugpu {
 
 /// Which element becomes the pivot of step k: the diagonal one, the largest of its column, one that
 /// is the largest of both its row and its column (Neal and Poole, A geometric analysis of Gaussian
-/// elimination II, Linear Algebra Appl. 173, 1992), the largest of the trailing matrix.
-enum class Pivot { none, partial, rook, full };
+/// elimination II, Linear Algebra Appl. 173, 1992), the largest of the trailing matrix; `scaled`:
+/// the largest of its column relative to the largest element that its row of A had (implicit
+/// scaling; Golub and Van Loan, Matrix Computations, 3.5.2).
+enum class Pivot { none, partial, scaled, rook, full };
 
 /// Its name in options of programs and in records, e.g. "partial".
 LUGPU_API const char* name(Pivot pivot);

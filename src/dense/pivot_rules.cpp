@@ -7,13 +7,15 @@ namespace lugpu {
 std::span<const PivotRule> pivot_rules() {
   static const PivotRule table[] = {
       {Pivot::none, "none", "", "the diagonal element", Search::nothing, "none", nullptr, false,
-       false, false, 3, Pivot::partial},
+       false, false, 4, Pivot::partial},
       {Pivot::partial, "partial", "", "the largest element of the column", Search::column,
        "partial", "search_column", true, true, false, 0, Pivot::full},
+      {Pivot::scaled, "scaled", "", "the largest element of the column relative to its row of A",
+       Search::column, "partial", "search_scaled", false, true, false, 1, Pivot::full},
       {Pivot::rook, "rook", "", "one that is the largest of its row and of its column",
-       Search::walk, "rook", "search_rook", false, true, true, 1, Pivot::full},
+       Search::walk, "rook", "search_rook", false, true, true, 2, Pivot::full},
       {Pivot::full, "full", "complete", "the largest element of the trailing matrix",
-       Search::matrix, "full", nullptr, true, true, true, 2, std::nullopt},
+       Search::matrix, "full", nullptr, true, true, true, 3, std::nullopt},
   };
   return table;
 }
