@@ -305,8 +305,8 @@ TEST(Advise, KnowsASingularMatrix) {
 
 TEST(Advise, IsOfAnyPivotingThatIsStable) {
   std::vector<Result> results;
-  for (const Pivot pivot : {Pivot::partial, Pivot::none, Pivot::rook, Pivot::full}) {
-    results.push_back(stable(pivot, kDouble, 1, 0.1));
+  for (const PivotRule& rule : pivot_rules()) {
+    results.push_back(stable(rule.pivot, kDouble, 1, 0.1));
   }
   for (std::size_t only = 0; only < results.size(); ++only) {
     std::vector<Result> others_grow = results;
@@ -348,9 +348,11 @@ TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
   device.double_precision = true;
   FailedPaths failed;
   const std::vector<Case> cases = advice_cases(device, 10, 2, "a.mtx", failed);
-  ASSERT_EQ(cases.size(), 12u);
+  const std::size_t pivotings = pivot_rules().size();
+  ASSERT_EQ(cases.size(), 3 * pivotings);
   for (const Case& what : cases) {
-    EXPECT_EQ(what.routine, exchanges_columns(what.problem.dense.pivot) ? "lu" : "lu-blocked");
+    const PivotRule& rule = rule_of(what.problem.dense.pivot);
+    EXPECT_EQ(what.routine, find_method("lu-blocked").has(rule) ? "lu-blocked" : "lu");
     EXPECT_EQ(what.problem.size.n, 10u);
     EXPECT_EQ(what.problem.size.nrhs, 2u);
     EXPECT_EQ(what.matrix, "a.mtx");
@@ -359,9 +361,9 @@ TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
                           [](const Case& what) {
                             return precision_name(what.problem) == std::string("mixed");
                           }),
-            4);
+            pivotings);
   device.double_precision = false;
-  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx", failed).size(), 8u);
+  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx", failed).size(), 2 * pivotings);
 }
 
 TEST(AdviceCases, MixedNeedsFactors) {

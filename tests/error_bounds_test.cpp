@@ -301,11 +301,11 @@ TEST_F(Bounds, HoldInEveryPrecisionWithEveryPivoting) {
     const Matrix b = right_hand_side(systems[i].a, i % 2 == 1);
     const auto truth = truth_of(systems[i].a, b);
     for (const Arithmetic& arithmetic : arithmetics) {
-      for (const Pivot pivot : {Pivot::none, Pivot::partial, Pivot::rook, Pivot::full}) {
-        const auto solved = run(systems[i], b, pivot, arithmetic);
+      for (const PivotRule& rule : pivot_rules()) {
+        const auto solved = run(systems[i], b, rule.pivot, arithmetic);
         if (!solved) continue;
         const std::string precision = precision_name(solved->first.what.problem);
-        SCOPED_TRACE(systems[i].name + ", " + precision + ", " + name(pivot));
+        SCOPED_TRACE(systems[i].name + ", " + precision + ", " + rule.name);
         if (!truth) {
           EXPECT_FALSE(solved->first.checks.rcond);
           continue;

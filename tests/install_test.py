@@ -251,7 +251,7 @@ OFFERS = [
     ("lugpu --ver", {"--verbose", "--version"}),
     ("lugpu solve --piv", {"--pivot"}),
     ("lugpu solve --no", {"--no-vendor-kernels"}),
-    ("lugpu solve --pivot ", {"none", "partial", "rook", "full", "complete"}),
+    ("lugpu solve --pivot ", {"none", "partial", "scaled", "rook", "full", "complete"}),
     ("lugpu solve A.npy --method lu", {"lu", "lu-blocked"}),
     ("lugpu solve --color a", {"auto", "always"}),
     ("lugpu solve A", {"A.npy"}),

@@ -389,6 +389,16 @@ class PivotSearch : public Kernels {
     return search_column(a, k, n, "search_rook");
   }
 
+  /// The place that search_scaled finds; it leaves sizes_after_.
+  Place search_scaled(const Matrix& a, const Matrix& sizes_of_rows, std::size_t k, std::size_t n) {
+    const Surface source = surface(a);
+    const cl::Buffer places = unknown_places(n), sizes = buffer(sizes_of_rows);
+    run("dense/passes.cl", "search_scaled", {256}, source, sizes, places, as_int(k), as_int(n));
+    sizes_after_ = contents(sizes, n, 1);
+    return place_of(places, k, n);
+  }
+  Matrix sizes_after_;
+
   /// The place that the two parts of the full search find.
   Place search_all(const Matrix& a, std::size_t k, std::size_t n, std::size_t slices = 16) {
     const Surface source = surface(a);
@@ -536,6 +546,45 @@ TEST_P(PivotSearch, RookOfZerosOrNaNStaysOnTheDiagonal) {
   a(1, 3) = 1;
   EXPECT_EQ(search_rook(a, 1, 5), (Place{1, 3}));
   EXPECT_EQ(search_rook(a, 2, 5), (Place{2, 2}));
+}
+
+TEST_P(PivotSearch, SizesOfRows) {
+  for (const std::size_t n : {1, 3, 63, 64, 65, 129}) {
+    Matrix a = rounded_to(precision, with_ties(n, n, n)), expected(n + 1, 1);
+    a(n / 2, n - 1) = -10;
+    const Surface source = surface(a);
+    const cl::Buffer sizes = buffer(poison(n + 1, 1));
+    run("dense/passes.cl", "measure_rows", {n}, source, sizes, as_int(n));
+    expected(n, 0) = poison(n + 1, 1)(n, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j)
+        expected(i, 0) = std::fmax(expected(i, 0), std::abs(a(i, j)));
+    }
+    EXPECT_TRUE(equal(contents(sizes, n + 1, 1), expected)) << n;
+  }
+}
+
+// Row 7 has the largest element of the column; relative to its row, row 300 has.
+TEST_P(PivotSearch, ScaledTakesTheLargestRelativeToItsRowAndMovesTheSizes) {
+  const std::size_t n = 400, k = 2;
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) a(i, k) = i < k ? 50 : 1;
+  a(7, k) = 40, a(300, k) = -2;
+  Matrix sizes = filled(n, 1, 8);
+  sizes(k, 0) = 16, sizes(7, 0) = 400, sizes(300, 0) = 4;
+  EXPECT_EQ(search_scaled(a, sizes, k, n), (Place{300, 2}));
+  std::swap(sizes(k, 0), sizes(300, 0));
+  EXPECT_TRUE(equal(sizes_after_, sizes));
+}
+
+// A row of zeros has the size 0; NaN is never larger.
+TEST_P(PivotSearch, ScaledOfZerosOrNaNStaysOnTheDiagonal) {
+  for (const double value : {0.0, -0.0, kNaN}) {
+    EXPECT_EQ(search_scaled(filled(257, 257, value), filled(257, 1, 0), 2, 257), (Place{2, 2}));
+  }
+  Matrix a(5, 5);
+  a(3, 1) = a(4, 1) = 1;  // a tie
+  EXPECT_EQ(search_scaled(a, matrix({{0}, {0}, {0}, {1}, {1}}), 1, 5), (Place{3, 1}));
 }
 
 TEST_P(PivotSearch, EachColumnInSlices) {

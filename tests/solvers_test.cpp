@@ -229,7 +229,8 @@ TEST_P(Solvers, WithoutRightHandSides) {
   for (const std::size_t n : {0, 1, 5, 33}) check(harmless(), n, 0);
 }
 
-// Systems solved by hand. Every number is a small multiple of 1/8, so nothing is rounded.
+// Systems solved by hand. Every number has few digits and every pivot is a power of two, so nothing
+// is rounded.
 
 /// L = [1; 1/2 1; 1/4 1/2 1] below the diagonal of U = [8 4 2; 4 1; 2].
 Matrix three_by_three_factors() {
@@ -246,6 +247,14 @@ Example three_by_three(Pivot pivot) {
   const Matrix lu = three_by_three_factors();
   // The rows of L U as they are, in the order 3, 1, 2, and its columns in the order 2, 3, 1.
   if (pivot == Pivot::none) return {matrix({{8, 4, 2}, {4, 6, 2}, {2, 3, 3}}), lu, {}, {}};
+  // The rows in that order again, of sizes 21, 2 and 6: 2/2 is taken before 4/6 and 2/21, and then
+  // 4/6 before 8/21, though 4 and 8 are larger.
+  if (pivot == Pivot::scaled) {
+    return {matrix({{2, 9, 21}, {2, 1, 1}, {4, 6, 4}}),
+            matrix({{2, 1, 1}, {2, 4, 2}, {1, 2, 16}}),
+            {2, 3, 3},
+            {}};
+  }
   // The 8 is the largest of its row too, and so is the 4 of the second step.
   if (pivot == Pivot::partial || pivot == Pivot::rook) {
     const std::vector<int> stay = {1, 2, 3};
@@ -262,6 +271,9 @@ Example two_by_two(Pivot pivot) {
     return {matrix({{4, 3}, {2, 1}}), matrix({{4, 3}, {0.5, -0.5}}), {}, {}};
   if (pivot == Pivot::partial) {
     return {matrix({{2, 1}, {4, 3}}), matrix({{4, 3}, {0.5, -0.5}}), {2, 2}, {}};
+  }
+  if (pivot == Pivot::scaled) {
+    return {matrix({{4, 34}, {2, 1}}), matrix({{2, 1}, {2, 32}}), {2, 2}, {}};
   }
   return {matrix({{1, 2}, {3, 4}}), matrix({{4, 3}, {0.5, -0.5}}), {2, 2}, {2, 2}};
 }
@@ -534,6 +546,48 @@ TEST_P(Solvers, RookPivotingHasNoWilkinsonGrowth) {
   EXPECT_LE(pivot_growth(a, *solved.lu), 4);
 }
 
+// Partial pivoting on implicitly scaled rows.
+
+TEST_P(Solvers, ScaledPivotsAreTheLargestOfTheirColumnRelativeToTheirRows) {
+  if (pivot != Pivot::scaled) GTEST_SKIP() << "no implicit scaling";
+  for (const char* kind : {"random", "graded", "permuted", "wilkinson", "singular", "dominant"}) {
+    for (const std::size_t n : {1, 2, 3, 10, 33, 65, 132}) {
+      SCOPED_TRACE(std::string(kind) + ", n = " + std::to_string(n));
+      const Matrix a = generate(kind, n, n);
+      const Solved solved = factor(a);
+      if (!solved.lu) continue;
+      const Matrix& lu = *solved.lu;
+      std::vector<double> sizes(n);
+      for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) sizes[i] = std::max(sizes[i], std::abs(a(i, j)));
+      }
+      for (std::size_t k = 0; k < n; ++k) std::swap(sizes[k], sizes[solved.outcome.ipiv[k] - 1]);
+      for (std::size_t k = 0; k < n; ++k) {
+        for (std::size_t i = k + 1; i < n; ++i) {
+          EXPECT_LE(std::abs(lu(i, k)) * sizes[k], sizes[i] * (1 + 8 * eps)) << i << ", " << k;
+        }
+      }
+    }
+  }
+}
+
+// Multiplying the rows of [A | B] by powers of two changes no digit of X.
+TEST_P(Solvers, ScaledPivotingIsIndifferentToTheSizesOfRows) {
+  if (pivot != Pivot::scaled) GTEST_SKIP() << "no implicit scaling";
+  for (const std::size_t n : {2, 10, 33, 65, 132}) {
+    Matrix a = random_in(precision, n, n, 1), b = random_in(precision, n, 2, 2);
+    const Solved solved = solve(a, b);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double factor = std::ldexp(1, static_cast<int>(5 * i % 41) - 20);
+      for (std::size_t j = 0; j < n; ++j) a(i, j) *= factor;
+      for (std::size_t j = 0; j < 2; ++j) b(i, j) *= factor;
+    }
+    const Solved of_scaled = solve(a, b);
+    EXPECT_EQ(of_scaled.outcome.ipiv, solved.outcome.ipiv) << n;
+    EXPECT_TRUE(equal(of_scaled.x, solved.x)) << n;
+  }
+}
+
 TEST_P(Solvers, NaNAndInfinityDoNotStopTheSearch) {
   Matrix a = generate("random", 40, 1);
   for (std::size_t k = 0; k < 40; k += 3) a(k, (7 * k) % 40) = k % 2 == 0 ? kNaN : 1 / 0.0;
@@ -567,6 +621,7 @@ TEST_P(Solvers, NaNIsNeverAPivot) {
       Matrix a = fours(n);
       a(nan, column) = kNaN;
       a(largest, column) = 9;
+      if (pivot == Pivot::scaled) a(column, n - 1) = 16;  // 9/9 is more than 4/16
       const Outcome outcome = factor(a).outcome;
       const std::size_t k = turn_of(column, pivot);
       EXPECT_EQ(outcome.ipiv[k], largest + 1);
@@ -590,11 +645,13 @@ TEST_P(Solvers, InfinityIsAPivot) {
     for (const std::size_t column : {1, 5, 31, 39}) {
       SCOPED_TRACE("(" + std::to_string(row) + ", " + std::to_string(column) + ")");
       Matrix a = fours(n);
-      a(row, column) = infinity;
-      const Outcome outcome = factor(a).outcome;
       std::size_t k = turn_of(column, pivot);
-      EXPECT_EQ(outcome.ipiv[k], static_cast<int>(row) + 1);
-      EXPECT_EQ(outcome.pivots[k], infinity);
+      if (pivot != Pivot::scaled) {  // there the row's size is infinite too
+        a(row, column) = infinity;
+        const Outcome outcome = factor(a).outcome;
+        EXPECT_EQ(outcome.ipiv[k], static_cast<int>(row) + 1);
+        EXPECT_EQ(outcome.pivots[k], infinity);
+      }
 
       Matrix b = fours(n);  // b(row, column) + 1.5 large after the first step
       b(0, 0) = 1.75 * large;
@@ -946,10 +1003,10 @@ TEST(Permutations, ByHand) {
 
 TEST(Methods, RefuseThePivotingsThatTheyDoNotHave) {
   for (const Method& method : methods()) {
-    for (const Pivot pivot : {Pivot::none, Pivot::partial, Pivot::rook, Pivot::full}) {
-      const Problem problem = problem_of(5, 1, pivot, Precision::single_precision, Storage::buffer,
-                                         Texel::r, Schedule::fused);
-      if (method.has(rule_of(pivot))) {
+    for (const PivotRule& rule : pivot_rules()) {
+      const Problem problem = problem_of(5, 1, rule.pivot, Precision::single_precision,
+                                         Storage::buffer, Texel::r, Schedule::fused);
+      if (method.has(rule)) {
         EXPECT_NE(make_contender(shared_context(), method, problem), nullptr);
       } else {
         EXPECT_THROW(make_contender(shared_context(), method, problem), Unsupported);

@@ -221,9 +221,10 @@ TEST(CasesOf, NoneAtAllAreRefused) {
     cases_of(plan, two_devices());
     ADD_FAILURE() << "an empty sweep was accepted";
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(),
-                 "There is nothing to run with --pivot rook: gauss-jordan has none, partial, full; "
-                 "lu-blocked has none, partial.");
+    EXPECT_STREQ(
+        error.what(),
+        "There is nothing to run with --pivot rook: gauss-jordan has none, partial, scaled, full; "
+        "lu-blocked has none, partial.");
   }
   plan.baselines = {"getrf"};
   EXPECT_EQ(cases_of(plan, two_devices()).size(), 1u);

@@ -15,7 +15,7 @@ from lugpu._arrays import Array, real_type, square, straight
 from lugpu._devices import Device, device_text
 from lugpu._errors import AccuracyWarning, argument, sentence
 
-Pivot = str  #: one of _core.pivot_names(): "none", "partial", "rook", "full" ...
+Pivot = str  #: one of _core.pivot_names(): "none", "partial", "scaled", "rook", "full" ...
 Precision = Literal["single", "double", "mixed"]
 
 _PIVOTS = tuple(_core.pivot_names())
@@ -161,7 +161,7 @@ def solve(
 
     a: n x n; b: of shape (n,) or (n, k), and so is X. float32 stays float32; everything else real
     is float64, and so is float32 with precision "double" or "mixed".
-    pivot: "none", "partial", "rook" or "full".
+    pivot: "none", "partial", "scaled", "rook" or "full".
     precision: of the factors, "single" or "double"; default: that of the arrays, or single where
     the device has no double precision. "mixed": factors in single, X as accurate as with double.
     method: "auto" (the fastest), "lu-blocked", "lu" or "gauss-jordan".

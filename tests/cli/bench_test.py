@@ -141,7 +141,7 @@ class BenchTest(CommandLine):
     def test_pivotings_that_no_method_has(self):
         """Nothing to run is bad usage, and the message lists what is possible; a rival alone is a sweep."""
         selection = small(method="gauss-jordan", pivot="rook", json="r.json")
-        self.refused(*selection, words=["--pivot rook", "gauss-jordan has none, partial, full"])
+        self.refused(*selection, words=["--pivot rook", "gauss-jordan has none, partial, scaled, full"])
         self.refused(*selection, "--resume", words=["--pivot rook"])
         self.lugpu(*small(method="gauss-jordan", pivot="rook", baseline="getrf"))
 
@@ -204,6 +204,7 @@ class UnsupportedTest(CommandLine):
         n = self.largest_image() + 1
         status, seconds, memory = self.cost_of("bench", "-n", str(n), "--storage", "image",
                                                "--method", ",".join(METHODS),
+                                               "--pivot", ",".join(PIVOTS),
                                                "--baseline", "none", "--json", "r.json")
         self.assertEqual(status, 0)
         self.assertLess(seconds, 20)

@@ -32,7 +32,7 @@ COMMANDS = ["devices", "solve", "advise", "bench", "probe", "verify", "generate"
 
 METHODS = ["lu", "gauss-jordan"]  # of the paper: every pivoting, on every surface
 BLOCKED = "lu-blocked"
-PIVOTS = ["none", "partial", "full"]  # of every method of the paper; lu has rook too
+PIVOTS = ["none", "partial", "scaled", "full"]  # of every method of the paper; lu has rook too
 BLOCKED_PIVOTS = ["none", "partial"]
 PRECISIONS = ["single", "double"]
 STORAGES = ["image", "buffer"]

@@ -34,6 +34,7 @@ class SolveTest(CommandLine):
                 (): (BLOCKED, "partial", "buffer", "r", None),
                 ("--pivot", "full"): ("lu", "full", "buffer", None, "fused"),
                 ("--pivot", "rook"): ("lu", "rook", "buffer", None, "fused"),
+                ("--pivot", "scaled"): ("lu", "scaled", "buffer", None, "fused"),
                 ("--storage", "image"): (BLOCKED, "partial", "image", None, None),
                 ("--storage", "image", "--pivot", "full"): ("lu", "full", "image", None, "fused"),
                 ("--texel", "rgba"): ("lu", "partial", "buffer", "rgba", "fused"),
