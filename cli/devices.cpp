@@ -28,8 +28,8 @@ std::string largest_orders(const Device& device, Precision precision) {
     const std::size_t n = largest_order(device, find_method(method), options);
     return n == 0 ? std::string("no") : std::to_string(n);
   };
-  return order("lu-blocked", Storage::buffer) + " (method lu " + order("lu", Storage::buffer) +
-         ", on images " + order("lu", Storage::image) + ")";
+  return order(methods().front().name, Storage::buffer) + " (method lu " +
+         order("lu", Storage::buffer) + ", on images " + order("lu", Storage::image) + ")";
 }
 
 std::string images(const Device& device) {

@@ -368,7 +368,7 @@ TYPED_TEST(Library, RefusesOptionsThatContradict) {
     return [&, options] { solve(this->context, known.a.view(), known.b.view(), options); };
   };
   expect_error(ErrorKind::bad_input,
-               "There is no method \"qr\"; there are: lu, lu-blocked, gauss-jordan.",
+               "There is no method \"qr\"; there are: lu-blocked, lu, gauss-jordan.",
                with([](Options& o) { o.method = "qr"; }));
   expect_remedy(ErrorKind::bad_input, "lu has no blocks to choose a size for",
                 {"method", "lu-blocked"}, with([](Options& o) { o.method = "lu", o.nb = 32; }));

@@ -159,7 +159,7 @@ std::vector<Case> verification_cases(const Device& device, bool thorough) {
     add_cases(Precision::single_precision, type);
     add_cases(Precision::double_precision, type);
     // What it falls back to needs double precision.
-    plan.methods = {"lu-blocked"};
+    plan.methods = {methods().front().name};
     if (device.double_precision) add_cases({Precision::single_precision, Refine::mixed}, type);
   }
   return cases;

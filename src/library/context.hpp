@@ -4,6 +4,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <exception>
 #include <mutex>
 #include <new>
 
@@ -45,6 +46,8 @@ auto with_errors(const Action& action) {
     throw Error(ErrorKind::failure, describe(error) + ".");
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::failure, "This machine does not have enough memory.");
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::failure, std::string("Unexpected: ") + error.what() + ".");
   }
 }
 

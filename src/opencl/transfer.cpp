@@ -137,49 +137,53 @@ const Real* as_they_are(const MatrixView& matrix) {
   });
 }
 
-template <typename Real>
-void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
-                  const TakePiece& take) {
-  std::size_t columns = 0;
-  for (const MatrixView& part : parts) columns += part.cols();
-  const std::size_t rows = parts.empty() ? 0 : parts.front().rows();
-  if (rows * columns == 0) return;
-  const std::size_t most = lines_of_piece(rows, columns, sizeof(Real));
-  Conveyor conveyor(context, most * rows * sizeof(Real), (columns + most - 1) / most);
-  const bool plain = parts.size() == 1 &&
-                     parts[0].visit([](const auto& view) { return view.order == Order::columns; });
-  const Real* const direct = plain && !conveyor.is_pinned() ? as_they_are<Real>(parts[0]) : nullptr;
-  for (std::size_t first = 0; first < columns; first += most) {
-    const std::size_t count = std::min(most, columns - first), elements = count * rows;
-    if (direct) {
-      take(conveyor.send_from(direct + first * rows, elements * sizeof(Real)), first, count);
+// Sends lines (columns or rows) in pieces. fill(first, count, room): some of them, one after the
+// other. direct: where they stand like that already, or null.
+template <typename Real, typename Fill>
+void send(DeviceContext& context, std::size_t length, std::size_t lines, const Real* direct,
+          const Fill& fill, const TakePiece& take) {
+  if (length * lines == 0) return;
+  const std::size_t most = lines_of_piece(length, lines, sizeof(Real));
+  Conveyor conveyor(context, most * length * sizeof(Real), (lines + most - 1) / most);
+  for (std::size_t first = 0; first < lines; first += most) {
+    const std::size_t count = std::min(most, lines - first), bytes = count * length * sizeof(Real);
+    if (direct && !conveyor.is_pinned()) {
+      take(conveyor.send_from(direct + first * length, bytes), first, count);
       continue;
     }
-    gather_columns(parts, first, count, static_cast<Real*>(conveyor.room()));
-    take(conveyor.send(elements * sizeof(Real)), first, count);
+    fill(first, count, static_cast<Real*>(conveyor.room()));
+    take(conveyor.send(bytes), first, count);
   }
 }
 
 template <typename Real>
+void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
+                  const TakePiece& take) {
+  if (parts.empty()) return;
+  std::size_t columns = 0;
+  for (const MatrixView& part : parts) columns += part.cols();
+  const bool plain = parts.size() == 1 &&
+                     parts[0].visit([](const auto& view) { return view.order == Order::columns; });
+  send<Real>(
+      context, parts.front().rows(), columns, plain ? as_they_are<Real>(parts[0]) : nullptr,
+      [&](std::size_t first, std::size_t count, Real* room) {
+        gather_columns(parts, first, count, room);
+      },
+      take);
+}
+
+template <typename Real>
 void send_rows(DeviceContext& context, const MatrixView& matrix, const TakePiece& take) {
-  const std::size_t rows = matrix.rows(), columns = matrix.cols();
-  if (rows * columns == 0) return;
-  const std::size_t most = lines_of_piece(columns, rows, sizeof(Real));
-  Conveyor conveyor(context, most * columns * sizeof(Real), (rows + most - 1) / most);
-  const Real* const direct = conveyor.is_pinned() ? nullptr : as_they_are<Real>(matrix);
-  for (std::size_t first = 0; first < rows; first += most) {
-    const std::size_t count = std::min(most, rows - first), elements = count * columns;
-    if (direct) {
-      take(conveyor.send_from(direct + first * columns, elements * sizeof(Real)), first, count);
-      continue;
-    }
-    matrix.visit([&](auto view) {
-      view.data += first * view.ld;
-      view.rows = count;
-      round_to(view, static_cast<Real*>(conveyor.room()));
-    });
-    take(conveyor.send(elements * sizeof(Real)), first, count);
-  }
+  send<Real>(
+      context, matrix.cols(), matrix.rows(), as_they_are<Real>(matrix),
+      [&](std::size_t first, std::size_t count, Real* room) {
+        matrix.visit([&](auto view) {
+          view.data += first * view.ld;
+          view.rows = count;
+          round_to(view, room);
+        });
+      },
+      take);
 }
 
 // Pieces are read into two rooms in turn: one travels while the other is copied.

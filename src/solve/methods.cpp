@@ -47,9 +47,6 @@ const FlopFormula kLuFlops = {"2/3 n^3", lu_flops};
 
 std::span<const Method> methods() {
   static const Method table[] = {
-      {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
-       [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, Lu::require_room,
-       make<Lu>},
       {"lu-blocked", "blocked LU decomposition with look-ahead, as LAPACK's getrf",
        Structure::general,
        [](const PivotRule& rule) {
@@ -57,6 +54,9 @@ std::span<const Method> methods() {
        },
        kLuFlops, lu_work, true, false, LuBlocked::require_room, make<LuBlocked>,
        LuBlocked::block_size},
+      {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
+       [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, Lu::require_room,
+       make<Lu>},
       {"gauss-jordan", "Gauss-Jordan elimination of [A | B], LU-GPU's Algorithm 1",
        Structure::general, [](const PivotRule& rule) { return rule.search != Search::walk; },
        kLuFlops, gauss_jordan_work, false, true, GaussJordan::require_room, make<GaussJordan>},
@@ -117,8 +117,7 @@ const Method& automatic_method(const Device& device, const Problem& problem,
   const DenseOptions& dense = problem.dense;
   const bool blocks = dense.schedule == Schedule::fused &&
                       (dense.storage == Storage::image || texel != Texel::rgba);
-  for (const char* fastest : {"lu-blocked", "lu", "gauss-jordan"}) {
-    const Method& method = find_method(fastest);
+  for (const Method& method : methods()) {
     const bool possible = method.has(rule_of(dense.pivot)) && (blocks || !method.block_size);
     if (possible &&
         !has_failed(failed, method, completed(problem, method, device, texel, 0, failed))) {

@@ -51,6 +51,7 @@ struct Method {
   std::vector<Pivot> pivots() const;
 };
 
+/// The fastest first.
 std::span<const Method> methods();
 
 /// Throws InputError that lists the methods if there is no such method.
