@@ -1004,8 +1004,9 @@ TEST(Permutations, ByHand) {
 TEST(Methods, RefuseThePivotingsThatTheyDoNotHave) {
   for (const Method& method : methods()) {
     for (const PivotRule& rule : pivot_rules()) {
-      const Problem problem = problem_of(5, 1, rule.pivot, Precision::single_precision,
-                                         Storage::buffer, Texel::r, Schedule::fused);
+      const Problem problem = completed(problem_of(5, 1, rule.pivot, Precision::single_precision,
+                                                   Storage::buffer, Texel::r, Schedule::fused),
+                                        method, shared_context().device(), Texel::r, 0, {});
       if (method.has(rule)) {
         EXPECT_NE(make_contender(shared_context(), method, problem), nullptr);
       } else {

@@ -8,7 +8,8 @@
 
 #include "common/vector.clh"
 
-#define GROUP 4  // rows of T at a time
+#define GROUP 4    // rows of T at a time
+#define BLOCKS 16  // whose products are added up on their own, which rounds less
 
 inline real sum_of(vec v) {
   real elements[VECTOR];
@@ -68,20 +69,27 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_few(
   const int first = upper ? max(n - (block + 1) * BLOCK, 0) : block * BLOCK;
   const int last = upper ? n - block * BLOCK : min(first + BLOCK, n);
   // T(first:last, done) X(done, :), `done` the rows of the blocks before, as they become ready
-  vec sums[COLUMNS][BLOCK];
+  vec sums[COLUMNS][BLOCK], latest[COLUMNS][BLOCK];
   for (int c = 0; c < columns; ++c) {
-    for (int i = 0; i < BLOCK; ++i) sums[c][i] = 0;
+    for (int i = 0; i < BLOCK; ++i) sums[c][i] = latest[c][i] = 0;
   }
   for (int used = 0; used < block;) {
     int now = *ready;
     while (now == used) now = *ready;
     mem_fence(CLK_GLOBAL_MEM_FENCE);
+    now = min(now, (used / BLOCKS + 1) * BLOCKS);
     const int done = upper ? n - now * BLOCK : used * BLOCK;
     for (int i = first; i < last; i += GROUP) {
       for (int c = 0; c < columns; ++c) {
         add_products(
             t + (size_t)i * pitch + done, pitch, min(last - i, GROUP),
-            solved + (size_t)c * n + done, (now - used) * BLOCK, upper, sums[c] + (i - first));
+            solved + (size_t)c * n + done, (now - used) * BLOCK, upper, latest[c] + (i - first));
+      }
+    }
+    for (int c = 0; now % BLOCKS == 0 && c < columns; ++c) {
+      for (int i = 0; i < BLOCK; ++i) {
+        sums[c][i] += latest[c][i];
+        latest[c][i] = 0;
       }
     }
     used = now;
@@ -89,7 +97,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_few(
   for (int c = 0; c < columns; ++c) {
     __global real* column = solved + (size_t)c * n;
     for (int i = first; i < last; ++i)
-      column[i] = x[(size_t)i * x_pitch + c] - sum_of(sums[c][i - first]);
+      column[i] = x[(size_t)i * x_pitch + c] - sum_of(sums[c][i - first] + latest[c][i - first]);
     solve_block(t, pitch, column, first, last, upper, unit);
     for (int i = first; i < last; ++i) x[(size_t)i * x_pitch + c] = column[i];
   }

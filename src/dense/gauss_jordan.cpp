@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "dense/permutation.hpp"
-#include "dense/pivot_rules.hpp"
 #include "dense/substitution.hpp"
 
 namespace lugpu {
@@ -36,10 +35,6 @@ Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
 // Two surfaces, A on its way, the reduced B, X.
 void GaussJordan::require_room(const Device& device, const Size& size,
                                const DenseOptions& options) {
-  if (rule_of(options.pivot).search == Search::walk) {
-    throw Unsupported(std::string("gauss-jordan has no ") + name(options.pivot) + " pivoting",
-                      {"method", "lu"});
-  }
   const std::size_t columns = size.n + size.nrhs;
   const std::uint64_t other = piece_bytes(size.n, columns, options.precision) +
                               3 * size.n * size.nrhs * element_size(options.precision) +

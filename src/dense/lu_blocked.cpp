@@ -35,10 +35,6 @@ void LuBlocked::require_room(const Device& device, const Size& size, const Dense
   if (options.storage == Storage::buffer && options.texel == Texel::rgba) {
     throw Unsupported("lu-blocked works in place on single elements of buffers", {"texel", "r"});
   }
-  if (exchanges_columns(options.pivot)) {
-    throw Unsupported(std::string("lu-blocked has no ") + name(options.pivot) + " pivoting",
-                      {"method", "lu"});
-  }
   const std::uint64_t other = other_bytes(device, size, options);
   require_fits(device, size.rows, size.n, options.precision, Storage::buffer, 1, other);
   if (options.storage == Storage::buffer) return;

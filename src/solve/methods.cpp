@@ -41,6 +41,12 @@ bool has_failed(const FailedPaths& failed, const Method& method, const Problem& 
   });
 }
 
+void require_pivoting(const Method& method, Pivot pivot) {
+  if (method.has(rule_of(pivot))) return;
+  throw Unsupported(std::string(method.name) + " has no " + name(pivot) + " pivoting",
+                    {"method", "lu"});
+}
+
 }  // namespace
 
 const FlopFormula kLuFlops = {"2/3 n^3", lu_flops};
@@ -82,6 +88,7 @@ const Method& find_method(const std::string& name) {
 }
 
 void require_possible(const Device& device, const Method& method, const Problem& problem) {
+  require_pivoting(method, problem.dense.pivot);
   if (problem.solve.refine != Refine::none && !method.keeps_factors) {
     throw Unsupported(std::string(method.name) + " keeps no factors to refine X with",
                       {"method", "lu"});
@@ -173,10 +180,7 @@ Plan make_plan(const Options& options, const Device& device, const Size& size, P
   if (options.schedule == Schedule::paper && !method.has_schedules) {
     throw InputError(std::string(method.name) + " has no schedule of the paper", {"method", "lu"});
   }
-  if (!method.has(rule_of(dense.pivot))) {
-    throw Unsupported(std::string(method.name) + " has no " + name(dense.pivot) + " pivoting",
-                      {"method", "lu"});
-  }
+  require_pivoting(method, dense.pivot);
   return {&method, completed(problem, method, device, options.texel, options.nb, failed)};
 }
 
