@@ -19,16 +19,33 @@ inline void store_panel(__global real* a, int pitch, const __global real* w, int
   }
 }
 
+// One more of the `pieces` of the panel W is up to date. Who brought the last one factors it.
+inline void finish_piece(__global real* a, int pitch, __global real* w, __global int* ipiv,
+                         __global int* info, int k, int rows, int width, int pivoted, int pieces,
+                         volatile __global int* work) {
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  if (atomic_inc(work + PANEL_PIECES) + 1 < pieces) return;
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  factor_panel(w, rows, width, pivoted, k, ipiv, info, work);
+  store_panel(a, pitch, w, k, rows, width);
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  work[PANEL_DONE] = 1;
+}
+
 // Panel k, all of whose columns are up to date: A(k:m, k:k+width) = L U, also left in W.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_columns(
     __global real* a, int pitch, __global real* w, __global int* ipiv, __global int* info, int k,
-    int m, int width, int pivoted) {
-  const int rows = m - k;
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < width; ++j) w[(size_t)i * NB + j] = a[(size_t)(k + i) * pitch + k + j];
+    int m, int width, int pivoted, volatile __global int* work) {
+  const int rows = m - k, height = rows_of_part(rows);
+  const int pieces = (rows + height - 1) / height;
+  for (int piece; (piece = atomic_inc(work + NEXT_PIECE)) < pieces;) {
+    for (int i = piece * height; i < min((piece + 1) * height, rows); ++i) {
+      for (int j = 0; j < width; ++j) w[(size_t)i * NB + j] = a[(size_t)(k + i) * pitch + k + j];
+    }
+    finish_piece(a, pitch, w, ipiv, info, k, rows, width, pivoted, pieces, work);
   }
-  factor_panel(w, rows, width, pivoted, k, ipiv, info);
-  store_panel(a, pitch, w, k, rows, width);
+  while (!work[PANEL_DONE]) help(w, rows, work);
+  leave(work);
 }
 
 // Panel k to the other columns of A, of which a work-group takes `columns`, the ones left of the
@@ -77,32 +94,40 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void exchange_and_solve(
   }
 }
 
-// A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns; and
-// meanwhile the first work-group, which takes the next panel's columns, factors that panel in
-// W_next.
+// A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns, the next
+// panel's columns first; and as soon as these are up to date, that panel is factored in W_next.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void update_and_factor(
     __global real* a, int pitch, const __global real* w, const __global real* v,
     __global real* w_next, __global int* ipiv, __global int* info, int k, int m, int n,
-    int next_width, int block_rows, int block_columns, int pivoted) {
-  const int next = k + NB;
-  const __global real* l21 = w + (size_t)NB * NB;
-  if (get_group_id(0) == 0) {
-    const int rows = m - next;
-    const int strips = (next_width + STRIP - 1) / STRIP;
-    subtract_products(rows, strips, l21, NB, v + (size_t)next * NB, STRIP, NB * STRIP,
-                      a + (size_t)next * pitch + next, pitch, w_next, NB, NB);
-    factor_panel(w_next, rows, next_width, pivoted, next, ipiv, info);
-    store_panel(a, pitch, w_next, next, rows, next_width);
-    return;
+    int next_width, int block_rows, int block_columns, int pivoted, volatile __global int* work) {
+  const int next = k + NB, right = next + NB, rows = m - next;
+  const int height = rows_of_part(rows);
+  const int pieces = next_width > 0 ? (rows + height - 1) / height : 0;
+  const int row_blocks = (rows + block_rows - 1) / block_rows;
+  const int column_blocks = max(n - right + block_columns - 1, 0) / block_columns;
+  for (;;) {
+    while (help(w_next, rows, work)) {
+    }
+    const int piece = atomic_inc(work + NEXT_PIECE);
+    if (piece < pieces) {
+      const int top = piece * height;
+      const int strips = (next_width + STRIP - 1) / STRIP;
+      subtract_products(
+          min(height, rows - top), strips, w + (size_t)(NB + top) * NB, NB, v + (size_t)next * NB,
+          STRIP, NB * STRIP, a + (size_t)(next + top) * pitch + next, pitch,
+          w_next + (size_t)top * NB, NB, NB);
+      finish_piece(a, pitch, w_next, ipiv, info, next, rows, next_width, pivoted, pieces, work);
+      continue;
+    }
+    const int block = piece - pieces;
+    if (block >= row_blocks * column_blocks) break;
+    const int top = next + block % row_blocks * block_rows;
+    const int left = right + block / row_blocks * block_columns;
+    const int strips = (min(block_columns, n - left) + STRIP - 1) / STRIP;
+    __global real* c = a + (size_t)top * pitch + left;
+    subtract_products(min(block_rows, m - top), strips, w + (size_t)(top - k) * NB, NB,
+                      v + (size_t)left * NB, STRIP, NB * STRIP, c, pitch, c, pitch, NB);
   }
-  const int right = next + NB;
-  const int row_blocks = (m - next + block_rows - 1) / block_rows;
-  const int block = get_group_id(0) - 1;
-  const int top = next + block % row_blocks * block_rows;
-  const int left = right + block / row_blocks * block_columns;
-  const int rows = min(block_rows, m - top);
-  const int strips = (min(block_columns, n - left) + STRIP - 1) / STRIP;
-  __global real* c = a + (size_t)top * pitch + left;
-  subtract_products(rows, strips, w + (size_t)(top - k) * NB, NB, v + (size_t)left * NB, STRIP,
-                    NB * STRIP, c, pitch, c, pitch, NB);
+  while (pieces > 0 && !work[PANEL_DONE]) help(w_next, rows, work);
+  leave(work);
 }

@@ -18,6 +18,7 @@ constexpr std::size_t kStrips = 4;
 // The most columns that are solved for along the rows of a triangle, and the rows of a work-group,
 // a multiple of every vector.
 constexpr std::size_t kFewColumns = 4, kFewRows = 32;
+constexpr std::size_t kWorkInts = 112;  // WORK_INTS of cpu/team.clh
 
 }  // namespace
 
@@ -36,6 +37,8 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   panel_ = context.allocate(shape.m * shape.nb * size);
   next_ = context.allocate(shape.m * shape.nb * size);
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
+  work_ = context.allocate(kWorkInts * sizeof(cl_int));
+  context.queue().enqueueFillBuffer(work_, cl_int{0}, 0, kWorkInts * sizeof(cl_int));
   if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
 }
 
@@ -63,9 +66,10 @@ void BlockedCpu::start() {
 // P A(k:m, k:k+nb) = L U
 void BlockedCpu::factor_columns(Surface& a, std::size_t k) {
   const std::size_t width = std::min(shape_.nb, shape_.n - k);
-  context_.run("panel", kernel("cpu/lu_blocked.cl", "factor_columns"), {1}, a, panel_, ipiv_, info_,
-               static_cast<cl_int>(k), static_cast<cl_int>(shape_.m), static_cast<cl_int>(width),
-               static_cast<cl_int>(shape_.pivot != Pivot::none));
+  context_.run("panel", kernel("cpu/lu_blocked.cl", "factor_columns"),
+               {context_.device().compute_units}, a, panel_, ipiv_, info_, static_cast<cl_int>(k),
+               static_cast<cl_int>(shape_.m), static_cast<cl_int>(width),
+               static_cast<cl_int>(shape_.pivot != Pivot::none), work_);
   context_.timeline().add_bytes(2 * (shape_.m - k) * width * element_size(shape_.precision));
 }
 
@@ -99,15 +103,13 @@ void BlockedCpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
 
 // A(k+nb:m, k+nb:n) -= L21 U12, and the next `next_width` columns of that are factored.
 void BlockedCpu::update_and_factor(Surface& a, std::size_t k, std::size_t next_width) {
-  const std::size_t next = k + shape_.nb, right = std::min(next + shape_.nb, shape_.n);
-  const std::size_t blocks =
-      ceiling(shape_.m - next, kBlockRows) * ceiling(shape_.n - right, kBlockColumns);
-  context_.run("update", kernel("cpu/lu_blocked.cl", "update_and_factor"), {1 + blocks}, a, panel_,
-               block_row_, next_, ipiv_, info_, static_cast<cl_int>(k),
-               static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
+  const std::size_t next = k + shape_.nb;
+  context_.run("update", kernel("cpu/lu_blocked.cl", "update_and_factor"),
+               {context_.device().compute_units}, a, panel_, block_row_, next_, ipiv_, info_,
+               static_cast<cl_int>(k), static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
                static_cast<cl_int>(next_width), static_cast<cl_int>(kBlockRows),
-               static_cast<cl_int>(kBlockColumns),
-               static_cast<cl_int>(shape_.pivot != Pivot::none));
+               static_cast<cl_int>(kBlockColumns), static_cast<cl_int>(shape_.pivot != Pivot::none),
+               work_);
   context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) *
                                 element_size(shape_.precision));
 }

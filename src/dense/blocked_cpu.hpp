@@ -35,6 +35,7 @@ class BlockedCpu : public Blocked {
   cl::Buffer panel_, next_;  // W of cpu/lu_blocked.cl, for this panel and the next
   cl::Buffer block_row_;     // V
   cl::Buffer tiles_;         // of cpu/lu_blocked_image.cl, one for each compute unit
+  cl::Buffer work_;          // of cpu/team.clh
   cl::Buffer solved_;        // of cpu/solve_few.cl
   cl::Buffer state_;
 };

@@ -125,7 +125,8 @@ const Method& automatic_method(const Device& device, const Problem& problem,
   const bool blocks = dense.schedule == Schedule::fused &&
                       (dense.storage == Storage::image || texel != Texel::rgba);
   for (const Method& method : methods()) {
-    const bool possible = method.has(rule_of(dense.pivot)) && (blocks || !method.block_size);
+    const bool possible = method.structure == Structure::general &&
+                          method.has(rule_of(dense.pivot)) && (blocks || !method.block_size);
     if (possible &&
         !has_failed(failed, method, completed(problem, method, device, texel, 0, failed))) {
       return method;
