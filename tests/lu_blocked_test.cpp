@@ -66,11 +66,12 @@ class LuBlockedTest : public testing::TestWithParam<BlockedKind> {
     if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
   }
 
-  Factors factor(const Matrix& a, std::size_t nb = 0) {
-    Surface surface = surface_of(context, {precision, Storage::buffer}, a);
-    const auto blocked = Blocked::make(context, {a.rows(), a.cols(), pivot, precision, nb});
+  Factors factor(const Matrix& a, std::size_t nb = 0) { return factor(context, a, nb); }
+  Factors factor(DeviceContext& where, const Matrix& a, std::size_t nb = 0) {
+    Surface surface = surface_of(where, {precision, Storage::buffer}, a);
+    const auto blocked = Blocked::make(where, {a.rows(), a.cols(), pivot, precision, nb});
     blocked->factor(surface);
-    return factors_of(context, *blocked, surface);
+    return factors_of(where, *blocked, surface);
   }
 
   Matrix harmless(std::size_t m, std::size_t n, std::uint64_t seed = 1) {
@@ -157,6 +158,21 @@ TEST_P(LuBlockedTest, BitwiseTheSameEveryTime) {
   const Factors first = factor(a), second = factor(a);
   EXPECT_TRUE(equal(first.lu, second.lu));
   EXPECT_EQ(first.ipiv, second.ipiv);
+}
+
+// Who updates what, and who helps with a panel, is a matter of chance.
+TEST_P(LuBlockedTest, TheNumberOfThreadsChangesNoBit) {
+  const Device& device = context.device();
+  if (device.type != "cpu" || device.compute_units < 2) GTEST_SKIP() << "no threads to leave out";
+  const Matrix a = harmless(1300, 900);
+  const Factors all = factor(a);
+  for (const unsigned units : {1u, device.compute_units / 2}) {
+    SCOPED_TRACE(units);
+    DeviceContext some(with_compute_units(device, units));
+    const Factors factors = factor(some, a);
+    EXPECT_TRUE(equal(factors.lu, all.lu));
+    EXPECT_EQ(factors.ipiv, all.ipiv);
+  }
 }
 
 TEST_P(LuBlockedTest, InfoIsTheFirstZeroPivot) {

@@ -18,7 +18,10 @@ constexpr std::size_t kStrips = 4;
 // The most columns that are solved for along the rows of a triangle, and the rows of a work-group,
 // a multiple of every vector.
 constexpr std::size_t kFewColumns = 4, kFewRows = 32;
-constexpr std::size_t kWorkInts = 112;  // WORK_INTS of cpu/team.clh
+constexpr std::size_t kWorkInts = 160;  // WORK_INTS of cpu/team.clh
+// A launch has at most so many panels, and takes no more once it has so much to do.
+constexpr std::size_t kMostPanels = 256;
+constexpr std::uint64_t kMultiplyAdds = 4'000'000'000;
 
 }  // namespace
 
@@ -37,8 +40,10 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   panel_ = context.allocate(shape.m * shape.nb * size);
   next_ = context.allocate(shape.m * shape.nb * size);
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
-  work_ = context.allocate(kWorkInts * sizeof(cl_int));
-  context.queue().enqueueFillBuffer(work_, cl_int{0}, 0, kWorkInts * sizeof(cl_int));
+  const std::size_t panels = std::min(ceiling(std::min(shape.m, shape.n), shape.nb), kMostPanels);
+  const std::size_t work = (1 + panels) * kWorkInts * sizeof(cl_int);
+  work_ = context.allocate(work);
+  context.queue().enqueueFillBuffer(work_, cl_int{0}, 0, work);
   if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
 }
 
@@ -101,42 +106,39 @@ void BlockedCpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
                static_cast<cl_int>(k), static_cast<cl_int>(shape_.n));
 }
 
-// A(k+nb:m, k+nb:n) -= L21 U12, and the next `next_width` columns of that are factored.
-void BlockedCpu::update_and_factor(Surface& a, std::size_t k, std::size_t next_width) {
-  const std::size_t next = k + shape_.nb;
-  context_.run("update", kernel("cpu/lu_blocked.cl", "update_and_factor"),
-               {context_.device().compute_units}, a, panel_, block_row_, next_, ipiv_, info_,
-               static_cast<cl_int>(k), static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
-               static_cast<cl_int>(next_width), static_cast<cl_int>(kBlockRows),
-               static_cast<cl_int>(kBlockColumns), static_cast<cl_int>(shape_.pivot != Pivot::none),
-               work_);
-  context_.timeline().add_bytes(2 * (shape_.m - next) * (shape_.n - next) *
-                                element_size(shape_.precision));
-}
-
-// With no columns to factor.
+// The update of the first block.
 std::uint64_t BlockedCpu::multiply(Surface& a) {
   const std::size_t nb = shape_.nb;
   if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
-  update_and_factor(a, 0, 0);
+  context_.run("update", kernel("cpu/lu_blocked.cl", "update"), {context_.device().compute_units},
+               a, panel_, block_row_, cl_int{0}, static_cast<cl_int>(shape_.m),
+               static_cast<cl_int>(shape_.n), static_cast<cl_int>(kBlockRows),
+               static_cast<cl_int>(kBlockColumns), work_);
   return (shape_.m - nb) * (shape_.n - 2 * nb) * nb;
 }
 
+// As many panels in a launch as take it some time.
 void BlockedCpu::factorize(Surface& a) {
-  const std::size_t nb = shape_.nb;
-  const std::size_t steps = std::min(shape_.m, shape_.n);
+  const std::size_t nb = shape_.nb, pivots = std::min(shape_.m, shape_.n);
+  const std::size_t size = element_size(shape_.precision);
   start();
-  if (steps == 0) return;
-  // P A(:, 0:nb) = L U
-  factor_columns(a, 0);
-  for (std::size_t k = 0; k < steps; k += nb) {
-    // A(k:k+nb, right) = inv(L11) P A(k:k+nb, right), and P A left of the panel
-    exchange_and_solve(a, k);
-    const std::size_t next = k + nb;
-    if (next >= steps) break;
-    // A(next:m, next:n) -= L21 U12, and the next panel is factored
-    update_and_factor(a, k, std::min(nb, shape_.n - next));
-    std::swap(panel_, next_);
+  for (std::size_t first = 0, last = 0; first < pivots; first = last) {
+    std::uint64_t updated = 0;  // elements
+    std::uint64_t others = first == 0 ? 2 * shape_.m * std::min(nb, shape_.n) : 0;
+    for (; last < pivots && last - first < kMostPanels * nb && updated * nb < kMultiplyAdds;
+         last += nb) {
+      const std::size_t next = last + nb;
+      others += 4 * nb * (shape_.n - std::min(nb, shape_.n - last));
+      if (next < pivots) updated += (shape_.m - next) * (shape_.n - next);
+    }
+    context_.run("update", kernel("cpu/lu_blocked.cl", "factor_panels"),
+                 {context_.device().compute_units}, a, panel_, next_, block_row_, ipiv_, info_,
+                 static_cast<cl_int>(first), static_cast<cl_int>(last),
+                 static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
+                 static_cast<cl_int>(strip_ * kStrips), static_cast<cl_int>(kBlockRows),
+                 static_cast<cl_int>(kBlockColumns),
+                 static_cast<cl_int>(shape_.pivot != Pivot::none), work_);
+    context_.timeline().add_bytes((2 * updated + others) * size);
     context_.checkpoint();
   }
 }

@@ -27,12 +27,11 @@ class BlockedCpu : public Blocked {
   void update(const PingPong& a, const Surface& lu, std::size_t k) override;
 
   void factor_columns(Surface& a, std::size_t k);
-  void update_and_factor(Surface& a, std::size_t k, std::size_t next_width);
   KernelId kernel(const char* file, const char* function) const;
 
   std::size_t strip_;        // columns of a register tile
   std::string options_;      // build options of the kernels
-  cl::Buffer panel_, next_;  // W of cpu/lu_blocked.cl, for this panel and the next
+  cl::Buffer panel_, next_;  // W of cpu/lu_blocked.cl, for a panel and the next
   cl::Buffer block_row_;     // V
   cl::Buffer tiles_;         // of cpu/lu_blocked_image.cl, one for each compute unit
   cl::Buffer work_;          // of cpu/team.clh
