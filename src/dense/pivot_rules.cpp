@@ -11,7 +11,7 @@ std::span<const PivotRule> pivot_rules() {
       {Pivot::partial, "partial", "", "the largest element of the column", Search::column,
        "partial", "search_column", true, true, false, 0, Pivot::full},
       {Pivot::scaled, "scaled", "", "the largest element of the column relative to its row of A",
-       Search::column, "partial", "search_scaled", false, true, false, 1, Pivot::full},
+       Search::scaled, "partial", "search_scaled", false, true, false, 1, Pivot::full},
       {Pivot::rook, "rook", "", "one that is the largest of its row and of its column",
        Search::walk, "rook", "search_rook", false, true, true, 2, Pivot::full},
       {Pivot::full, "full", "complete", "the largest element of the trailing matrix",

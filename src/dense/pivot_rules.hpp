@@ -14,6 +14,7 @@ namespace lugpu {
 enum class Search {
   nothing,  ///< it is the diagonal element
   column,   ///< the largest of a column, by the pass that updates it or by a search of its own
+  scaled,   ///< the same relative to the rows' sizes, which measure_rows() finds beforehand
   walk,     ///< a search of its own, which walks from columns to rows
   matrix,  ///< the largest of the trailing matrix, by the pass that updates it or by its own search
 };

@@ -23,7 +23,7 @@ Pivoting::Pivoting(DeviceContext& context, const Size& size, const DenseOptions&
     rows_ = context.allocate(kSlices * n * sizeof(cl_int));
   }
   // The sizes of A's rows, which follow the interchanges.
-  if (options.pivot == Pivot::scaled) {
+  if (rule_of(options.pivot).search == Search::scaled) {
     magnitudes_ = context.allocate(n * element_size(options.precision));
   }
 }
@@ -32,8 +32,8 @@ std::uint64_t Pivoting::workspace(const Size& size, const DenseOptions& options)
   const std::uint64_t element = element_size(options.precision);
   const std::uint64_t candidates = rule_of(options.pivot).search == Search::matrix
                                        ? kSlices * (element + sizeof(cl_int))
-                                   : options.pivot == Pivot::scaled ? element
-                                                                    : 0;
+                                   : rule_of(options.pivot).search == Search::scaled ? element
+                                                                                     : 0;
   return size.n * (element + sizeof(cl_int2) + candidates);
 }
 
@@ -63,7 +63,7 @@ void Pivoting::step(PingPong& surfaces, std::size_t k, std::size_t first, std::s
 void Pivoting::search(const Surface& source, std::size_t k) {
   const cl_int step = static_cast<cl_int>(k);
   const cl_int n = static_cast<cl_int>(size_.n);
-  if (options_.pivot == Pivot::scaled) {
+  if (rule_of(options_.pivot).search == Search::scaled) {
     if (k == 0) {
       context_.run("pivot_search", source.kernel("dense/passes.cl", "measure_rows"), {size_.n},
                    source, magnitudes_, n);
