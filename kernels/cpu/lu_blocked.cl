@@ -9,49 +9,45 @@
 #include "cpu/tile.clh"
 #include "cpu/panel.clh"
 
-// A(k:k+rows, k:k+width) = W(0:rows, 0:width)
-inline void store_panel(__global real* a, int pitch, const __global real* w, int k, int rows,
-                        int width) {
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < width; ++j) {
-      a[(size_t)(k + i) * pitch + k + j] = w[(size_t)i * NB + j];
-    }
-  }
+// One more of the `pieces` of the panel is up to date. Who brought the last one factors it.
+inline void finish_piece(const struct panel* p, int pieces) {
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  if (atomic_inc(p->work + PANEL_PIECES) + 1 < pieces) return;
+  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  factor_panel(p);
 }
 
-// One more of the `pieces` of the panel W is up to date. Who brought the last one factors it.
-inline void finish_piece(__global real* a, int pitch, __global real* w, __global int* ipiv,
-                         __global int* info, int k, int rows, int width, int pivoted, int pieces,
-                         volatile __global int* work) {
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
-  if (atomic_inc(work + PANEL_PIECES) + 1 < pieces) return;
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
-  factor_panel(w, rows, width, pivoted, k, ipiv, info, work);
-  store_panel(a, pitch, w, k, rows, width);
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
-  work[PANEL_DONE] = 1;
-}
-
-// Panel k, all of whose columns are up to date: A(k:m, k:k+width) = L U, also left in W.
-inline void factor_first(__global real* a, int pitch, __global real* w, __global int* ipiv,
-                         __global int* info, int k, int m, int width, int pivoted,
-                         volatile __global int* work) {
-  const int rows = m - k, height = rows_of_part(rows);
-  const int pieces = (rows + height - 1) / height;
-  for (int piece; (piece = atomic_inc(work + NEXT_PIECE)) < pieces;) {
-    for (int i = piece * height; i < min((piece + 1) * height, rows); ++i) {
-      for (int j = 0; j < width; ++j) w[(size_t)i * NB + j] = a[(size_t)(k + i) * pitch + k + j];
+// A panel all of whose columns are up to date in A.
+inline void factor_first(const struct panel* p) {
+  const int height = rows_of_part(p->rows), pieces = (p->rows + height - 1) / height;
+  for (int piece; (piece = atomic_inc(p->work + NEXT_PIECE)) < pieces;) {
+    for (int i = piece * height; i < min((piece + 1) * height, p->rows); ++i) {
+      for (int j = 0; j < p->width; ++j) p->w[(size_t)i * NB + j] = p->a[(size_t)i * p->pitch + j];
     }
-    finish_piece(a, pitch, w, ipiv, info, k, rows, width, pivoted, pieces, work);
+    finish_piece(p, pieces);
   }
-  while (!work[PANEL_DONE]) help(w, rows, work);
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
+  serve(p);
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_columns(
-    __global real* a, int pitch, __global real* w, __global int* ipiv, __global int* info, int k,
-    int m, int width, int pivoted, volatile __global int* work) {
-  factor_first(a, pitch, w, ipiv, info, k, m, width, pivoted, work);
+    __global real* a, int pitch, __global real* w, __global real* packed, __global real* noted_rows,
+    __global int* ipiv, __global int* info, int k, int m, int width, int pivoted,
+    volatile __global int* work) {
+  const struct panel p = {
+      a + (size_t)k * pitch + k,
+      w,
+      pitch,
+      m - k,
+      width,
+      k,
+      pivoted,
+      ipiv,
+      info,
+      packed,
+      noted_rows,
+      first_step(work),
+      work};
+  factor_first(&p);
   leave(work, 1);
 }
 
@@ -105,34 +101,34 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void exchange_and_solve(
   exchange_and_solve_group(a, pitch, w, v, ipiv, k, steps, n, columns, pivoted, get_group_id(0));
 }
 
-// A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns, the next
-// panel's columns first; and as soon as these are up to date, that panel is factored in W_next.
-inline void update_and_factor(
-    __global real* a, int pitch, const __global real* w, const __global real* v,
-    __global real* w_next, __global int* ipiv, __global int* info, int k, int m, int n,
-    int next_width, int block_rows, int block_columns, int pivoted, volatile __global int* work) {
-  const int next = k + NB, right = next + NB, rows = m - next;
+// A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns, the columns
+// of the panel `next` first; and as soon as these are up to date, that is factored.
+inline void update_and_factor(__global real* a, int pitch, const __global real* w,
+                              const __global real* v, const struct panel* next, int k, int m, int n,
+                              int block_rows, int block_columns) {
+  const int below = k + NB, right = below + next->width, rows = m - below;
   const int height = rows_of_part(rows);
-  const int pieces = next_width > 0 ? (rows + height - 1) / height : 0;
+  const int pieces = next->width > 0 ? (rows + height - 1) / height : 0;
   const int row_blocks = (rows + block_rows - 1) / block_rows;
   const int blocks = max(n - right + block_columns - 1, 0) / block_columns * row_blocks;
+  volatile __global int* work = next->work;
   for (;;) {
-    while (help(w_next, rows, work)) {
+    while (help(next)) {
     }
     const int piece = atomic_inc(work + NEXT_PIECE);
     if (piece < pieces) {
       const int top = piece * height;
-      const int strips = (next_width + STRIP - 1) / STRIP;
+      const int strips = (next->width + STRIP - 1) / STRIP;
       subtract_products(
-          min(height, rows - top), strips, w + (size_t)(NB + top) * NB, NB, v + (size_t)next * NB,
-          STRIP, NB * STRIP, a + (size_t)(next + top) * pitch + next, pitch,
-          w_next + (size_t)top * NB, NB, NB);
-      finish_piece(a, pitch, w_next, ipiv, info, next, rows, next_width, pivoted, pieces, work);
+          min(height, rows - top), strips, w + (size_t)(NB + top) * NB, NB, v + (size_t)below * NB,
+          STRIP, NB * STRIP, a + (size_t)(below + top) * pitch + below, pitch,
+          next->w + (size_t)top * NB, NB, NB);
+      finish_piece(next, pieces);
       continue;
     }
     const int block = piece - pieces;
     if (block >= blocks) break;
-    const int top = next + block % row_blocks * block_rows;
+    const int top = below + block % row_blocks * block_rows;
     const int left = right + block / row_blocks * block_columns;
     const int strips = (min(block_columns, n - left) + STRIP - 1) / STRIP;
     __global real* c = a + (size_t)top * pitch + left;
@@ -141,28 +137,37 @@ inline void update_and_factor(
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     atomic_inc(work + BLOCKS_DONE);
   }
-  while ((pieces > 0 && !work[PANEL_DONE]) || work[BLOCKS_DONE] < blocks) help(w_next, rows, work);
+  if (pieces > 0) serve(next);
+  while (work[BLOCKS_DONE] < blocks) {
+  }
   mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
 
-// The update alone.
+// The update alone, but for the columns of the next panel.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void update(
     __global real* a, int pitch, const __global real* w, const __global real* v, int k, int m,
     int n, int block_rows, int block_columns, volatile __global int* work) {
-  update_and_factor(a, pitch, w, v, 0, 0, 0, k, m, n, 0, block_rows, block_columns, 0, work);
+  const struct panel none = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, first_step(work), work};
+  update_and_factor(a, pitch, w, v, &none, k, m, n, block_rows, block_columns);
   leave(work, 1);
 }
 
 // The panels first : last, all at once: with each, the interchanges, U12 and the update of the
 // rest, and the next panel. Those at even places are in W_even. The very first panel is factored
-// before. work: WORK_INTS for each panel, and as many for the first.
+// before. work: see cpu/team.clh, with a step for each panel
+// and the first.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_panels(
     __global real* a, int pitch, __global real* w_even, __global real* w_odd, __global real* v,
-    __global int* ipiv, __global int* info, int first, int last, int m, int n, int columns,
-    int block_rows, int block_columns, int pivoted, volatile __global int* work) {
+    __global real* packed, __global real* noted_rows, __global int* ipiv, __global int* info,
+    int first, int last, int m, int n, int columns, int block_rows, int block_columns, int pivoted,
+    volatile __global int* work) {
   const int pivots = min(m, n);
-  if (first == 0) factor_first(a, pitch, w_even, ipiv, info, 0, m, min(NB, n), pivoted, work);
-  volatile __global int* step = work;
+  volatile __global int* step = first_step(work);
+  if (first == 0) {
+    const struct panel p = {
+        a, w_even, pitch, m, min(NB, n), 0, pivoted, ipiv, info, packed, noted_rows, step, work};
+    factor_first(&p);
+  }
   for (int k = first; k < last; k += NB) {
     step += WORK_INTS;
     __global real* w = k / NB % 2 == 0 ? w_even : w_odd;
@@ -177,9 +182,23 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_panels(
     while (step[GROUPS_DONE] < groups) {
     }
     mem_fence(CLK_GLOBAL_MEM_FENCE);
-    if (k + NB >= pivots) break;
-    update_and_factor(a, pitch, w, v, w_next, ipiv, info, k, m, n, min(NB, n - k - NB), block_rows,
-                      block_columns, pivoted, step);
+    const int below = k + NB;
+    if (below >= pivots) break;
+    const struct panel next = {
+        a + (size_t)below * pitch + below,
+        w_next,
+        pitch,
+        m - below,
+        min(NB, n - below),
+        below,
+        pivoted,
+        ipiv,
+        info,
+        packed,
+        noted_rows,
+        step,
+        work};
+    update_and_factor(a, pitch, w, v, &next, k, m, n, block_rows, block_columns);
   }
   leave(work, 1 + (last - first + NB - 1) / NB);
 }

@@ -51,7 +51,7 @@ class Blocked {
   void solve(const Surface& lu, Surface& x, Op op = Op::none);
   /// Enqueues the update of the first block alone, C -= L U with whatever a factorization has left
   /// in `a` and beside it, to learn how fast that is. Returns its multiply-adds; 0, and nothing
-  /// runs, for a matrix without columns right of two blocks.
+  /// runs, for a matrix without columns to update.
   virtual std::uint64_t multiply(Surface& a) = 0;
   /// Which kernels run, where there is a choice.
   virtual std::optional<std::string> variant() const { return std::nullopt; }

@@ -18,7 +18,8 @@ constexpr std::size_t kStrips = 4;
 // The most columns that are solved for along the rows of a triangle, and the rows of a work-group,
 // a multiple of every vector.
 constexpr std::size_t kFewColumns = 4, kFewRows = 32;
-constexpr std::size_t kWorkInts = 160;  // WORK_INTS of cpu/team.clh
+// NOTES, 2 NOTE_INTS and WORK_INTS of cpu/team.clh.
+constexpr std::size_t kLaunchInts = 16, kThreadInts = 32, kStepInts = 192;
 // A launch has at most so many panels, and takes no more once it has so much to do.
 constexpr std::size_t kMostPanels = 256;
 constexpr std::uint64_t kMultiplyAdds = 4'000'000'000;
@@ -41,10 +42,18 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   next_ = context.allocate(shape.m * shape.nb * size);
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
   const std::size_t panels = std::min(ceiling(std::min(shape.m, shape.n), shape.nb), kMostPanels);
-  const std::size_t work = (1 + panels) * kWorkInts * sizeof(cl_int);
-  work_ = context.allocate(work);
-  context.queue().enqueueFillBuffer(work_, cl_int{0}, 0, work);
+  const std::size_t threads = context.device().compute_units;
+  // A share of the rows ends with less than four vectors of padding, and has 256 rows or is alone.
+  packed_ = context.allocate((shape.m + shape.m / 4 + 4 * vector) * strip_ * size);
+  noted_rows_ = context.allocate((2 + 2 * threads) * strip_ * size);
+  work_ = zeros(kLaunchInts + threads * kThreadInts + (1 + panels) * kStepInts);
   if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
+}
+
+cl::Buffer BlockedCpu::zeros(std::size_t ints) {
+  const cl::Buffer buffer = context_.allocate(ints * sizeof(cl_int));
+  context_.queue().enqueueFillBuffer(buffer, cl_int{0}, 0, ints * sizeof(cl_int));
+  return buffer;
 }
 
 std::size_t BlockedCpu::block_size(const Shape& shape) {
@@ -72,8 +81,8 @@ void BlockedCpu::start() {
 void BlockedCpu::factor_columns(Surface& a, std::size_t k) {
   const std::size_t width = std::min(shape_.nb, shape_.n - k);
   context_.run("panel", kernel("cpu/lu_blocked.cl", "factor_columns"),
-               {context_.device().compute_units}, a, panel_, ipiv_, info_, static_cast<cl_int>(k),
-               static_cast<cl_int>(shape_.m), static_cast<cl_int>(width),
+               {context_.device().compute_units}, a, panel_, packed_, noted_rows_, ipiv_, info_,
+               static_cast<cl_int>(k), static_cast<cl_int>(shape_.m), static_cast<cl_int>(width),
                static_cast<cl_int>(shape_.pivot != Pivot::none), work_);
   context_.timeline().add_bytes(2 * (shape_.m - k) * width * element_size(shape_.precision));
 }
@@ -109,12 +118,12 @@ void BlockedCpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
 // The update of the first block.
 std::uint64_t BlockedCpu::multiply(Surface& a) {
   const std::size_t nb = shape_.nb;
-  if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
+  if (shape_.m <= nb || shape_.n <= nb) return 0;
   context_.run("update", kernel("cpu/lu_blocked.cl", "update"), {context_.device().compute_units},
                a, panel_, block_row_, cl_int{0}, static_cast<cl_int>(shape_.m),
                static_cast<cl_int>(shape_.n), static_cast<cl_int>(kBlockRows),
                static_cast<cl_int>(kBlockColumns), work_);
-  return (shape_.m - nb) * (shape_.n - 2 * nb) * nb;
+  return (shape_.m - nb) * (shape_.n - nb) * nb;
 }
 
 // As many panels in a launch as take it some time.
@@ -132,8 +141,8 @@ void BlockedCpu::factorize(Surface& a) {
       if (next < pivots) updated += (shape_.m - next) * (shape_.n - next);
     }
     context_.run("update", kernel("cpu/lu_blocked.cl", "factor_panels"),
-                 {context_.device().compute_units}, a, panel_, next_, block_row_, ipiv_, info_,
-                 static_cast<cl_int>(first), static_cast<cl_int>(last),
+                 {context_.device().compute_units}, a, panel_, next_, block_row_, packed_,
+                 noted_rows_, ipiv_, info_, static_cast<cl_int>(first), static_cast<cl_int>(last),
                  static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
                  static_cast<cl_int>(strip_ * kStrips), static_cast<cl_int>(kBlockRows),
                  static_cast<cl_int>(kBlockColumns),
@@ -149,8 +158,7 @@ void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
   const std::size_t n = shape_.n;
   if (!solved_()) {
     solved_ = context_.allocate(n * kFewColumns * element_size(shape_.precision));
-    state_ = context_.allocate(2 * sizeof(cl_int));
-    context_.queue().enqueueFillBuffer(state_, cl_int{0}, 0, 2 * sizeof(cl_int));
+    state_ = zeros(2);
   }
   KernelId solve = kernel("cpu/solve_few.cl", "solve_few");
   solve.options +=

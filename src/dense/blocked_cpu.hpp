@@ -27,15 +27,17 @@ class BlockedCpu : public Blocked {
   void update(const PingPong& a, const Surface& lu, std::size_t k) override;
 
   void factor_columns(Surface& a, std::size_t k);
+  cl::Buffer zeros(std::size_t ints);
   KernelId kernel(const char* file, const char* function) const;
 
-  std::size_t strip_;        // columns of a register tile
-  std::string options_;      // build options of the kernels
-  cl::Buffer panel_, next_;  // W of cpu/lu_blocked.cl, for a panel and the next
-  cl::Buffer block_row_;     // V
-  cl::Buffer tiles_;         // of cpu/lu_blocked_image.cl, one for each compute unit
-  cl::Buffer work_;          // of cpu/team.clh
-  cl::Buffer solved_;        // of cpu/solve_few.cl
+  std::size_t strip_;               // columns of a register tile
+  std::string options_;             // build options of the kernels
+  cl::Buffer panel_, next_;         // W of cpu/lu_blocked.cl, for a panel and the next
+  cl::Buffer block_row_;            // V
+  cl::Buffer tiles_;                // of cpu/lu_blocked_image.cl, one for each compute unit
+  cl::Buffer packed_, noted_rows_;  // of cpu/strip.clh
+  cl::Buffer work_;                 // of cpu/team.clh
+  cl::Buffer solved_;               // of cpu/solve_few.cl
   cl::Buffer state_;
 };
 
