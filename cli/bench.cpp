@@ -79,6 +79,13 @@ std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
   return distinct(given, [](const std::string& name) { return name; });
 }
 
+// Of the host's rivals: as many as the CPU has compute units in its turn, unless the user says.
+std::vector<int> threads_of(const Arguments& given, const Device& device) {
+  if (given.threads > 0 || device.type != "cpu") return {};
+  const std::set<int> numbers(given.options.units.begin(), given.options.units.end());
+  return {numbers.begin(), numbers.end()};
+}
+
 SweepPlan make_plan(const Arguments& given, const Device& device) {
   SweepPlan plan;
   plan.sizes = parse_sizes(given.sizes);
@@ -91,6 +98,7 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   plan.schedules = distinct(given.schedules, to_schedule);
   plan.nbs = distinct(given.nbs, [](std::size_t nb) { return nb; });
   plan.baselines = baseline_names(given.baselines);
+  plan.threads = threads_of(given, device);
   plan.nrhs = given.nrhs;
   plan.seed = given.seed;
   plan.matrix = given.matrix;
@@ -156,19 +164,29 @@ void print_rivals(const std::vector<std::string>& names) {
   }
 }
 
+template <typename T>
+std::string list(const std::vector<T>& numbers) {
+  std::string text;
+  for (const T number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
 void print_setting(const Arguments& given, const SweepPlan& plan,
                    const std::vector<DeviceContext>& contexts) {
-  for (const DeviceContext& context : contexts) {
-    const Device& device = context.device();
+  for (std::size_t i = 0; i < contexts.size(); ++i) {
+    const Device& device = contexts[i].device();
+    std::vector<unsigned> units = {device.compute_units};
+    for (; i + 1 < contexts.size() && contexts[i + 1].device().index == device.index; ++i) {
+      units.push_back(contexts[i + 1].device().compute_units);
+    }
     std::cout << "device    "
-              << wrapped(device.name + " (" + device.platform +
-                             "), compute units: " + std::to_string(device.compute_units),
+              << wrapped(device.name + " (" + device.platform + "), compute units: " + list(units),
                          10, 10)
               << '\n';
   }
   const BlasLibrary blas = blas_library();
-  std::cout << "baseline  " << blas.name << " for " << blas.core << ", threads: " << blas_threads()
-            << '\n';
+  std::cout << "baseline  " << blas.name << " for " << blas.core << ", threads: "
+            << (plan.threads.empty() ? std::to_string(blas_threads()) : list(plan.threads)) << '\n';
   print_rivals(plan.baselines);
   const std::string matrix =
       given.matrix == "auto" ? "random (dominant without pivoting)" : given.matrix;
@@ -194,11 +212,15 @@ std::string description(const Case& what) {
 // cases.
 class Sink {
  public:
-  Sink(const Options& options, nlohmann::json report, std::map<std::string, Ceilings> ceilings)
+  // By index and compute units of a device.
+  using CeilingsOfDevices = std::map<std::pair<int, unsigned>, Ceilings>;
+
+  Sink(const Options& options, nlohmann::json report, CeilingsOfDevices ceilings)
       : options_(options),
         json_(options),
         report_(std::move(report)),
-        ceilings_(std::move(ceilings)) {}
+        ceilings_(std::move(ceilings)),
+        table_(options.units.size() > 1) {}
 
   bool has(const Case& what) const {
     const nlohmann::json& rows = report_["results"];
@@ -213,7 +235,7 @@ class Sink {
   void add(const Result& result, std::size_t i) {
     nlohmann::json row = to_json(result);
     if (!result.what.is_baseline() && result.status == RunStatus::ok) {
-      row["rates"] = achieved(result, ceilings_.at(*result.what.device));
+      row["rates"] = achieved(result, ceilings_.at({result.what.device_index, *result.what.units}));
     }
     nlohmann::json& rows = report_["results"];
     const auto later = std::distance(numbers_.upper_bound(i), numbers_.end());
@@ -265,7 +287,7 @@ class Sink {
   const Options& options_;
   JsonOutput json_;
   nlohmann::json report_;
-  std::map<std::string, Ceilings> ceilings_;  // by device
+  CeilingsOfDevices ceilings_;
   BenchTable table_;
   std::set<std::size_t> expected_, numbers_;  // of the pending cases, and of those done
   std::map<std::size_t, Result> unprinted_;
@@ -282,16 +304,17 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   if (given.threads > 0) set_blas_threads(given.threads);
   SweepPlan plan = make_plan(given, contexts.front().device());
   for (const DeviceContext& context : contexts) {
-    plan.failed_paths[context.device().index] = note_failed_paths(context);
+    const int index = context.device().index;
+    if (!plan.failed_paths.contains(index)) plan.failed_paths[index] = note_failed_paths(context);
   }
   const std::vector<Device> devices = devices_of(contexts);
   const std::vector<Case> cases = cases_of(plan, devices);
   nlohmann::json report = begin_report(arguments, devices, plan, given, earlier);
-  std::map<std::string, Ceilings> ceilings;
+  Sink::CeilingsOfDevices ceilings;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const Ceilings measured = measure_ceilings(contexts[i]);
     report["devices"][i]["ceilings"] = to_json(measured);
-    ceilings.emplace(devices[i].name, measured);
+    ceilings.emplace(std::pair(devices[i].index, devices[i].compute_units), measured);
   }
   Sink sink(given.options, std::move(report), std::move(ceilings));
   if (earlier.is_object()) sink.resume(earlier["results"], cases);
@@ -369,7 +392,8 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
 }
 
 void add_effort_options(CLI::App& command, Arguments& given) {
-  command.add_option("--threads", given.threads, "Threads for getrf (default: all cores)")
+  command
+      .add_option("--threads", given.threads, "Threads for getrf (default: all cores, or --units)")
       ->transform(whole_number(1, kMostThreads))
       ->type_name("N");
   command.add_option("--warmup", given.effort.warmup, "Untimed runs per case (default: 1)")

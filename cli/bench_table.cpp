@@ -17,6 +17,11 @@ std::string plain_number(double value) {
   return format(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
 }
 
+// That a case uses: 1 on the host without threads.
+int cores(const Case& what) {
+  return what.units ? static_cast<int>(*what.units) : what.threads.value_or(1);
+}
+
 std::string check(const Checks& checks) {
   return format("%.2g", std::max(checks.factor_ratio.value_or(0), checks.solve_ratio.value_or(0)));
 }
@@ -24,17 +29,23 @@ std::string check(const Checks& checks) {
 }  // namespace
 
 std::string BenchTable::header() const {
-  return "     n method        pivot   prec.  storage ms, med. +-%  GFLOP/s speedup check\n";
+  return format("     n method        pivot   prec.  %s ms, med. +-%%  GFLOP/s speedup check\n",
+                over_cores_ ? "  cores" : "storage");
 }
 
 std::string BenchTable::speed_up(const Result& result) {
   const Problem& problem = result.what.problem;
-  const auto rival = std::make_tuple(problem.size.n, working_precision(problem),
-                                     rule_of(problem.dense.pivot).search == Search::matrix);
+  const auto rival = [&](int threads) {
+    return Rival{problem.size.n, working_precision(problem),
+                 rule_of(problem.dense.pivot).search == Search::matrix, over_cores_ ? threads : 0};
+  };
   const double time = median(result.times_s);
-  if (!result.what.device) baseline_medians_[rival] = time;
-  const auto found = baseline_medians_.find(rival);
-  return found == baseline_medians_.end() ? "-" : plain_number(found->second / time);
+  if (!result.what.device) baseline_medians_[rival(result.what.threads.value_or(0))] = time;
+  for (const int threads : {cores(result.what), 0}) {
+    const auto found = baseline_medians_.find(rival(threads));
+    if (found != baseline_medians_.end()) return plain_number(found->second / time);
+  }
+  return "-";
 }
 
 void BenchTable::remember(const nlohmann::json& row) {
@@ -43,7 +54,10 @@ void BenchTable::remember(const nlohmann::json& row) {
                                   ? Precision::double_precision
                                   : Precision::single_precision;
   const bool full = row.value("pivot", "") == name(Pivot::full);
-  baseline_medians_[{row.value("n", std::size_t{0}), precision, full}] = row.value("median_s", 0.0);
+  const nlohmann::json threads = row.value("threads", nlohmann::json());
+  baseline_medians_[{row.value("n", std::size_t{0}), precision, full,
+                     over_cores_ && threads.is_number() ? threads.get<int>() : 0}] =
+      row.value("median_s", 0.0);
 }
 
 std::string BenchTable::row(const Result& result) {
@@ -54,10 +68,12 @@ std::string BenchTable::row(const Result& result) {
   const bool paper = has_surfaces && find_method(result.what.routine).has_schedules &&
                      problem.dense.schedule == Schedule::paper;
   const std::string storage = on_device ? name(problem.dense.storage) : "host";
+  const std::string place =
+      over_cores_ ? format("%7d", cores(result.what)) : storage + (packed ? "4" : "");
   const std::string head =
       format("%6zu %-13s %-7s %-6s %-7s ", problem.size.n,
              (result.what.routine + (paper ? "*" : "")).c_str(), name(problem.dense.pivot),
-             precision_name(problem), (storage + (packed ? "4" : "")).c_str());
+             precision_name(problem), place.c_str());
   if (result.status != RunStatus::ok) {
     constexpr std::size_t kIndent = 7;
     const std::string status = name(result.status);
@@ -76,11 +92,14 @@ std::string BenchTable::row(const Result& result) {
 
 std::string BenchTable::footer() const {
   return wrapped(
-             "image4, buffer4: packed texels. *: the schedule of the LU-GPU paper. GFLOP/s: 2/3 "
-             "n^3 over the median. speedup: over getrf of the same n and precision (mixed: "
-             "double), for lu-blocked "
-             "and the other rivals too; for full pivoting over getc2. check: the larger "
-             "of factor_ratio and solve_ratio, which pass under 30.",
+             std::string(over_cores_ ? "" : "image4, buffer4: packed texels. ") +
+                 "*: the schedule of the LU-GPU paper. GFLOP/s: 2/3 n^3 over the median. speedup: "
+                 "over getrf of the same n" +
+                 (over_cores_ ? ", number of cores" : "") +
+                 " and precision (mixed: double), for lu-blocked and the other rivals too; for "
+                 "full "
+                 "pivoting over getc2. check: the larger of factor_ratio and solve_ratio, which "
+                 "pass under 30.",
              0, 0) +
          "\n";
 }

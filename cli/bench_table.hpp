@@ -11,9 +11,12 @@ namespace lugpu::cli {
 
 class BenchTable {
  public:
+  /// over_cores: a sweep over numbers of cores, which a column shows instead of the storage.
+  explicit BenchTable(bool over_cores) : over_cores_(over_cores) {}
   std::string header() const;
   /// The row of a result, which may take several lines. Its speed-up is over the baseline with the
-  /// same n and precision that was given before: getrf, or getc2 for full pivoting.
+  /// same n, precision and (in a sweep over them) cores that was given before: getrf, or getc2 for
+  /// full pivoting.
   std::string row(const Result& result);
   std::string footer() const;
   /// Takes a baseline from an earlier run, if this row of its JSON is one.
@@ -22,7 +25,12 @@ class BenchTable {
  private:
   std::string speed_up(const Result& result);
 
-  std::map<std::tuple<std::size_t, Precision, bool>, double> baseline_medians_;
+  // n, precision, whether it has full pivoting, and threads: 0 if it has none, or all have the
+  // same.
+  using Rival = std::tuple<std::size_t, Precision, bool, int>;
+
+  const bool over_cores_;
+  std::map<Rival, double> baseline_medians_;
 };
 
 }  // namespace lugpu::cli

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -51,11 +52,17 @@ void add_device_options(CLI::App& command, Options& options, bool many) {
       ->check(device_list(many))
       ->type_name("DEVICE")
       ->envname("LUGPU_DEVICE");
-  command
-      .add_option("--units", options.units,
-                  "Use this many compute units, if the device can be partitioned")
-      ->transform(whole_number(1, 1 << 20))
-      ->type_name("N");
+  CLI::Option* units =
+      command
+          .add_option("--units", options.units,
+                      std::string("Use this many compute units, if the device can be partitioned") +
+                          (many ? "; several numbers are a sweep" : ""))
+          ->transform(whole_number(1, 1 << 20));
+  if (many) {
+    units->delimiter(',')->type_name("LIST");
+  } else {
+    units->expected(1)->type_name("N");
+  }
   command.add_flag("--no-vendor-kernels", options.no_vendor_kernels,
                    "Use the kernels that any OpenCL device can run");
   command
@@ -226,8 +233,12 @@ std::vector<DeviceContext> open_devices(const Options& options) {
   pin_threads_of_pocl();
   std::vector<DeviceContext> contexts;
   for (const Device& whole : chosen_devices(options)) {
-    contexts.emplace_back(options.units == 0 ? whole : with_compute_units(whole, options.units),
-                          options.kernels());
+    const std::set<unsigned> numbers = options.units.empty()
+                                           ? std::set{whole.compute_units}
+                                           : std::set(options.units.begin(), options.units.end());
+    for (const unsigned units : numbers) {
+      contexts.emplace_back(with_compute_units(whole, units), options.kernels());
+    }
   }
   return contexts;
 }

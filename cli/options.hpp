@@ -17,7 +17,8 @@ struct Options {
   std::string platform;
   std::string device;  ///< index or part of a name; for bench several, separated by commas
   std::string kernel_dir;
-  unsigned units = 0;  ///< compute units of the device to use; 0 for all
+  std::vector<unsigned> units;  ///< compute units of the device to use; for bench several numbers,
+                                ///< each in its turn; none for all of them
   bool no_vendor_kernels = false;
   std::string json;  ///< a file, "-" for stdout, or empty
   std::string colour = "auto";
@@ -35,7 +36,7 @@ struct Options {
   bool prints() const { return !quiet && !json_to_stdout(); }
 };
 
-/// -p, -d (several where `many`), --kernel-dir.
+/// -p, -d and --units (several where `many`), --no-vendor-kernels, --kernel-dir.
 void add_device_options(CLI::App& command, Options& options, bool many);
 
 /// --json, --force, -q, -v, --color.

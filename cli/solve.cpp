@@ -58,6 +58,7 @@ Case case_of(const Plan& plan, const Device& device, const std::string& matrix) 
   what.problem = plan.problem;
   what.device = device.name;
   what.device_index = device.index;
+  what.units = device.compute_units;
   what.matrix = matrix;
   return what;
 }

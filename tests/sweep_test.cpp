@@ -204,6 +204,24 @@ TEST(CasesOf, CarryThePlan) {
   EXPECT_EQ(cases[3].device_index, 5);
 }
 
+TEST(CasesOf, EveryNumberOfCoresOnTheHostAndOnTheDevice) {
+  SweepPlan plan = small_plan();
+  plan.baselines = {"getrf", "getc2"};
+  plan.threads = {1, 3};
+  std::vector<Device> devices(2, two_devices().front());
+  devices[0].compute_units = 1;
+  devices[1].compute_units = 3;
+  const std::vector<Case> cases = cases_of(plan, devices);
+  ASSERT_EQ(cases.size(), 5u);
+  EXPECT_EQ(cases[0].threads, 1);
+  EXPECT_EQ(cases[1].threads, 3);
+  EXPECT_FALSE(cases[0].units);
+  EXPECT_FALSE(cases[2].threads) << "getc2 runs once";
+  EXPECT_EQ(cases[3].units, 1u);
+  EXPECT_EQ(cases[4].units, 3u);
+  EXPECT_EQ(cases[3].device_index, cases[4].device_index);
+}
+
 TEST(CasesOf, UnknownNamesAreRefused) {
   SweepPlan plan = small_plan();
   plan.methods = {"cramer"};
@@ -561,6 +579,7 @@ Result example_result() {
        {}},
       "Testcard",
       0,
+      4,
       std::nullopt,
       9,
       "random"};

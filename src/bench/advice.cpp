@@ -210,6 +210,7 @@ std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t 
       what.problem = completed(problem, method, device, std::nullopt, 0, failed);
       what.device = device.name;
       what.device_index = device.index;
+      what.units = device.compute_units;
       what.matrix = matrix;
       cases.push_back(what);
     }

@@ -76,6 +76,7 @@ json to_json(const Case& what) {
           {"schedule", method && method->has_schedules ? json(name(what.problem.dense.schedule))
                                                        : json(nullptr)},
           {"device", value_or_null(what.device)},
+          {"compute_units", value_or_null(what.units)},
           {"n", what.problem.size.n},
           {"nrhs", what.problem.size.nrhs},
           {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
@@ -106,8 +107,8 @@ const char* name(RunStatus status) {
 
 bool same_case(const json& a, const json& b) {
   static const char* const keys[] = {
-      "implementation", "routine", "pivot", "precision", "storage", "texel", "schedule",
-      "device",         "n",       "nrhs",  "nb",        "threads", "seed",  "matrix"};
+      "implementation", "routine", "pivot", "precision", "storage", "texel", "schedule", "device",
+      "compute_units",  "n",       "nrhs",  "nb",        "threads", "seed",  "matrix"};
   return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
     return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
   });

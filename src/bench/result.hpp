@@ -30,6 +30,7 @@ struct Case {
   Problem problem;
   std::optional<std::string> device;  ///< its name; absent on the host
   int device_index = -1;              ///< of list_devices(); -1 on the host
+  std::optional<unsigned> units;      ///< compute units of the device; absent on the host
   std::optional<int> threads;         ///< on the host only
   std::uint64_t seed = 0;
   std::string matrix;  ///< kind or file name

@@ -106,6 +106,7 @@ const std::vector<Field>& fields_of_row() {
       {"texel", or_null<is_texel>, "a texel or null"},
       {"schedule", or_null<is_schedule>, "a schedule or null"},
       {"device", or_null<is_text>, "a text or null"},
+      {"compute_units", or_null<is_size>, "a positive whole number or null", true},
       {"n", is_whole, "a whole number"},
       {"nrhs", is_size, "a positive whole number"},
       {"nb", or_null<is_size>, "a positive whole number or null"},

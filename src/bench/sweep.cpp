@@ -126,9 +126,11 @@ std::string seconds_text(double seconds) {
 
 // The case's device; null on the host.
 DeviceContext* context_of(const Case& what, std::vector<DeviceContext>& contexts) {
-  const auto found = std::find_if(
-      contexts.begin(), contexts.end(),
-      [&](const DeviceContext& context) { return context.device().index == what.device_index; });
+  const auto found =
+      std::find_if(contexts.begin(), contexts.end(), [&](const DeviceContext& context) {
+        return context.device().index == what.device_index &&
+               context.device().compute_units == what.units;
+      });
   return found == contexts.end() ? nullptr : &*found;
 }
 
@@ -175,7 +177,7 @@ void append_variants(const SweepPlan& plan, const Device& device, const Problem&
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
         cases.push_back({"lugpu", method.name,
                          completed(variant, method, device, texel, nb, failed), device.name,
-                         device.index, std::nullopt, plan.seed,
+                         device.index, device.compute_units, std::nullopt, plan.seed,
                          matrix_kind(plan, problem.dense.pivot)});
       }
       if (!method.has_schedules && name != "auto") break;
@@ -183,7 +185,7 @@ void append_variants(const SweepPlan& plan, const Device& device, const Problem&
   }
 }
 
-// On the host.
+// On the host, without a number of threads.
 Case baseline_case(const SweepPlan& plan, const Baseline& baseline, std::size_t n,
                    Precision precision) {
   return {baseline.implementation,
@@ -191,9 +193,22 @@ Case baseline_case(const SweepPlan& plan, const Baseline& baseline, std::size_t 
           {Size::square(n, plan.nrhs), {baseline.pivot, precision}, {}},
           std::nullopt,
           -1,
-          baseline.threaded ? std::optional(blas_threads()) : std::nullopt,
+          std::nullopt,
+          std::nullopt,
           plan.seed,
           matrix_kind(plan, baseline.pivot)};
+}
+
+void append_host_cases(const SweepPlan& plan, const Baseline& baseline, std::size_t n,
+                       Precision precision, std::vector<Case>& cases) {
+  const Case what = baseline_case(plan, baseline, n, precision);
+  if (!baseline.threaded) return cases.push_back(what);
+  const std::vector<int> threads =
+      plan.threads.empty() ? std::vector{blas_threads()} : plan.threads;
+  for (const int count : threads) {
+    cases.push_back(what);
+    cases.back().threads = count;
+  }
 }
 
 std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std::size_t n,
@@ -258,7 +273,7 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
           precision ? plan.baselines : std::vector<std::string>();
       for (const std::string& name : rivals) {
         const Baseline& baseline = find_baseline(name);
-        if (!baseline.on_device) cases.push_back(baseline_case(plan, baseline, n, *precision));
+        if (!baseline.on_device) append_host_cases(plan, baseline, n, *precision, cases);
       }
       for (const Device& device : devices) {
         for (const std::string& name : rivals) {
@@ -267,6 +282,7 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
           cases.push_back(baseline_case(plan, baseline, n, *precision));
           cases.back().device = device.name;
           cases.back().device_index = device.index;
+          cases.back().units = device.compute_units;
         }
         const std::vector<Case> more = device_cases(plan, device, n, arithmetic);
         cases.insert(cases.end(), more.begin(), more.end());
@@ -362,6 +378,7 @@ class Group {
       return system.a.rows() != what.problem.size.n || (cases_.size() == 1 && kind != what.matrix);
     });
     if (!systems_.contains(what.matrix)) systems_.emplace(what.matrix, make_system(what));
+    set_blas_threads(what.threads.value_or(all_threads_));
     const auto& [a, b] = systems_.at(what.matrix);
     running.measurement = what.is_baseline()
                               ? std::make_unique<Measurement>(find_baseline(what.routine), context,
@@ -376,6 +393,7 @@ class Group {
 
   // The checks of a case that has its samples.
   void finish(Running& running) {
+    set_blas_threads(all_threads_);
     proceed(running, [&] { running.result = running.measurement->finish(); });
     running.measurement.reset();
     running.done = true;
@@ -391,6 +409,7 @@ class Group {
     host_was_last_ = on_host;
     const auto start = std::chrono::steady_clock::now();
     const std::chrono::duration<double> turn(plan_.effort.turn_s);
+    set_blas_threads(running.what->threads.value_or(all_threads_));
     do {
       proceed(running, [&] { running.measurement->sample(); });
     } while (wants_sample(running) && std::chrono::steady_clock::now() - start < turn);
@@ -418,6 +437,7 @@ class Group {
   std::vector<Running> cases_;
   std::map<std::string, System> systems_;  // by kind of matrix
   bool host_was_last_ = true;              // whether the host's BLAS may have worked last
+  const int all_threads_ = blas_threads();
 };
 
 }  // namespace

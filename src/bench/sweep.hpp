@@ -20,7 +20,9 @@ struct SweepPlan {
   std::vector<std::optional<Texel>> texels = {std::nullopt};  ///< absent: the fastest
   std::vector<std::size_t> nbs = {0};                         ///< 0: the fastest
   std::vector<Schedule> schedules = {Schedule::fused};
-  std::vector<std::string> baselines;       ///< names of baselines()
+  std::vector<std::string> baselines;  ///< names of baselines()
+  std::vector<int>
+      threads;  ///< of baselines that have them, each in its turn; none: the BLAS's own
   std::map<int, FailedPaths> failed_paths;  ///< by the index of a device
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;
@@ -51,10 +53,10 @@ struct SweepObserver {
   std::function<void(const Result&, std::size_t)> done;  ///< the result of case number i
 };
 
-/// Runs the cases; `contexts` holds the device named in each. Consecutive cases of one order, as
-/// many as there is memory for, are sampled in turn, so that their times can be compared; each is
-/// done as soon as it has its samples, a quick one before a slow one that comes first in `cases`.
-/// What a case throws becomes its status (attempt).
+/// Runs the cases; `contexts` holds the device of each, with as many compute units. Consecutive
+/// cases of one order, as many as there is memory for, are sampled in turn, so that their times can
+/// be compared; each is done as soon as it has its samples, a quick one before a slow one that
+/// comes first in `cases`. What a case throws becomes its status (attempt).
 void run_sweep(const SweepPlan& plan, const std::vector<Case>& cases,
                std::vector<DeviceContext>& contexts, const SweepObserver& observer);
 

@@ -155,6 +155,24 @@ class BenchTest(CommandLine):
             self.assertEqual((row["nrhs"], row["seed"]), (3, 7))
         self.assertEqual([row["threads"] for row in rows], [1, None])
 
+    def test_numbers_of_cores_are_a_sweep(self):
+        """The rival's threads follow, unless they are given; the table has a column for them."""
+        if self.run_lugpu(*small(units=1)).returncode != 0:
+            self.skipTest("the device cannot be partitioned")
+        units = int(re.search(r"(\d+) compute units", self.lugpu("devices").stdout).group(1))
+        flags = small(baseline="getrf,getc2", units=f"{units},1")
+        rows = self.results(*flags)
+        both = sorted({1, units})
+        self.assertEqual([row["threads"] for row in rows if row["routine"] == "getrf"], both)
+        self.assertEqual([row["compute_units"] for row in rows if row["device"]], both)
+        self.assertEqual([row["threads"] for row in rows if row["routine"] == "getc2"], [None])
+        rows = self.results(*flags, "--threads", "1")
+        self.assertEqual([row["threads"] for row in rows if row["routine"] == "getrf"], [1])
+        table = self.lugpu(*flags).stdout.split("\n     n ")[1].split("\n\n")[0]
+        head, *lines = table.splitlines()
+        self.assertIn(" cores ", head)
+        self.assertEqual(len(lines), len(both) + 1 + len(both))
+
     def test_quiet_and_json_on_stdout(self):
         self.assertEqual(self.lugpu(*small(), "-q").stdout, "")
         self.assertEqual(len(self.results(*small())), 1)
