@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draw what `lugpu bench --json` measured: two figures for every device and precision.
+"""Draw what `lugpu bench --json` measured: up to three figures for every device and precision.
 
 The first has a row of panels for each pivoting, as the LU-GPU paper has a figure for each, and three
 columns: time, GFLOP/s and speed-up, all over the order n. A colour is a method or a rival's library on
@@ -8,6 +8,9 @@ further file; markers tell the rest apart.
 
 The second, where there are rivals to compare with, shows for every rival its time over that of lugpu's
 method for the pivoting: above 1, lugpu is faster.
+
+The third, where lugpu ran on several numbers of cores, shows speed and that ratio over the cores, with
+a colour for each n. The first two then show the largest number only.
 """
 
 import argparse
@@ -25,6 +28,7 @@ import matplotlib  # noqa: E402
 import numpy  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402  (without pyplot: no display, Agg draws)
+from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, NullLocator  # noqa: E402
 
 SCHEMA_VERSION = 1
@@ -39,6 +43,7 @@ FIELDS = {
     "nb": (int, type(None)), "threads": (int, type(None)), "seed": int, "matrix": str,
     "median_s": NUMBER_OR_NULL, "gflops": NUMBER_OR_NULL, "status": str, "reason": str,
 }
+OPTIONAL_FIELDS = {"compute_units": (int, type(None))}  # older files have none
 
 # Three colours that differ in lightness too, so that they survive colour blindness and grey print.
 COLOURS = {"lu": "#004488", "gauss-jordan": "#BB5566", "lu-blocked": "#DDAA33"}
@@ -49,6 +54,9 @@ BASELINE_MARKERS = "x+*12"
 JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is compared with rivals,
 #                                                or else another method
 LINES = {"image": "-", "buffer": "--", "host": "-."}
+ORDER_COLOURS, LIGHTEST = "viridis", 0.85  # for orders n; its end is too pale for white paper
+ORDER_MARKER = 5
+RIVAL_LOOK = {"linestyle": "--", "markerfacecolor": "white"}
 GREY, PALE = "#555555", "#F0F0F0"
 
 # Measures of a figure in inches; and how many lines below it of how many characters.
@@ -56,9 +64,11 @@ PANEL_WIDTH, PANEL_HEIGHT, COLUMN_GAP, ROW_GAP = 2.75, 2.15, 0.8, 0.3
 LEFT, TOP, AXIS_BELOW, EDGE, LEGEND_GAP = 0.95, 0.95, 0.65, 0.12, 0.15
 LEGEND_LINE, LEGEND_HANDLE, LEGEND_CHARACTER, NOTE_LINE = 0.2, 0.65, 0.07, 0.16
 NOTE_ROWS, NOTE_CHARACTERS = 6, 180
+NARROWEST = 9  # a figure of one column has room for the heading and the notes, too
 RATIO_WIDTH, RATIO_HEIGHT = 3.3, 2.9
 CROWDED = 0.005  # of a logarithmic axis: sizes closer than that hide one another
 MOST_SIZE_TICKS = 24  # upright below a panel
+LEVEL_SIZES, LEVEL_CORES = 6.5, 11  # numbers that fit side by side below a panel
 
 # The look is fixed here and not in a user's matplotlibrc, and files hold no date and no random
 # ids, so that drawing the same results again changes nothing.
@@ -67,6 +77,10 @@ STYLE = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY,
     "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.6, "axes.axisbelow": True,
     "lines.linewidth": 1.5, "svg.hashsalt": "lugpu", "svg.fonttype": "none",
+}
+LEGEND_LOOK = {
+    "loc": "center left", "borderaxespad": 0, "borderpad": 0, "frameon": False, "handlelength": 3.2,
+    "alignment": "left", "title_fontproperties": {"weight": "bold"},
 }
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": "lugpu scripts/plot.py"}}
 
@@ -78,6 +92,11 @@ of lugpu: of lu-blocked where it was measured (no and partial pivoting), of lu
 against getc2 (full pivoting). A rival that does not pivot is drawn beside those
 that do, and the legend says so. Of several results of lugpu at one n, the
 fastest counts.
+
+Where lugpu ran on several numbers of cores of one device, a third figure, whose
+name ends in -cores, shows over the cores the speed at each n, and the time of
+getrf with as many threads, or of getc2, over the time of lugpu. The other
+figures then show the largest number of cores only.
 
 The speed-up is over getc2 (full pivoting) or getrf (every other pivoting); of
 several such baselines the fastest of the same file counts.
@@ -139,11 +158,14 @@ def row_fault(row):
     """What keeps a result from being read, or an empty text."""
     if not isinstance(row, dict):
         return "is not an object"
-    for field, types in FIELDS.items():
-        if field not in row:
+    for field, types in (FIELDS | OPTIONAL_FIELDS).items():
+        if field in FIELDS and field not in row:
             return f"has no {field}"
-        if not isinstance(row[field], types):
+        if not isinstance(row.get(field), types):
             return f"has a {field} of the wrong type"
+    cores = core_count(row)
+    if cores is not None and cores < 1:
+        return f"has {cores} cores or threads"
     if row["status"] == "ok" and (row["median_s"] is None or row["gflops"] is None):
         return "is ok but has no median_s or no gflops"
     return ""
@@ -166,6 +188,37 @@ def is_drawable(row):
 def is_baseline(row):
     """Whether a result is a rival's, not lugpu's."""
     return row["implementation"] != "lugpu"
+
+
+def core_count(row):
+    """Cores that a result took: of the device, or threads of the host. None where they are unknown,
+    and for a rival without threads, which runs the same on any number."""
+    return row.get("compute_units") if row["device"] else row["threads"]
+
+
+def core_counts(rows):
+    """Numbers of cores that results have, in ascending order."""
+    return sorted({core_count(row) for row in rows} - {None})
+
+
+def is_on_several_cores(rows):
+    """Whether lugpu ran on several numbers of cores of one device."""
+    mine = [row for row in rows if not is_baseline(row)]
+    return any(len(core_counts(row for row in mine if row["device"] == device)) > 1
+               for device in {row["device"] for row in mine})
+
+
+def on_cores(cores, rows):
+    """The results on a number of cores, and those without any."""
+    return [row for row in rows if core_count(row) in (None, cores)]
+
+
+def on_most_cores(most, rows):
+    """Results on the most cores; of rivals that were not measured with so many, all."""
+    def kind(row):
+        return is_baseline(row), row["device"]
+    measured = {kind(row) for row in rows if core_count(row) == most}
+    return [row for row in rows if core_count(row) in (None, most) or kind(row) not in measured]
 
 
 def pages(drawn):
@@ -201,12 +254,17 @@ def left_out_of(device, precision, left_out, drawn_pages):
 
 # --- Naming --------------------------------------------------------------------------------------
 
+def counted(number, thing):
+    """A number of things in words."""
+    return f"{number} {thing}{'s' * (number > 1)}"
+
+
 def details(row):
     """What appears in brackets: a storage of the device, or for a baseline on the host its library."""
     if row["device"]:
         return [row["storage"]]
     threads = row["threads"]
-    return [row["implementation"]] + ([f"{threads} thread{'s' * (threads > 1)}"] if threads else [])
+    return [row["implementation"]] + ([counted(threads, "thread")] if threads else [])
 
 
 def title(row):
@@ -272,15 +330,18 @@ def series_order(entry):
     return (is_baseline(row), method, row["routine"] == "getc2", place)
 
 
-def describe_left_out(row, several_files, several_matrices):
+def describe_left_out(row, several_files, several_matrices, several_cores=False):
     """One line about a result that is not drawn."""
     why = row["status"] + (f" ({row['reason']})" if row["reason"] else "")
     if row["status"] == "ok":
         why = "ok, but a logarithmic axis has no place for it"
     source = f" [{row['source']}]" if several_files else ""
     matrix = f", {row['matrix']}" if several_matrices else ""
+    cores = ""
+    if several_cores and core_count(row):
+        cores = ", " + counted(core_count(row), "core" if row["device"] else "thread")
     return (f"{row['routine']}/{row['pivot']}/{row['storage']} {row['precision']} n={row['n']}"
-            f"{matrix}{source}: {why}")
+            f"{matrix}{cores}{source}: {why}")
 
 
 def cut(text, length):
@@ -313,10 +374,14 @@ def fastest(row, others):
     return min((other["median_s"] for other in near), default=None)
 
 
+def baselines(pivot, rows):
+    """The baseline's results."""
+    return [row for row in rows if is_baseline(row) and row["routine"] == baseline_of(pivot)]
+
+
 def reference(row, pivot, rows):
     """The baseline's time at a result's n."""
-    return fastest(row, [other for other in rows if is_baseline(other)
-                         and other["routine"] == baseline_of(pivot)])
+    return fastest(row, baselines(pivot, rows))
 
 
 def ratios(rival, ours):
@@ -325,22 +390,58 @@ def ratios(rival, ours):
     return [(row["n"], row["median_s"] / time) for row, time in compared if time is not None]
 
 
+def judged(rows):
+    """(pivot, lugpu's method, its results): for each pivoting, the methods as JUDGED orders them."""
+    mine = [row for row in rows if not is_baseline(row)]
+    for pivot, routine in itertools.product(in_order([row["pivot"] for row in mine], PIVOTS),
+                                            in_order([row["routine"] for row in mine], JUDGED)):
+        yield pivot, routine, [row for row in mine
+                               if row["pivot"] == pivot and row["routine"] == routine]
+
+
 def comparisons(all_series, rows):
     """{pivot: (lugpu's method, [(series of a rival, (n, ratio))])} where both were measured.
 
     Full pivoting is another problem and has rivals of its own.
     """
     found = {}
-    mine = [row for row in rows if not is_baseline(row)]
-    for pivot, routine in itertools.product(in_order([row["pivot"] for row in mine], PIVOTS),
-                                            in_order([row["routine"] for row in mine], JUDGED)):
-        ours = [row for row in mine if row["pivot"] == pivot and row["routine"] == routine]
+    for pivot, routine, ours in judged(rows):
         lines = [(entry, ratios(entry, ours)) for entry in all_series
                  if is_baseline(entry["rows"][0])
                  and (entry["rows"][0]["pivot"] == "full") == (pivot == "full")]
         lines = [(entry, xy) for entry, xy in lines if xy]
         if lines and pivot not in found:
             found[pivot] = (routine, lines)
+    return found
+
+
+def swept(rows):
+    """{pivot: (results of lugpu's method, those of the rival at the same n)}; the method is the first
+    that was measured on several numbers of cores."""
+    found = {}
+    for pivot, _, ours in judged(rows):
+        if len(core_counts(ours)) > 1:
+            orders = {row["n"] for row in ours if core_count(row)}
+            rivals = [row for row in baselines(pivot, rows) if row["n"] in orders]
+            found.setdefault(pivot, ([row for row in ours if core_count(row)], rivals))
+    return found
+
+
+def over_cores(ours, rivals):
+    """{n: {"lugpu", "rival", "ratio"}}: points (cores, speed of each) and (cores, time of the rival
+    over that of lugpu)."""
+    found = {}
+    for n in sorted({row["n"] for row in ours}):
+        at_n = found[n] = {"lugpu": [], "rival": [], "ratio": []}
+        own, others = ([row for row in rows if row["n"] == n] for rows in (ours, rivals))
+        for cores in core_counts(own + others):
+            mine, theirs = on_cores(cores, own), on_cores(cores, others)
+            for name, some in (("lugpu", mine), ("rival", theirs)):
+                if some:
+                    at_n[name].append((cores, max(row["gflops"] for row in some)))
+            if mine and theirs:
+                best = min(mine, key=lambda row: row["median_s"])
+                at_n["ratio"].append((cores, fastest(best, theirs) / best["median_s"]))
     return found
 
 
@@ -403,9 +504,9 @@ def log_ticks(low, high):
             if low <= (tick := step * 10.0 ** decade) <= high]
 
 
-def size_ticks(sizes):
+def size_ticks(sizes, most=LEVEL_SIZES):
     """Measured sizes to label, powers of two first, none closer than their text is wide."""
-    gap = max(math.log(max(sizes) / min(sizes)) / 6.5, 0.05)
+    gap = max(math.log(max(sizes) / min(sizes)) / most, 0.05)
     ticks = []
     for size in sorted(set(sizes), key=lambda n: (n & (n - 1) != 0, -n)):
         if all(abs(math.log(tick / size)) >= gap for tick in ticks):
@@ -466,13 +567,30 @@ def set_x_axis(ax, sizes, labelled):
     else:
         ax.set_xscale("log", base=2)
         ticks = size_ticks(sizes)
-    ax.set_xlim(sizes[0] / 1.15, sizes[-1] * 1.15)
+    set_x_ticks(ax, sizes, ticks, lambda x, _: f"{x:.0f}")
+    name_x_axis(ax, "order n of the matrix" + ", evenly spaced" * crowded, labelled)
+
+
+def set_cores_axis(ax, counts, labelled):
+    """A logarithmic axis with a tick at every number of cores, and its text where there is room."""
+    spelled = size_ticks(counts, LEVEL_CORES)
+    ax.set_xscale("log", base=2)
+    set_x_ticks(ax, counts, counts, lambda x, _: f"{x:.0f}" if x in spelled else "")
+    name_x_axis(ax, "number of cores", labelled)
+
+
+def set_x_ticks(ax, values, ticks, spell):
+    """Room for the values, and ticks."""
+    ax.set_xlim(values[0] / 1.15, values[-1] * 1.15)
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
+    ax.xaxis.set_major_formatter(FuncFormatter(spell))
+
+
+def name_x_axis(ax, name, labelled):
+    """The name of an axis and the text of its ticks, unless those of a panel below serve."""
     ax.tick_params(axis="x", labelbottom=labelled)
-    if labelled:
-        ax.set_xlabel("order n of the matrix" + ", evenly spaced" * crowded)
+    ax.set_xlabel(name if labelled else "")
 
 
 def set_y_axis(ax, values, formatter):
@@ -511,14 +629,16 @@ def draw_column(axes, panels, quantity, rows, styles):
     next(iter(axes.values())).set_title(QUANTITIES[quantity])
 
 
-def lay_out(panels, shown, note_lines):
+def lay_out(labels, shown, note_lines, size=(PANEL_WIDTH, PANEL_HEIGHT)):
     """(figure, {quantity: {pivot: axes}}, {pivot: place of its legend}): panels of one width where
-    they are shown, room for legends and notes."""
-    labels = [entry["label"] for series in panels.values() for entry in series]
-    legend = LEGEND_HANDLE + LEGEND_CHARACTER * max(map(len, labels))
-    width = LEFT + len(shown) * (PANEL_WIDTH + COLUMN_GAP) - COLUMN_GAP + LEGEND_GAP + legend
-    heights = {pivot: max(PANEL_HEIGHT, LEGEND_LINE * (len(series) + 1))
-               for pivot, series in panels.items()}
+    they are shown, room for legends of the labels {pivot: [label]} and for notes."""
+    longest = max(len(label) for some in labels.values() for label in some)
+    legend = LEGEND_HANDLE + LEGEND_CHARACTER * longest
+    panel_width, least_height = size
+    step = panel_width + COLUMN_GAP
+    width = max(LEFT + len(shown) * step - COLUMN_GAP + LEGEND_GAP + legend, NARROWEST)
+    heights = {pivot: max(least_height, LEGEND_LINE * (len(some) + 1))
+               for pivot, some in labels.items()}
     below = AXIS_BELOW + NOTE_LINE * note_lines
     height = TOP + sum(heights.values()) + (len(heights) - 1) * ROW_GAP + below
     figure = Figure(figsize=(width, height))
@@ -526,11 +646,11 @@ def lay_out(panels, shown, note_lines):
     for pivot, panel_height in heights.items():
         y -= panel_height
         for column, quantity in enumerate(shown):
-            x = LEFT + column * (PANEL_WIDTH + COLUMN_GAP)
+            x = LEFT + column * step
             if pivot in shown[quantity]:
-                axes[quantity][pivot] = figure.add_axes([x / width, y / height, PANEL_WIDTH / width,
+                axes[quantity][pivot] = figure.add_axes([x / width, y / height, panel_width / width,
                                                          panel_height / height])
-                legends[pivot] = ((x + PANEL_WIDTH + LEGEND_GAP) / width,
+                legends[pivot] = ((x + panel_width + LEGEND_GAP) / width,
                                   (y + panel_height / 2) / height)
         y -= ROW_GAP
     return figure, axes, legends
@@ -549,29 +669,38 @@ def write_around(figure, device, precision, rows, notes=(), what="Factorization 
         figure.text(EDGE / width, y / height, plain(text), ha="left", va=align, **look)
 
 
-def draw_page(device, precision, rows, notes):
+def write_legend(ax, place, title, handles=None):
+    """A legend beside the last panel of a row, of one panel's lines or of the given ones."""
+    ax.legend(handles=handles, title=title, bbox_to_anchor=place,
+              bbox_transform=ax.figure.transFigure, **LEGEND_LOOK)
+
+
+def alone(cores=None):
+    """What was measured, and on how many cores where a figure shows one of several numbers."""
+    return "factorization alone" + (f", lugpu on {cores} cores" if cores else "")
+
+
+def draw_page(device, precision, rows, notes, cores=None):
     """The figure of one device and precision, without panels that would be empty."""
     all_series = series_of(rows)
     panels = {pivot: panel_series(all_series, pivot) for pivot in pivots_of(all_series)}
     shown = {quantity: [pivot for pivot, series in panels.items()
                         if is_drawn(series, quantity, pivot, rows)] for quantity in QUANTITIES}
     shown = {quantity: pivots for quantity, pivots in shown.items() if pivots}
-    figure, axes, legends = lay_out(panels, shown, len(notes))
+    labels = {pivot: [entry["label"] for entry in series] for pivot, series in panels.items()}
+    figure, axes, legends = lay_out(labels, shown, len(notes))
     styles = styles_of(all_series)
     for quantity in shown:
         draw_column(axes[quantity], panels, quantity, rows, styles)
     for pivot, place in legends.items():
-        axes["median_s"][pivot].legend(
-            loc="center left", bbox_to_anchor=place, bbox_transform=figure.transFigure,
-            borderaxespad=0, borderpad=0, frameon=False, handlelength=3.2, title=pivoting(pivot),
-            alignment="left", title_fontproperties={"weight": "bold"})
-    write_around(figure, device, precision, rows, notes)
+        write_legend(axes["median_s"][pivot], place, pivoting(pivot))
+    write_around(figure, device, precision, rows, notes, alone(cores).capitalize())
     return figure
 
 
-def draw_ratios(ax, lines, styles):
-    """One panel: the ratio of each rival, dotted if it does not pivot; pale where it is faster."""
-    values = [1.0] + [y for _, xy in lines for _, y in xy]
+def set_ratio_axis(ax, lines):
+    """A y axis for lines of ratios, pale where the rival is faster."""
+    values = [1.0] + [y for xy in lines for _, y in xy]
     room = [min(values) / 1.5, max(values) * 1.5]  # for the words in the corners
     low, _ = set_y_axis(ax, values + room, FuncFormatter(lambda y, _: f"{y:g}×"))
     ax.axhspan(low, 1.0, color=PALE, linewidth=0, zorder=0.1)
@@ -579,13 +708,18 @@ def draw_ratios(ax, lines, styles):
     for place, word in ((0.98, "lugpu is faster"), (0.02, "the rival is faster")):
         ax.text(0.02, place, word, transform=ax.transAxes, va="top" if place > 0.5 else "bottom",
                 color=GREY, fontsize=8)
+
+
+def draw_ratios(ax, lines, styles):
+    """One panel: the ratio of each rival, dotted if it does not pivot."""
+    set_ratio_axis(ax, [xy for _, xy in lines])
     dotted = {"none": {"linestyle": ":"}}
     return [ax.plot(*zip(*xy), **(styles[entry["style"]]
                                   | dotted.get(entry["rows"][0]["pivot"], {})))[0]
             for entry, xy in lines]
 
 
-def draw_comparison(device, precision, rows):
+def draw_comparison(device, precision, rows, cores=None):
     """The figure of the rivals of one device and precision, or None where there are none."""
     all_series = series_of(rows)
     panels = comparisons(all_series, rows)
@@ -608,13 +742,81 @@ def draw_comparison(device, precision, rows):
         set_x_axis(ax, [n for _, xy in lines for n, _ in xy], labelled=True)
         ax.set_title(f"{routine}, {pivoting(pivot)}")
         ax.set_ylabel("time of the rival / time of lugpu" if place == 0 else "")
-    figure.legend(handles.values(), map(plain, handles), loc="center left", frameon=False,
+    figure.legend(handles.values(), map(plain, handles), title="rivals", **LEGEND_LOOK,
                   bbox_to_anchor=((right + LEGEND_GAP) / width,
-                                  (AXIS_BELOW + RATIO_HEIGHT / 2) / height),
-                  borderaxespad=0, borderpad=0, handlelength=3.2, alignment="left",
-                  title="rivals", title_fontproperties={"weight": "bold"})
+                                  (AXIS_BELOW + RATIO_HEIGHT / 2) / height))
     write_around(figure, device, precision, rows,
-                 what="Time of each rival over the time of lugpu, factorization alone")
+                 what=f"Time of each rival over the time of lugpu, {alone(cores)}")
+    return figure
+
+
+def order_styles(orders):
+    """A marker and a colour for each order n, the larger the darker."""
+    shades = numpy.linspace(0, LIGHTEST, len(orders))[::-1]
+    return {n: {"color": matplotlib.colormaps[ORDER_COLOURS](shade), "marker": marker,
+                "markersize": ORDER_MARKER}
+            for n, shade, marker in zip(orders, shades, itertools.cycle(MARKERS))}
+
+
+def draw_speeds(ax, lines, styles):
+    """A panel of speeds over cores; lines are as over_cores gives them."""
+    for n, at_n in lines.items():
+        ax.plot(*zip(*at_n["lugpu"]), label=str(n), **styles[n])
+        if at_n["rival"]:
+            ax.plot(*zip(*at_n["rival"]), **styles[n], **RIVAL_LOOK)
+    speeds = [y for at_n in lines.values() for _, y in at_n["lugpu"] + at_n["rival"]]
+    set_y_axis(ax, speeds, FuncFormatter(lambda y, _: f"{y:g}"))
+    ax.set_ylabel("GFLOP/s")
+
+
+def draw_core_ratios(ax, lines, styles):
+    """A panel of the rival's time over that of lugpu, over cores."""
+    drawn = {n: at_n["ratio"] for n, at_n in lines.items() if at_n["ratio"]}
+    set_ratio_axis(ax, drawn.values())
+    for n, xy in drawn.items():
+        ax.plot(*zip(*xy), **styles[n])
+    ax.set_ylabel("time of the rival / time of lugpu")
+
+
+def line_entries(ours, rivals):
+    """Entries of a legend that say whose the solid and the dashed lines are."""
+    look = {"color": GREY, "marker": MARKERS[0], "markersize": ORDER_MARKER}
+    entries = [Line2D([], [], label=ours[0]["routine"], **look)]
+    if rivals:
+        libraries = ", ".join(dict.fromkeys(row["implementation"] for row in rivals))
+        label = f"{rivals[0]['routine']} ({libraries}), pivoting {rivals[0]['pivot']}"
+        entries.append(Line2D([], [], label=plain(label), **look, **RIVAL_LOOK))
+    return entries
+
+
+def draw_cores(device, precision, rows, notes):
+    """The figure over cores of one device and precision, or None where lugpu ran on one number."""
+    measured = swept(rows)
+    if not measured:
+        return None
+    panels = {pivot: over_cores(*both) for pivot, both in measured.items()}
+    shown = {"speed": list(panels), "ratio": [
+        pivot for pivot, lines in panels.items() if any(at_n["ratio"] for at_n in lines.values())]}
+    shown = {column: pivots for column, pivots in shown.items() if pivots}
+    entries = {pivot: line_entries(*both) for pivot, both in measured.items()}
+    labels = {pivot: [*map(str, panels[pivot]), *(entry.get_label() for entry in some)]
+              for pivot, some in entries.items()}
+    figure, axes, legends = lay_out(labels, shown, len(notes), (RATIO_WIDTH, RATIO_HEIGHT))
+    styles = order_styles(sorted({n for lines in panels.values() for n in lines}))
+    for pivot, ax in axes["speed"].items():
+        draw_speeds(ax, panels[pivot], styles)
+        ax.set_title(f"{measured[pivot][0][0]['routine']}, {pivoting(pivot)}")
+        orders, _ = ax.get_legend_handles_labels()
+        write_legend(ax, legends[pivot], "order n", orders + entries[pivot])
+    for pivot, ax in axes.get("ratio", {}).items():
+        draw_core_ratios(ax, panels[pivot], styles)
+    counts = core_counts(row for both in measured.values() for row in itertools.chain(*both))
+    for column in axes.values():
+        for pivot, ax in column.items():
+            set_cores_axis(ax, counts, labelled=pivot == list(column)[-1])
+    ratio = ", and time of the rival over that of lugpu on as many" if "ratio" in axes else ""
+    write_around(figure, device, precision, rows, notes,
+                 f"Speed over the number of cores{ratio}, {alone()}")
     return figure
 
 
@@ -631,6 +833,20 @@ def save(figure, base):
     return paths
 
 
+def figures_of(device, precision, rows, missing, several):
+    """[(ending of its name, figure)] of one device and precision; `missing` is left out of them."""
+    def notes(results):
+        return footnote([describe_left_out(row, *several) for row in results])
+    all_cores = draw_cores(device, precision, rows, notes(missing))
+    most = None
+    if all_cores:
+        most = max(core_counts(row for row in rows if not is_baseline(row)))
+        rows, missing = on_most_cores(most, rows), on_cores(most, missing)
+    found = [("", draw_page(device, precision, rows, notes(missing), most)),
+             ("-ratio", draw_comparison(device, precision, rows, most)), ("-cores", all_cores)]
+    return [(ending, figure) for ending, figure in found if figure]
+
+
 def plot(paths, folder):
     """Draw all figures of the given files into a folder; returns the paths written."""
     sources = source_names(paths)
@@ -642,17 +858,15 @@ def plot(paths, folder):
                        "nothing to draw; `reason` in the file says why.")
     figures = pages(drawn)
     several_devices = len({device for device, _, _ in figures if device}) > 1
-    several = (len(paths) > 1, len({row["matrix"] for row in rows}) > 1)
+    several = (len(paths) > 1, len({row["matrix"] for row in rows}) > 1,
+               is_on_several_cores(rows))
     written = []
     folder.mkdir(parents=True, exist_ok=True)
     for device, precision, own in figures:
         missing = left_out_of(device, precision, left_out, figures)
-        notes = footnote([describe_left_out(row, *several) for row in missing])
         parts = [paths[0].stem] + [slug(device or "host")] * several_devices + [slug(precision)]
-        written += save(draw_page(device, precision, own, notes), folder / "-".join(parts))
-        comparison = draw_comparison(device, precision, own)
-        if comparison:
-            written += save(comparison, folder / "-".join(parts + ["ratio"]))
+        for ending, figure in figures_of(device, precision, own, missing, several):
+            written += save(figure, folder / ("-".join(parts) + ending))
     for row in left_out:
         print("left out:", describe_left_out(row, *several), file=sys.stderr)
     return written

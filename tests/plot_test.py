@@ -379,6 +379,145 @@ class PlotTest(InFolder):
         svg = (self.folder / "one-single.svg").read_text(encoding="utf-8")
         self.assertIn(">1000<", svg)
 
+    def on_cores(self, counts, pivot="partial", threads=(), sizes=SIZES, **ours):
+        """Results of lu-blocked that take 16 ms over its cores, and getrf 48 ms over its threads."""
+        rows = [result(**{"routine": "lu-blocked", "pivot": pivot, "n": n, "compute_units": count,
+                          "median_s": 16e-3 / count} | ours) for n in sizes for count in counts]
+        return rows + [baseline("getrf", "openblas", count, "partial", "single", n, 48e-3 / count)
+                       | {"compute_units": None} for n in sizes for count in threads]
+
+    def endings(self, name, rows):
+        """What the names of the figures of these results end in, after the stem."""
+        self.drawn(self.write(f"{name}.json", record(rows)))
+        return sorted(path.stem[len(name):] for path in self.folder.glob(f"{name}-*.svg"))
+
+    def core_figure(self, rows, notes=()):
+        """The figure of these results over cores."""
+        return plot.draw_cores(DEVICE, "single", [row | {"source": "s"} for row in rows], notes)
+
+    def test_draws_cores_exactly_where_lugpu_ran_on_several_numbers_of_them(self):
+        both, all_three = ["-single", "-single-ratio"], ["-single", "-single-cores", "-single-ratio"]
+        old = [{field: value for field, value in row.items() if field != "compute_units"}
+               for row in self.on_cores([16], threads=[16])]
+        self.assertEqual(self.endings("several", self.on_cores([1, 4], threads=[1, 4])), all_three)
+        self.assertEqual(self.endings("alone", self.on_cores([1, 4])), ["-single", "-single-cores"])
+        self.assertEqual(self.endings("one", self.on_cores([4], threads=[1, 4])), both)
+        self.assertEqual(self.endings("null", self.on_cores(
+            [1], threads=[4], compute_units=None)), both)
+        self.assertEqual(self.endings("old", old), both)
+        others = self.on_cores([2]) + self.on_cores([4], device="Another GPU")
+        self.assertEqual(self.endings("devices", others), ["-another-gpu-single",
+                                                           "-example-gpu-6800-single"])
+        for ending in ("png", "svg"):
+            self.assertTrue((self.folder / f"several-single-cores.{ending}").exists())
+
+    def test_other_figures_are_of_the_largest_number_of_cores(self):
+        rows = self.on_cores([1, 2, 8], threads=[1, 2, 8])
+        rows += self.on_cores([1, 2, 8], pivot="full")
+        rows += [baseline("getc2", "lapack", None, "full", "single", n, 0.1) for n in SIZES]
+        rows.append(not_ok("skipped", "too slow", n=4096) | {"compute_units": 2})
+        rows.append(not_ok("failed", "growth", n=4096) | {"compute_units": 8})
+        path = self.write("largest.json", record(rows))
+        self.assertEqual(list(jsonschema.Draft7Validator(SCHEMA).iter_errors(record(rows))), [])
+        done = self.drawn(path)
+        page, ratio, over_cores = ((self.folder / f"largest-single{ending}.svg").read_text(
+            encoding="utf-8") for ending in ("", "-ratio", "-cores"))
+        for svg in (page, ratio):
+            for text in ("getrf (openblas, 8 threads)", "getc2 (lapack)", "lugpu on 8 cores"):
+                self.assertIn(text, svg)
+            for text in ("2 threads", "1 thread)"):
+                self.assertNotIn(text, svg)
+        left_out = ["left out: lu/partial/image single n=4096, 2 cores: skipped (too slow)",
+                    "left out: lu/partial/image single n=4096, 8 cores: failed (growth)"]
+        self.assertEqual(done.stderr.splitlines(), left_out)
+        self.assertNotIn(left_out[0], page)
+        self.assertIn(left_out[1], page)
+        for line in left_out:
+            self.assertIn(line, over_cores)
+
+    def test_rivals_without_as_many_threads_are_all_drawn(self):
+        sourced = [row | {"source": "s"} for row in self.on_cores([1, 8], threads=[2, 4])]
+        shown = plot.on_most_cores(8, sourced)
+        self.assertEqual(plot.core_counts(shown), [2, 4, 8])
+        cusolver = rival("cusolver", "cusolver", "partial", 64, 1e-3)
+        for units in ({}, {"compute_units": None}, {"compute_units": 132}):
+            self.assertIn(cusolver | units, plot.on_most_cores(8, [*sourced, cusolver | units]))
+
+    def test_core_panels_show_speed_and_ratio_on_as_many_cores(self):
+        """Rivals on other numbers of cores have no ratio, and those of other sizes are not drawn; the
+        fastest of several results counts."""
+        rows = self.on_cores([1, 2, 16], threads=[1, 2, 4], sizes=[256, 512])
+        rows += self.on_cores([1, 2, 16], sizes=[256, 512], median_s=1.0)
+        rows += self.on_cores([1, 2, 16], sizes=[256, 512], routine="lu", median_s=1e-6)
+        rows += self.on_cores([], threads=[32], sizes=[1024])
+        figure = self.core_figure(rows)
+        speed, ratio = figure.axes
+        self.assertEqual(speed.get_title(), "lu-blocked, partial pivoting")
+        self.assertEqual([list(line.get_xdata()) for line in speed.lines],
+                         [[1, 2, 16], [1, 2, 4]] * 2)
+        self.assertEqual([line.get_linestyle() for line in speed.lines], ["-", "--"] * 2)
+        for ours, theirs in (speed.lines[:2], speed.lines[2:]):
+            self.assertEqual(ours.get_color(), theirs.get_color())
+            self.assertEqual(theirs.get_markerfacecolor(), "white")
+            self.assertAlmostEqual(ours.get_ydata()[1] / theirs.get_ydata()[1], 3)
+        self.assertNotEqual(speed.lines[0].get_color(), speed.lines[2].get_color())
+        drawn = [line for line in ratio.lines if len(line.get_xdata()) and
+                 line.get_marker() != "None"]
+        self.assertEqual(len(drawn), 2)
+        for line in drawn:
+            self.assertEqual(list(line.get_xdata()), [1, 2])
+            for value in line.get_ydata():
+                self.assertAlmostEqual(value, 3)
+        for ax in figure.axes:
+            self.assertEqual(list(ax.get_xticks()), [1, 2, 4, 16])
+            self.assertEqual([label.get_text() for label in ax.get_xticklabels()],
+                             ["1", "2", "4", "16"])
+            self.assertEqual(ax.get_xlabel(), "number of cores")
+        self.assertEqual([text.get_text() for text in ratio.texts],
+                         ["lugpu is faster", "the rival is faster"])
+        self.assertEqual([text.get_text() for text in speed.get_legend().get_texts()],
+                         ["256", "512", "lu-blocked", "getrf (openblas), pivoting partial"])
+
+    def test_getc2_takes_the_same_time_on_every_number_of_cores(self):
+        rows = self.on_cores([1, 4], pivot="full", routine="lu", sizes=[512])
+        rows.append(baseline("getc2", "lapack", None, "full", "single", 512, 0.16))
+        (lines,), = (plot.over_cores(*both).values() for both in plot.swept(
+            [row | {"source": "s"} for row in rows]).values())
+        self.assertEqual([cores for cores, _ in lines["rival"]], [1, 4])
+        self.assertEqual(len({speed for _, speed in lines["rival"]}), 1)
+        for (cores, value), expected in zip(lines["ratio"], (10, 40)):
+            self.assertAlmostEqual(value, expected, msg=f"{cores} cores")
+
+    def test_core_panels_are_those_of_pivotings_on_several_numbers_of_cores(self):
+        """In the order of all figures, without a panel of ratios where there is no rival."""
+        rows = (self.on_cores([1, 2], pivot="full") + self.on_cores([2], pivot="rook")
+                + self.on_cores([2], pivot="none") + self.on_cores([1, 2], pivot="none", routine="lu")
+                + self.on_cores([1, 2], threads=[1, 2]))
+        figure = self.core_figure(rows)
+        self.assertEqual([ax.get_title() for ax in figure.axes if ax.get_title()],
+                         ["lu, no pivoting", "lu-blocked, partial pivoting",
+                          "lu-blocked, full pivoting"])
+        self.assertEqual([ax.get_ylabel() for ax in figure.axes],
+                         ["GFLOP/s", "time of the rival / time of lugpu"] * 2 + ["GFLOP/s"])
+        self.assertEqual(sum(ax.get_legend() is not None for ax in figure.axes), 3)
+        self.assertEqual([bool(ax.get_xlabel()) for ax in figure.axes],
+                         [False, False, False, True, True])
+        self.assertIsNone(self.core_figure(self.on_cores([2])))
+
+    def test_core_ticks_and_headings_have_room(self):
+        for counts, sizes in (([1, 2, 4, 8, 16], SIZES), (list(range(1, 17)), [4096]),
+                              ([2 ** i for i in range(9)], [4096])):
+            figure = self.core_figure(self.on_cores(counts, sizes=sizes), ["left out: " + 90 * "x"])
+            FigureCanvasAgg(figure).draw()
+            ax, = figure.axes
+            self.assertEqual(list(ax.get_xticks()), counts)
+            spelled = [label for label in ax.get_xticklabels() if label.get_text()]
+            self.assertGreaterEqual(len(spelled), 5)
+            boxes = [label.get_window_extent() for label in spelled]
+            self.assertFalse(any(a.overlaps(b) for a, b in zip(boxes, boxes[1:])))
+            for text in figure.texts:
+                self.assertLess(text.get_window_extent().x1, figure.bbox.x1)
+
     def page(self, rows):
         """The figure of these results."""
         return plot.draw_page(DEVICE, "single", [row | {"source": "s"} for row in rows], [])
@@ -458,6 +597,8 @@ class PlotTest(InFolder):
         whole = record([result()])
         no_n = copy.deepcopy(whole)
         del no_n["results"][0]["n"]
+        units = {value: self.write(f"units-{name}.json", record([result(compute_units=value)]))
+                 for name, value in (("text", "4"), ("part", 1.5), ("none", 0))}
         cases = {
             "missing": (self.folder / "missing.json", "cannot be read"),
             "folder": (self.folder, "cannot be read"),
@@ -468,6 +609,9 @@ class PlotTest(InFolder):
                         "schema_version is 2"),
             "no results": (self.write("none.json", {"schema_version": 1}), "no list of results"),
             "no n": (self.write("no_n.json", no_n), "results[0] has no n"),
+            "units of text": (units["4"], "results[0] has a compute_units of the wrong type"),
+            "part of a unit": (units[1.5], "results[0] has a compute_units of the wrong type"),
+            "no units": (units[0], "results[0] has 0 cores or threads"),
             "no ok row": (self.write("bad.json", record([not_ok("error", "out of memory")])),
                           "nothing to draw"),
         }
@@ -489,7 +633,7 @@ class PlotTest(InFolder):
 
     def test_help(self):
         done = self.drawn("--help")
-        for text in ("FILE.json", "--output", "getc2", "Exit status"):
+        for text in ("FILE.json", "--output", "getc2", "-cores", "Exit status"):
             self.assertIn(text, done.stdout)
 
 
