@@ -98,5 +98,21 @@ TEST(Tiling, WorkGroupsAreAboutAsManyAsWanted) {
   }
 }
 
+// The launches of several steps follow one another to the end, and a small matrix needs one.
+TEST(Tiling, LaunchesOfSeveralSteps) {
+  for (const std::size_t n : {1, 64, 1000, 4096, 20000}) {
+    SCOPED_TRACE(n);
+    for (const Tiling& tiling : tilings(n, n + 1)) {
+      std::size_t launches = 0, last = 0;
+      for (std::size_t first = 0; first < n; first = last, ++launches) {
+        last = tiling.last_of_launch(first);
+        ASSERT_GT(last, first);
+        ASSERT_LE(last, n);
+      }
+      EXPECT_EQ(launches == 1, n <= 1000);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lugpu

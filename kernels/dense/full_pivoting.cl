@@ -10,7 +10,8 @@
 // block. Rows and columns of pivots are left as dense/fused.cl leaves them, for dense/finish.clh;
 // the next block copies them to the other surface (LU-GPU, Lemma 4.1, a block late).
 //
-// Build options: those of tiling.clh; CHOOSERS; DELAY, a multiple of PACK; VECTOR
+// Build options: those of tiling.clh; CHOOSERS; TAKEN_AT_ONCE, elements of a row of U and a column
+// of L that a CPU thread takes at once; DELAY, a multiple of PACK; VECTOR
 // (common/vector.clh), for a CPU thread that walks along the rows of a buffer. LUGPU_PERTURB, for
 // LAPACK's getc2: no pivot is smaller than the smallest that it allows.
 
@@ -81,25 +82,17 @@ inline real pivot_of(real found, real largest) {
 #endif
 }
 
-// The first half of step k: its pivot, row of U and column of L. The pivot is the first largest of
-// `candidates`, or at (k, k) if all are zero; places(k) is known if their count is 0. The
-// candidates are places of S, or of the surface that the previous block has written.
+// The first half of step k: its pivot, row of U and column of L, for the places begin,
+// begin + stride ... before `end` of the row and the column. chosen: the pivot's place in S, or in
+// the surface that the previous block has written;
+// (-1, -1): it is at places(k) if that is known, or else at (k, k), for all are zero.
 //
 // NaN stands for l(p) and u(q), so that the searches to come find nothing in the row and column of
 // the pivot.
-__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void take_pivot(
-    SOURCE(source), const __global bits* magnitudes, const __global int2* candidates,
-    __global int2* places, __global real* pivots, __global real* kept_l, __global real* kept_u,
-    int k, int n, int count) {
-  __local bits best[CHOOSERS];
-  __local int where[CHOOSERS];
-  __local int2 chosen;
-  const bool known = count == 0;
+inline void take(SOURCE(source), __global int2* places, __global real* pivots,
+                 __global real* kept_l, __global real* kept_u, int k, int n, int2 chosen,
+                 bool known, int begin, int end, int stride, bool leads) {
   const steps_of s = steps_before(k, k, n, places, kept_l, kept_u);
-  const int largest = first_largest(magnitudes, count, best, where);
-  if (get_local_id(0) == 0) chosen = largest < count ? candidates[largest] : (int2)(-1, -1);
-  barrier(CLK_LOCAL_MEM_FENCE);
-
   int2 pivot = chosen;
   if (pivot.x < 0) {
     const int2 place = known ? places[k] : (int2)(k, k);
@@ -107,14 +100,14 @@ __kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void take_pivot(
   }
   const real found = element_after(PASS(source), &s, pivot.x, pivot.y);
   const real value = pivot_of(found, k == 0 ? found : pivots[0]);
-  for (int i = s.first + get_global_id(0); i < PADDED(n); i += get_global_size(0)) {
+  for (int i = begin; i < end; i += stride) {
     real l = 0, u = 0;
     if (i < n && value != 0) l = element_after(PASS(source), &s, i, pivot.y) / value;
     if (i < n) u = element_after(PASS(source), &s, pivot.x, i);
     kept_l[s.count * PADDED(n) + i] = i == pivot.x ? (real)NAN : l;
     kept_u[s.count * PADDED(n) + i] = i == pivot.y ? (real)NAN : u;
   }
-  if (get_global_id(0) > 0) return;
+  if (!leads) return;
   pivots[k] = value;
   if (known) return;
   int2 place = pivot;
@@ -126,10 +119,26 @@ __kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void take_pivot(
   places[k] = place;
 }
 
+// The first half of step k. The pivot is the first largest of `candidates`; places(k) is known if
+// their count is 0.
+__kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void take_pivot(
+    SOURCE(source), const __global bits* magnitudes, const __global int2* candidates,
+    __global int2* places, __global real* pivots, __global real* kept_l, __global real* kept_u,
+    int k, int n, int count) {
+  __local bits best[CHOOSERS];
+  __local int where[CHOOSERS];
+  __local int2 chosen;
+  const int largest = first_largest(magnitudes, count, best, where);
+  if (get_local_id(0) == 0) chosen = largest < count ? candidates[largest] : (int2)(-1, -1);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  take(PASS(source), places, pivots, kept_l, kept_u, k, n, chosen, count == 0,
+       k / DELAY * DELAY + get_global_id(0), PADDED(n), get_global_size(0), get_global_id(0) == 0);
+}
+
 // Texels that hold columns of pivots, before or after the interchanges, are special where they are
 // written.
-inline texels_of step_texels(const steps_of* s, int begin, const bool writes) {
-  texels_of g = own_texels(begin, s->n);
+inline texels_of step_texels(const group_of own, const steps_of* s, int begin, const bool writes) {
+  texels_of g = own_texels(own, begin, s->n);
   if (!writes) return g;
   g.edge = (s->first + s->count - 1) / PACK;
 #pragma unroll
@@ -350,7 +359,7 @@ inline void load_multipliers(const steps_of* s, int i, real* l) {
 inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int i,
                      const bool writes, bits wanted, const __local pack* u, __local int* column) {
   if (get_local_id(0) == 0) *column = s->n - 1;
-  barrier(CLK_LOCAL_MEM_FENCE);
+  TOGETHER;
   const int from = writes ? source_row(s, i) : i;
   real l[DELAY];
   load_multipliers(s, from, l);
@@ -364,7 +373,7 @@ inline int column_of(SOURCE(source), const steps_of* s, const texels_of* g, int 
     }
     find_column(t, value, writes ? s->first + s->count : s->first, s->n, wanted, column);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  TOGETHER;
   return *column;
 }
 
@@ -375,18 +384,18 @@ typedef struct {
   candidates_scratch candidates;
 } scratch_of;
 
-// The second half of step k; `rows` for each work-group, which leaves the place of its largest
-// element, in S or, if that `writes`, in the target.
+// The second half of step k by a work-group, which leaves the place of its largest element, in S
+// or, if that `writes`, in the target.
 inline void eliminate(SOURCE(source), TARGET(target), const __global int2* places,
                       const __global real* kept_l, const __global real* kept_u,
-                      __global bits* magnitudes, __global int2* candidates, int k, int n, int rows,
-                      const bool writes, __local scratch_of* local_) {
+                      __global bits* magnitudes, __global int2* candidates, const group_of group,
+                      int k, int n, const bool writes, __local scratch_of* local_) {
   const int me = get_local_id(0);
   const steps_of s = steps_before(k + 1, k, n, places, kept_l, kept_u);
   // The rows and columns of the block before this are copied to the target too.
   const int begin = writes ? max(s.first - DELAY, 0) : s.first;
-  const texels_of g = step_texels(&s, begin, writes);
-  const rows_of own_part = own_rows(k, begin, n, rows);
+  const texels_of g = step_texels(group, &s, begin, writes);
+  const rows_of own_part = own_rows(group, k, begin, n);
 
   for (int t = max(g.first, g.begin) + me; t < g.last; t += LANES) {
 #pragma unroll
@@ -405,7 +414,7 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
       from[a] = writes ? source_row(&s, tile_row(top, a)) : tile_row(top, a);
     }
     load_plain(PASS(source), &g, top, bottom, from, own);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    TOGETHER;
     for (int i = top + me; i < bottom; i += LANES) {
       real l[DELAY];
       load_multipliers(&s, writes ? source_row(&s, i) : i, l);
@@ -415,7 +424,7 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
         local_->l[(i - top) * DELAY + r] = writes && r >= i - s.first ? 0 : l[r];
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    TOGETHER;
     update_plain(
         PASS(source), PASS(target), &s, &g, top, bottom, writes, local_->l, local_->u, own, &best);
     if (!writes) continue;
@@ -432,9 +441,9 @@ inline void eliminate(SOURCE(source), TARGET(target), const __global int2* place
                        &local_->candidates.column);
   }
   if (me == 0) {
-    const int group = own_part.part + get_group_id(0) * get_num_groups(1);
-    magnitudes[group] = largest.magnitude;
-    candidates[group] = (int2)(largest.row, column);
+    const int number = own_part.part + group.x * group.down;
+    magnitudes[number] = largest.magnitude;
+    candidates[number] = (int2)(largest.row, column);
   }
 }
 
@@ -444,8 +453,8 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void delay_update(
     const __global real* kept_u, __global bits* magnitudes, __global int2* candidates, int k, int n,
     int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
-            false, &scratch);
+  eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates,
+            own_group(rows), k, n, false, &scratch);
 }
 
 // A step that also writes what the steps of its block leave; the last of DELAY, or of the matrix.
@@ -454,6 +463,68 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void write_updates(
     const __global real* kept_u, __global bits* magnitudes, __global int2* candidates, int k, int n,
     int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates, k, n, rows,
-            true, &scratch);
+  eliminate(PASS(source), PASS(target), places, kept_l, kept_u, magnitudes, candidates,
+            own_group(rows), k, n, true, &scratch);
 }
+
+#ifdef SEVERAL_STEPS
+inline int2 choice(const __global bits* magnitudes, const __global int2* candidates, int count) {
+  const int largest = first_of_largest(magnitudes, count);
+  return largest < count ? candidates[largest] : (int2)(-1, -1);
+}
+
+// The steps first : last, each cut into about `most` pieces. The first one's source is `even`, and
+// the candidates for its pivot are as for take_pivot.
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void full_steps(
+    TARGET(even), TARGET(odd), __global int2* places, __global real* pivots, __global real* kept_l,
+    __global real* kept_u, __global bits* magnitudes, __global int2* candidates, int first,
+    int last, int n, int count, int most, volatile __global int* work) {
+  __local scratch_of scratch;
+  phases_of p = first_phase(work);
+  int most_pieces = 0;
+  int2 chosen = choice(magnitudes, candidates, count);
+  const __global real* source = even;
+  __global real* target = odd;
+  for (int k = first; k < last; ++k) {
+    const int block = k / DELAY * DELAY;
+    begin_phase(&p, (PADDED(n) - block + TAKEN_AT_ONCE - 1) / TAKEN_AT_ONCE);
+    most_pieces = max(most_pieces, p.pieces);
+    for (int piece; (piece = next_piece(&p)) >= 0;) {
+      const int begin = block + piece * TAKEN_AT_ONCE;
+      take(source, even_pitch, places, pivots, kept_l, kept_u, k, n, chosen,
+           k == first && count == 0, begin, min(begin + TAKEN_AT_ONCE, PADDED(n)), 1, piece == 0);
+    }
+    if (completes_phase(&p)) end_phase(&p);
+    wait_for_phase(&p);
+
+    const bool writes = k + 1 == block + DELAY || k + 1 == n;
+    const int begin = writes ? max(block - DELAY, 0) : block;
+    const group_of all = cut(begin, begin, n, n, most);
+    begin_phase(&p, all.across * all.down);
+    most_pieces = max(most_pieces, p.pieces);
+    for (int piece; (piece = next_piece(&p)) >= 0;) {
+      const group_of group = numbered(all, piece);
+      if (writes) {
+        eliminate(source, even_pitch, target, odd_pitch, places, kept_l, kept_u, magnitudes,
+                  candidates, group, k, n, true, &scratch);
+      } else {
+        eliminate(source, even_pitch, target, odd_pitch, places, kept_l, kept_u, magnitudes,
+                  candidates, group, k, n, false, &scratch);
+      }
+    }
+    if (completes_phase(&p)) {
+      const int2 next = choice(magnitudes, candidates, p.pieces);
+      work[PHASE_PLACE] = next.x;
+      work[PHASE_PLACE + 1] = next.y;
+      end_phase(&p);
+    }
+    wait_for_phase(&p);
+    chosen = (int2)(work[PHASE_PLACE], work[PHASE_PLACE + 1]);
+    if (!writes) continue;
+    __global real* written = target;
+    target = (__global real*)source;
+    source = written;
+  }
+  leave_phases(&p, most_pieces);
+}
+#endif

@@ -68,9 +68,9 @@ inline pack updated_texel(SOURCE(source), const step_of s, int i, int t, real l,
 }
 
 // Texels that hold columns up to k, column q, or both A and B are special.
-inline texels_of step_texels(const step_of s) {
+inline texels_of step_texels(const group_of own, const step_of s) {
   // LU copies column k-1 too; Gauss-Jordan no longer needs columns up to k.
-  texels_of g = own_texels(s.jordan ? s.k + 1 : max(s.k - 1, 0), s.end);
+  texels_of g = own_texels(own, s.jordan ? s.k + 1 : max(s.k - 1, 0), s.end);
   g.edge = s.k / PACK;
   if (s.q != s.k) g.swapped[0] = s.q / PACK;
   if (s.end > s.n && s.n % PACK != 0) g.swapped[1] = s.n / PACK;
@@ -175,13 +175,13 @@ inline void update_special(SOURCE(source), TARGET(target), const step_of s, int 
 inline int column_of(SOURCE(source), const step_of s, const texels_of g, int i, bits wanted,
                      const __local pack* u, __local int* column) {
   if (get_local_id(0) == 0) *column = s.n - 1;
-  barrier(CLK_LOCAL_MEM_FENCE);
+  TOGETHER;
   const real l = multiplier(PASS(source), s, i);
   for (int t = max(g.first, g.begin) + (int)get_local_id(0); t < g.last; t += LANES) {
     const pack value = updated_texel(PASS(source), s, i, t, l, u[t - g.first]);
     find_column(t, value, s.k + 1, s.n, wanted, column);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  TOGETHER;
   return *column;
 }
 
@@ -194,17 +194,17 @@ typedef struct {
 
 inline void eliminate(SOURCE(source), TARGET(target), __global const int2* places,
                       __global real* pivots, __global bits* magnitudes, __global int2* candidates,
-                      int k, int n, int end, int rows, const bool jordan, const enum search search,
-                      __local scratch_of* local_) {
+                      const group_of group, int k, int n, int end, const bool jordan,
+                      const enum search search, __local scratch_of* local_) {
   const int me = get_local_id(0);
   const int2 place = search == SEARCH_NONE ? (int2)(k, k) : places[k];
   const real pivot = LOAD(source, place.x, place.y);
   const step_of s = {k, place.x, place.y, n, end, jordan, pivot};
-  if (me == 0 && get_group_id(0) == 0 && get_group_id(1) == 0) pivots[k] = pivot;
+  if (me == 0 && group.x == 0 && group.y == 0) pivots[k] = pivot;
 
-  const texels_of g = step_texels(s);
+  const texels_of g = step_texels(group, s);
   // LU copies row k-1 too.
-  const rows_of own_part = own_rows(k, jordan ? 0 : max(k - 1, 0), n, rows);
+  const rows_of own_part = own_rows(group, k, jordan ? 0 : max(k - 1, 0), n);
   const bool has_next_column =
       search == SEARCH_COLUMN && (k + 1) / PACK >= g.first && (k + 1) / PACK < g.last && k + 1 < n;
 
@@ -220,7 +220,7 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
 #pragma unroll
     for (int a = 0; a < EACH; ++a) from[a] = source_row(s, tile_row(top, a));
     load_plain(PASS(source), &g, top, bottom, from, own);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    TOGETHER;
     for (int i = top + me; i < bottom; i += LANES) {
       const real l = multiplier(PASS(source), s, i);
       local_->l[i - top] = l;
@@ -230,7 +230,7 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
         if (magnitude <= INFINITY_BITS) consider(magnitude, i, &best);
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    TOGETHER;
     update_plain(
         PASS(source), PASS(target), s, g, top, bottom, search, local_->l, local_->u, own, &best);
     for (int t = next_special(&g, max(g.first, g.begin) - 1); t < g.last; t = next_special(&g, t)) {
@@ -247,10 +247,9 @@ inline void eliminate(SOURCE(source), TARGET(target), __global const int2* place
         PASS(source), s, g, largest.row, largest.magnitude, local_->u, &local_->candidates.column);
   }
   if (me == 0) {
-    const int group =
-        own_part.part + (search == SEARCH_ALL ? get_group_id(0) * get_num_groups(1) : 0);
-    magnitudes[group] = largest.magnitude;
-    candidates[group] = (int2)(largest.row, column);
+    const int number = own_part.part + (search == SEARCH_ALL ? group.x * group.down : 0);
+    magnitudes[number] = largest.magnitude;
+    candidates[number] = (int2)(largest.row, column);
   }
 }
 
@@ -259,24 +258,24 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_none(
     SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
     __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            false, SEARCH_NONE, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, own_group(rows), k,
+            n, end, false, SEARCH_NONE, &scratch);
 }
 
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_partial(
     SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
     __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            false, SEARCH_COLUMN, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, own_group(rows), k,
+            n, end, false, SEARCH_COLUMN, &scratch);
 }
 
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void lu_step_rook(
     SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
     __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            false, SEARCH_LATER, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, own_group(rows), k,
+            n, end, false, SEARCH_LATER, &scratch);
 }
 
 // The same for Gauss-Jordan: source and target are n x end, [A | B].
@@ -284,24 +283,24 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_st
     SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
     __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            true, SEARCH_NONE, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, own_group(rows), k,
+            n, end, true, SEARCH_NONE, &scratch);
 }
 
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_partial(
     SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
     __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            true, SEARCH_COLUMN, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, own_group(rows), k,
+            n, end, true, SEARCH_COLUMN, &scratch);
 }
 
 __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void gauss_jordan_step_full(
     SOURCE(source), TARGET(target), __global const int2* places, __global real* pivots,
     __global bits* magnitudes, __global int2* candidates, int k, int n, int end, int rows) {
   __local scratch_of scratch;
-  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, k, n, end, rows,
-            true, SEARCH_ALL, &scratch);
+  eliminate(PASS(source), PASS(target), places, pivots, magnitudes, candidates, own_group(rows), k,
+            n, end, true, SEARCH_ALL, &scratch);
 }
 
 // places(k) = the first candidate of the largest magnitude; (k, k) if all are zero. One
@@ -314,3 +313,82 @@ __kernel __attribute__((reqd_work_group_size(CHOOSERS, 1, 1))) void choose_pivot
   const int largest = first_largest(magnitudes, count, best, where);
   if (get_local_id(0) == 0) places[k] = largest < count ? candidates[largest] : (int2)(k, k);
 }
+
+#ifdef SEVERAL_STEPS
+// The steps first : last, each cut into about `most` pieces. The first one's source is `even`.
+inline void eliminate_all(TARGET(even), TARGET(odd), __global int2* places, __global real* pivots,
+                          __global bits* magnitudes, __global int2* candidates, int first, int last,
+                          int n, int end, int most, volatile __global int* work, const bool jordan,
+                          const enum search search, __local scratch_of* local_) {
+  phases_of p = first_phase(work);
+  int most_pieces = 0;
+  for (int k = first; k < last; ++k) {
+    const bool is_even = (k - first) % 2 == 0;
+    const __global real* source = is_even ? even : odd;
+    __global real* target = is_even ? odd : even;
+    const int before = max(k - 1, 0);
+    const group_of all = cut(jordan ? 0 : before, jordan ? k + 1 : before, n, end, most);
+    begin_phase(&p, all.across * all.down);
+    most_pieces = max(most_pieces, p.pieces);
+    for (int piece; (piece = next_piece(&p)) >= 0;) {
+      eliminate(source, even_pitch, target, odd_pitch, places, pivots, magnitudes, candidates,
+                numbered(all, piece), k, n, end, jordan, search, local_);
+    }
+    if (completes_phase(&p)) {
+      if (search != SEARCH_NONE && k + 1 < n) {
+        const int count = search == SEARCH_ALL ? p.pieces : all.down;
+        const int largest = first_of_largest(magnitudes, count);
+        places[k + 1] = largest < count ? candidates[largest] : (int2)(k + 1, k + 1);
+      }
+      end_phase(&p);
+    }
+    wait_for_phase(&p);
+  }
+  leave_phases(&p, most_pieces);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void lu_steps_none(
+    TARGET(even), TARGET(odd), __global int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int first, int last, int n, int end,
+    int most, volatile __global int* work) {
+  __local scratch_of scratch;
+  eliminate_all(PASS(even), PASS(odd), places, pivots, magnitudes, candidates, first, last, n, end,
+                most, work, false, SEARCH_NONE, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void lu_steps_partial(
+    TARGET(even), TARGET(odd), __global int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int first, int last, int n, int end,
+    int most, volatile __global int* work) {
+  __local scratch_of scratch;
+  eliminate_all(PASS(even), PASS(odd), places, pivots, magnitudes, candidates, first, last, n, end,
+                most, work, false, SEARCH_COLUMN, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gauss_jordan_steps_none(
+    TARGET(even), TARGET(odd), __global int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int first, int last, int n, int end,
+    int most, volatile __global int* work) {
+  __local scratch_of scratch;
+  eliminate_all(PASS(even), PASS(odd), places, pivots, magnitudes, candidates, first, last, n, end,
+                most, work, true, SEARCH_NONE, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gauss_jordan_steps_partial(
+    TARGET(even), TARGET(odd), __global int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int first, int last, int n, int end,
+    int most, volatile __global int* work) {
+  __local scratch_of scratch;
+  eliminate_all(PASS(even), PASS(odd), places, pivots, magnitudes, candidates, first, last, n, end,
+                most, work, true, SEARCH_COLUMN, &scratch);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void gauss_jordan_steps_full(
+    TARGET(even), TARGET(odd), __global int2* places, __global real* pivots,
+    __global bits* magnitudes, __global int2* candidates, int first, int last, int n, int end,
+    int most, volatile __global int* work) {
+  __local scratch_of scratch;
+  eliminate_all(PASS(even), PASS(odd), places, pivots, magnitudes, candidates, first, last, n, end,
+                most, work, true, SEARCH_ALL, &scratch);
+}
+#endif

@@ -46,14 +46,8 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   // A share of the rows ends with less than four vectors of padding, and has 256 rows or is alone.
   packed_ = context.allocate((shape.m + shape.m / 4 + 4 * vector) * strip_ * size);
   noted_rows_ = context.allocate((2 + 2 * threads) * strip_ * size);
-  work_ = zeros(kLaunchInts + threads * kThreadInts + (1 + panels) * kStepInts);
+  work_ = context.zeros(kLaunchInts + threads * kThreadInts + (1 + panels) * kStepInts);
   if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
-}
-
-cl::Buffer BlockedCpu::zeros(std::size_t ints) {
-  const cl::Buffer buffer = context_.allocate(ints * sizeof(cl_int));
-  context_.queue().enqueueFillBuffer(buffer, cl_int{0}, 0, ints * sizeof(cl_int));
-  return buffer;
 }
 
 std::size_t BlockedCpu::block_size(const Shape& shape) {
@@ -158,7 +152,7 @@ void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
   const std::size_t n = shape_.n;
   if (!solved_()) {
     solved_ = context_.allocate(n * kFewColumns * element_size(shape_.precision));
-    state_ = zeros(2);
+    state_ = context_.zeros(2);
   }
   KernelId solve = kernel("cpu/solve_few.cl", "solve_few");
   solve.options +=

@@ -27,7 +27,6 @@ class BlockedCpu : public Blocked {
   void update(const PingPong& a, const Surface& lu, std::size_t k) override;
 
   void factor_columns(Surface& a, std::size_t k);
-  cl::Buffer zeros(std::size_t ints);
   KernelId kernel(const char* file, const char* function) const;
 
   std::size_t strip_;               // columns of a register tile

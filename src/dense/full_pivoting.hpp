@@ -1,4 +1,5 @@
-// LU with full pivoting on the fused schedule: two launches a step and nothing read back. Each step
+// LU with full pivoting on the fused schedule: two launches a step, or many steps in one on the
+// buffers of CPUs; and nothing read back. Each step
 // reads the trailing matrix once, updates it on the way and finds the next pivot; but only every
 // fourth step writes it, with the updates of four steps at once.
 #pragma once
@@ -27,6 +28,11 @@ class FullPivoting {
 
  private:
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
+  // The steps first : last in one launch.
+  void steps(PingPong& surfaces, Pivoting& pivoting, std::size_t first, std::size_t last);
+  std::size_t first_written(std::size_t k) const;
+  bool writes(std::size_t k) const;
+  std::uint64_t bytes_of(std::size_t k, const Tiling::Launch& launch) const;
 
   DeviceContext& context_;
   Size size_;
@@ -37,6 +43,7 @@ class FullPivoting {
   std::size_t choosers_;             // work-items of take_pivot, at most
   std::string build_options_;        // for building dense/full_pivoting.cl
   cl::Buffer l_, u_;                 // columns of L and rows of U of steps not written yet
+  cl::Buffer phases_;                // of cpu/phases.clh; none if a launch has one step
 };
 
 }  // namespace lugpu

@@ -1,6 +1,6 @@
-// The fused schedule: one launch a step, two with pivoting, and nothing read back. Each element of
-// the trailing matrix is read and written once per step; the same pass finds the next pivot, except
-// with rook pivoting, whose search walks.
+// The fused schedule: one launch a step, two with pivoting, or many steps in one on the buffers of
+// CPUs; and nothing read back. Each element of the trailing matrix is read and written once per
+// step; the same pass finds the next pivot, except with rook pivoting, whose search walks.
 #pragma once
 
 #include <string>
@@ -26,16 +26,23 @@ class Fused {
 
  private:
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
+  // The steps first : last in one launch.
+  void steps(PingPong& surfaces, Pivoting& pivoting, std::size_t first, std::size_t last);
+  Tiling::Launch launch_of(std::size_t k) const;
+  std::uint64_t bytes_of(std::size_t k, const Tiling::Launch& launch) const;
+  std::size_t first_row(std::size_t k) const;
+  std::size_t first_column(std::size_t k) const;
 
   DeviceContext& context_;
   Size size_;
   DenseOptions options_;
   std::size_t end_;
-  std::string step_kernel_;  // one of dense/fused.cl
+  std::string prefix_;  // of the kernels in dense/fused.cl
   bool is_lu_;
   Tiling tiling_;
   std::string build_options_;  // the same for building dense/fused.cl
   Candidates candidates_;
+  cl::Buffer phases_;  // of cpu/phases.clh; none if a launch has one step
 };
 
 }  // namespace lugpu

@@ -55,13 +55,31 @@ std::size_t Tiling::most_candidates() const {
   return most_groups + ceiling(end, pack * tile.columns) + ceiling(n, tile.rows);
 }
 
+bool Tiling::several_steps(const DenseOptions& options) const {
+  return tile.lanes == 1 && options.storage == Storage::buffer;
+}
+
+std::size_t Tiling::last_of_launch(std::size_t first) const {
+  constexpr std::uint64_t kMostElements = 1'000'000'000;
+  std::size_t last = first;
+  for (std::uint64_t elements = 0; last < n && elements < kMostElements; ++last) {
+    elements += static_cast<std::uint64_t>(n) * (end - std::min(last, end));
+  }
+  return last;
+}
+
+std::size_t Tiling::phase_ints() const {
+  constexpr std::size_t kFirstPiece = 64, kLine = 16;  // PHASE_TAKEN and PHASE_LINE
+  return kFirstPiece + (most_candidates() + ceiling(n, kTakenAtOnce)) * kLine;
+}
+
 std::string Tiling::options() const {
   const auto option = [](const char* name, std::size_t value) {
     return std::string(" -D") + name + "=" + std::to_string(value);
   };
   return option("LANES", tile.lanes) + option("COLUMNS", tile.columns) + option("ROWS", tile.rows) +
          option("LINE_BYTES", kLineBytes) + option("BLOCK_ROWS", kBlockRows) +
-         option("CHOOSERS", kChoosers);
+         option("CHOOSERS", kChoosers) + option("TAKEN_AT_ONCE", kTakenAtOnce);
 }
 
 Candidates::Candidates(DeviceContext& context, const Tiling& tiling, Precision precision)

@@ -30,6 +30,8 @@ struct Tiling {
   static constexpr std::size_t kLineBytes = 128;  ///< of a cache line
   static constexpr std::size_t kBlockRows = 8;    ///< of the blocks in which a GPU keeps images
   static constexpr std::size_t kChoosers = 256;   ///< work-items that choose among candidates
+  /// Elements of a row of U and a column of L that a CPU thread takes at once (full pivoting).
+  static constexpr std::size_t kTakenAtOnce = 256;
 
   Tile tile;
   std::size_t most_groups;  ///< into which a launch is cut, about; 0 for one for each tile
@@ -46,6 +48,14 @@ struct Tiling {
   /// At least the candidates that a launch leaves: one for each work-group, or for each group_row
   /// if most_groups is 0.
   std::size_t most_candidates() const;
+  /// Whether a launch can have several steps: where work-items are CPU threads, which wait for one
+  /// another less than for a launch, and the kernels can read and write both surfaces.
+  bool several_steps(const DenseOptions& options) const;
+  /// The end of the steps of a launch that begins with step `first`: those that update not much
+  /// more than 10^9 elements.
+  std::size_t last_of_launch(std::size_t first) const;
+  /// Counters of such a launch (cpu/phases.clh).
+  std::size_t phase_ints() const;
   /// The tile and the constants as build options of the kernels.
   std::string options() const;
 };

@@ -47,6 +47,12 @@ cl::Buffer DeviceContext::allocate(std::size_t bytes) {
   return buffer;
 }
 
+cl::Buffer DeviceContext::zeros(std::size_t ints) {
+  const cl::Buffer buffer = allocate(ints * sizeof(cl_int));
+  queue().enqueueFillBuffer(buffer, cl_int{0}, 0, ints * sizeof(cl_int));
+  return buffer;
+}
+
 const cl::Buffer& DeviceContext::scratch(std::size_t bytes) {
   if (bytes > scratch_bytes_) {
     scratch_ = allocate(bytes);

@@ -52,6 +52,9 @@ class DeviceContext {
   /// Uninitialized device memory of at least one byte.
   cl::Buffer allocate(std::size_t bytes);
 
+  /// Counters for kernels, all 0.
+  cl::Buffer zeros(std::size_t ints);
+
   /// A buffer of at least this many bytes, which the next call hands out again: for data read by
   /// commands enqueued before that.
   const cl::Buffer& scratch(std::size_t bytes);
