@@ -487,7 +487,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void full_steps(
   __global real* target = odd;
   for (int k = first; k < last; ++k) {
     const int block = k / DELAY * DELAY;
-    begin_phase(&p, (PADDED(n) - block + TAKEN_AT_ONCE - 1) / TAKEN_AT_ONCE);
+    begin_phase(&p, (PADDED(n) - block + TAKEN_AT_ONCE - 1) / TAKEN_AT_ONCE, false);
     most_pieces = max(most_pieces, p.pieces);
     for (int piece; (piece = next_piece(&p)) >= 0;) {
       const int begin = block + piece * TAKEN_AT_ONCE;
@@ -500,10 +500,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void full_steps(
     const bool writes = k + 1 == block + DELAY || k + 1 == n;
     const int begin = writes ? max(block - DELAY, 0) : block;
     const group_of all = cut(begin, begin, n, n, most);
-    begin_phase(&p, all.across * all.down);
+    begin_phase(&p, all.across * all.down, k % 2 == 1);
     most_pieces = max(most_pieces, p.pieces);
     for (int piece; (piece = next_piece(&p)) >= 0;) {
-      const group_of group = numbered(all, piece);
+      const group_of group = numbered(all, piece, k);
       if (writes) {
         eliminate(source, even_pitch, target, odd_pitch, places, kept_l, kept_u, magnitudes,
                   candidates, group, k, n, true, &scratch);

@@ -328,11 +328,11 @@ inline void eliminate_all(TARGET(even), TARGET(odd), __global int2* places, __gl
     __global real* target = is_even ? odd : even;
     const int before = max(k - 1, 0);
     const group_of all = cut(jordan ? 0 : before, jordan ? k + 1 : before, n, end, most);
-    begin_phase(&p, all.across * all.down);
+    begin_phase(&p, all.across * all.down, k % 2 == 1);
     most_pieces = max(most_pieces, p.pieces);
     for (int piece; (piece = next_piece(&p)) >= 0;) {
       eliminate(source, even_pitch, target, odd_pitch, places, pivots, magnitudes, candidates,
-                numbered(all, piece), k, n, end, jordan, search, local_);
+                numbered(all, piece, k), k, n, end, jordan, search, local_);
     }
     if (completes_phase(&p)) {
       if (search != SEARCH_NONE && k + 1 < n) {
