@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "base/cores.hpp"
 #include "base/error.hpp"
 #include "baselines/baselines.hpp"
 #include "bench/report.hpp"
@@ -301,7 +302,9 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   const nlohmann::json earlier = earlier_report(given);
   check_outputs(given.options, {}, {});
   std::vector<DeviceContext> contexts = open_devices(given.options);
-  if (given.threads > 0) set_blas_threads(given.threads);
+  // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
+  const int usable = static_cast<int>(cores().usable);
+  set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
   SweepPlan plan = make_plan(given, contexts.front().device());
   for (const DeviceContext& context : contexts) {
     const int index = context.device().index;

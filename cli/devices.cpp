@@ -1,6 +1,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/cores.hpp"
 #include "bench/report.hpp"
 #include "commands.hpp"
 #include "help.hpp"
@@ -47,6 +48,12 @@ void print_device(const Device& device) {
   const std::string clock = device.clock_mhz > 0 ? format(", %u MHz", device.clock_mhz) : "";
   print_line("type",
              format("%s, %u compute units", device.type.c_str(), device.compute_units) + clock);
+  if (device.type == "cpu") {
+    const Cores& all = cores();
+    print_line("cores",
+               format("%u of %u processors usable, on %u cores with %u NUMA node%s", all.usable,
+                      all.logical, all.physical, all.numa_nodes, all.numa_nodes == 1 ? "" : "s"));
+  }
   print_line("memory", byte_size(static_cast<double>(device.global_memory)) +
                            ", largest allocation " +
                            byte_size(static_cast<double>(device.max_allocation)) + ", local " +

@@ -87,6 +87,9 @@ constexpr Variable kVariables[] = {
      "The folder whose lugpu/ keeps what `lugpu verify` found wrong (default: ~/.cache)."},
     {"POCL_AFFINITY", "--kernel-dir",
      "With PoCL, whether each of its threads stays on one core. lugpu chooses if it has no value."},
+    {"POCL_MAX_PTHREAD_COUNT", "--kernel-dir",
+     "The number of PoCL's threads. Where this process may not use all processors, lugpu gives it "
+     "the number of those that it may."},
     {"POCL_CACHE_DIR", "--kernel-dir",
      "PoCL's folder of compiled kernels. Where that cannot be written, lugpu gives it one in the "
      "temporary folder."},

@@ -1,6 +1,5 @@
 #include "options.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/cores.hpp"
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "opencl/pocl_cache.hpp"
@@ -208,11 +208,9 @@ std::vector<Device> chosen_devices(const Options& options) {
 
 // The system moves PoCL's threads between cores, at times two onto the same one, which can double
 // the time of a short factorization. Each gets its own core, unless the user says otherwise or this
-// process may not use all cores.
+// process may not use all of them: PoCL counts its cores from the machine's first one.
 void pin_threads_of_pocl() {
-  cpu_set_t ours;
-  if (sched_getaffinity(0, sizeof ours, &ours) == 0 &&
-      CPU_COUNT(&ours) == sysconf(_SC_NPROCESSORS_CONF)) {
+  if (cores().usable == static_cast<unsigned>(sysconf(_SC_NPROCESSORS_CONF))) {
     setenv("POCL_AFFINITY", "1", 0);
   }
 }

@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/cores.hpp"
 #include "base/processes.hpp"
 #include "bench/report.hpp"
 #include "bench/wording.hpp"
@@ -332,7 +333,7 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
   }
   const std::vector<Case> cases = verification_cases(device, given.full);
   Collector collector(cases);
-  collector.run(processes, std::max(std::thread::hardware_concurrency(), 1u));
+  collector.run(processes, cores().usable);
   // A process that was killed or a program that did not build is no verdict.
   collector.run(processes, 1);
   const Verification verification = collector.verification();

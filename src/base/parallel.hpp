@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/cores.hpp"
+
 namespace lugpu {
 
 /// Calls work(i) for 0 <= i < count, where each call goes through about `bytes` of memory, by as
@@ -14,8 +16,8 @@ namespace lugpu {
 template <typename Work>
 void in_parallel(std::size_t count, std::size_t bytes, const Work& work) {
   constexpr std::size_t kBytesOfThread = 4 << 20;
-  const std::size_t cores = std::max(std::thread::hardware_concurrency(), 1u);
-  const std::size_t threads = std::clamp<std::size_t>(count * bytes / kBytesOfThread, 1, cores);
+  const std::size_t threads =
+      std::clamp<std::size_t>(count * bytes / kBytesOfThread, 1, cores().usable);
   const auto part = [&](std::size_t t) {
     for (std::size_t i = count * t / threads; i < count * (t + 1) / threads; ++i) work(i);
   };

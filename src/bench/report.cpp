@@ -11,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/cores.hpp"
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/version.hpp"
@@ -95,7 +96,9 @@ json context_now() {
           {"host", system.nodename},
           {"kernel", std::string(system.sysname) + " " + system.release},
           {"cpu", processor_name()},
-          {"cores", std::thread::hardware_concurrency()},
+          {"cores", cores().usable},
+          {"physical_cores", cores().physical},
+          {"numa_nodes", cores().numa_nodes},
           {"memory_bytes", memory},
           {"load_1min", load},
           {"environment", relevant_environment()}};

@@ -29,7 +29,7 @@ Blocked::Blocked(DeviceContext& context, const Shape& shape)
     : context_(context),
       shape_(shape),
       ipiv_(context.allocate(std::min(shape.m, shape.n) * sizeof(cl_int))),
-      info_(context.allocate(sizeof(cl_int))),
+      info_(context.zeros(1)),
       row_for_(context.allocate(shape.nb * sizeof(cl_int))),
       row_goes_to_(context.allocate(shape.nb * sizeof(cl_int))) {}
 

@@ -20,6 +20,8 @@ constexpr std::size_t kStrips = 4;
 constexpr std::size_t kFewColumns = 4, kFewRows = 32;
 // NOTES, 2 NOTE_INTS and WORK_INTS of cpu/team.clh.
 constexpr std::size_t kLaunchInts = 16, kThreadInts = 32, kStepInts = 192;
+// One thread has factored so small a matrix before another one wakes up.
+constexpr std::size_t kElementsOfOneThread = 144 * 144;
 // A launch has at most so many panels, and takes no more once it has so much to do.
 constexpr std::size_t kMostPanels = 256;
 constexpr std::uint64_t kMultiplyAdds = 4'000'000'000;
@@ -65,10 +67,6 @@ std::uint64_t BlockedCpu::tile_bytes(const Device& device, Precision precision) 
 
 KernelId BlockedCpu::kernel(const char* file, const char* function) const {
   return {file, function, shape_.precision, Storage::buffer, Texel::r, options_};
-}
-
-void BlockedCpu::start() {
-  context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
 }
 
 // P A(k:m, k:k+nb) = L U
@@ -124,7 +122,8 @@ std::uint64_t BlockedCpu::multiply(Surface& a) {
 void BlockedCpu::factorize(Surface& a) {
   const std::size_t nb = shape_.nb, pivots = std::min(shape_.m, shape_.n);
   const std::size_t size = element_size(shape_.precision);
-  start();
+  const std::size_t threads =
+      shape_.m * shape_.n > kElementsOfOneThread ? context_.device().compute_units : 1;
   for (std::size_t first = 0, last = 0; first < pivots; first = last) {
     std::uint64_t updated = 0;  // elements
     std::uint64_t others = first == 0 ? 2 * shape_.m * std::min(nb, shape_.n) : 0;
@@ -134,12 +133,11 @@ void BlockedCpu::factorize(Surface& a) {
       others += 4 * nb * (shape_.n - std::min(nb, shape_.n - last));
       if (next < pivots) updated += (shape_.m - next) * (shape_.n - next);
     }
-    context_.run("update", kernel("cpu/lu_blocked.cl", "factor_panels"),
-                 {context_.device().compute_units}, a, panel_, next_, block_row_, packed_,
-                 noted_rows_, ipiv_, info_, static_cast<cl_int>(first), static_cast<cl_int>(last),
-                 static_cast<cl_int>(shape_.m), static_cast<cl_int>(shape_.n),
-                 static_cast<cl_int>(strip_ * kStrips), static_cast<cl_int>(kBlockRows),
-                 static_cast<cl_int>(kBlockColumns),
+    context_.run("update", kernel("cpu/lu_blocked.cl", "factor_panels"), {threads}, a, panel_,
+                 next_, block_row_, packed_, noted_rows_, ipiv_, info_, static_cast<cl_int>(first),
+                 static_cast<cl_int>(last), static_cast<cl_int>(shape_.m),
+                 static_cast<cl_int>(shape_.n), static_cast<cl_int>(strip_ * kStrips),
+                 static_cast<cl_int>(kBlockRows), static_cast<cl_int>(kBlockColumns),
                  static_cast<cl_int>(shape_.pivot != Pivot::none), work_);
     context_.timeline().add_bytes((2 * updated + others) * size);
     context_.checkpoint();

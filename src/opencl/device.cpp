@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "opencl/pocl_cache.hpp"
+#include "opencl/pocl_threads.hpp"
 
 namespace lugpu {
 namespace {
@@ -160,6 +161,7 @@ std::size_t vector_width(const Device& device, Precision precision) {
 
 std::vector<Device> list_devices() try {
   prepare_pocl_cache();
+  limit_threads_of_pocl();
   std::vector<Device> devices;
   for (const cl::Platform& platform : platforms()) {
     for (const cl::Device& handle : devices_of(platform)) {

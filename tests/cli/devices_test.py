@@ -122,6 +122,25 @@ class AffinityTest(CommandLine):
         self.assertEqual(self.affinity("verify"), "0")
 
 
+class CoresTest(CommandLine):
+    def test_a_process_that_may_use_one_core(self):
+        """PoCL gets as many threads as there are usable cores, and the record says so."""
+        cores = os.sched_getaffinity(0)
+        if "Portable Computing Language" not in self.lugpu("devices").stdout:
+            self.skipTest("only PoCL is told")
+        if len(cores) < 2 or {"POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"} & set(os.environ):
+            self.skipTest("there is one core, or the number of threads is set")
+        self.addCleanup(os.sched_setaffinity, 0, cores)
+        os.sched_setaffinity(0, {max(cores)})
+        self.assertIn("1 of", self.lugpu("devices").stdout)
+        report = json.loads(self.lugpu(*small(), "--json", "-").stdout)
+        self.assertEqual(report["context"]["cores"], 1)
+        self.assertEqual(report["devices"][0]["compute_units"], 1)
+        env = {"POCL_MAX_PTHREAD_COUNT": "2"}
+        report = json.loads(self.lugpu(*small(), "--json", "-", env=env).stdout)
+        self.assertEqual(report["devices"][0]["compute_units"], 2)
+
+
 class UnitsTest(CommandLine):
     def setUp(self):
         super().setUp()
