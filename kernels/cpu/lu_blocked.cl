@@ -17,6 +17,18 @@ inline void finish_piece(const struct panel* p, int pieces) {
   factor_panel(p);
 }
 
+// Where the panel is whose first row and column is k, in A with m rows, and what counts its work.
+inline void set_place(struct panel* p, __global real* a, int pitch, __global real* w, int k, int m,
+                      int width, volatile __global int* work) {
+  p->a = a + (size_t)k * pitch + k;
+  p->pitch = pitch;
+  p->w = w;
+  p->top = k;
+  p->rows = m - k;
+  p->width = width;
+  p->work = work;
+}
+
 // A panel all of whose columns are up to date in A.
 inline void factor_first(const struct panel* p) {
   const int height = rows_of_part(p->rows), pieces = (p->rows + height - 1) / height;
@@ -33,20 +45,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_columns(
     __global real* a, int pitch, __global real* w, __global real* packed, __global real* noted_rows,
     __global int* ipiv, __global int* info, int k, int m, int width, int pivoted,
     volatile __global int* work) {
-  const struct panel p = {
-      a + (size_t)k * pitch + k,
-      w,
-      pitch,
-      m - k,
-      width,
-      k,
-      pivoted,
-      ipiv,
-      info,
-      packed,
-      noted_rows,
-      first_step(work),
-      work};
+  struct panel p = {.ipiv = ipiv, .info = info, .packed = packed, .noted_rows = noted_rows};
+  p.launch = work;
+  p.pivoted = pivoted;
+  set_place(&p, a, pitch, w, k, m, width, first_step(work));
   factor_first(&p);
   leave(work, 1);
 }
@@ -101,6 +103,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void exchange_and_solve(
   exchange_and_solve_group(a, pitch, w, v, ipiv, k, steps, n, columns, pivoted, get_group_id(0));
 }
 
+// Strip number `strip` of L: the row interchanges of all pivots after the panel that it is in,
+// while the strip is in the caches.
+inline void exchange_left(__global real* a, int pitch, const __global int* ipiv, int pivots,
+                          int strip) {
+  __global real* start = a + strip * STRIP;
+  for (int j = (strip * STRIP / NB + 1) * NB; j < pivots; ++j) {
+    const int p = ipiv[j];
+    if (p != j) exchange(start + (size_t)j * pitch, start + (size_t)p * pitch, 2);
+  }
+}
+
 // A(k+NB:m, k+NB:n) -= L21 U12, from W and V, in blocks of block_rows x block_columns, the columns
 // of the panel `next` first; and as soon as these are up to date, that is factored.
 inline void update_and_factor(__global real* a, int pitch, const __global real* w,
@@ -143,19 +156,19 @@ inline void update_and_factor(__global real* a, int pitch, const __global real* 
   mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
 
-// The update alone, but for the columns of the next panel.
+// The update alone, without a next panel.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void update(
     __global real* a, int pitch, const __global real* w, const __global real* v, int k, int m,
     int n, int block_rows, int block_columns, volatile __global int* work) {
-  const struct panel none = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, first_step(work), work};
+  const struct panel none = {.work = first_step(work), .launch = work};
   update_and_factor(a, pitch, w, v, &none, k, m, n, block_rows, block_columns);
   leave(work, 1);
 }
 
-// The panels first : last, all at once: with each, the interchanges, U12 and the update of the
-// rest, and the next panel. Those at even places are in W_even. The very first panel is factored
-// before. work: see cpu/team.clh, with a step for each panel
-// and the first.
+// The panels first : last, all at once: with each, the interchanges to its right, U12 and the
+// update of the rest, and the next panel; after the last one of all, the interchanges to their
+// left. Those at even places are in W_even. The very first panel is factored before. work: see
+// cpu/team.clh, with a step for each panel, one before and one after them.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_panels(
     __global real* a, int pitch, __global real* w_even, __global real* w_odd, __global real* v,
     __global real* packed, __global real* noted_rows, __global int* ipiv, __global int* info,
@@ -163,9 +176,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_panels(
     volatile __global int* work) {
   const int pivots = min(m, n);
   volatile __global int* step = first_step(work);
+  struct panel p = {.ipiv = ipiv, .info = info, .packed = packed, .noted_rows = noted_rows};
+  p.launch = work;
+  p.pivoted = pivoted;
   if (first == 0) {
-    const struct panel p = {
-        a, w_even, pitch, m, min(NB, n), 0, pivoted, ipiv, info, packed, noted_rows, step, work};
+    set_place(&p, a, pitch, w_even, 0, m, min(NB, n), step);
     factor_first(&p);
   }
   for (int k = first; k < last; k += NB) {
@@ -173,32 +188,27 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_panels(
     __global real* w = k / NB % 2 == 0 ? w_even : w_odd;
     __global real* w_next = k / NB % 2 == 0 ? w_odd : w_even;
     const int steps = min(NB, pivots - k), right = max(n - k - NB, 0);
-    const int groups = (k + columns - 1) / columns + (right + columns - 1) / columns;
+    const int left_groups = (k + columns - 1) / columns;
+    const int groups = (right + columns - 1) / columns;
     for (int group; (group = atomic_inc(step + GROUPS)) < groups;) {
-      exchange_and_solve_group(a, pitch, w, v, ipiv, k, steps, n, columns, pivoted, group);
+      exchange_and_solve_group(
+          a, pitch, w, v, ipiv, k, steps, n, columns, pivoted, left_groups + group);
       mem_fence(CLK_GLOBAL_MEM_FENCE);
       atomic_inc(step + GROUPS_DONE);
     }
     while (step[GROUPS_DONE] < groups) {
     }
     mem_fence(CLK_GLOBAL_MEM_FENCE);
-    const int below = k + NB;
-    if (below >= pivots) break;
-    const struct panel next = {
-        a + (size_t)below * pitch + below,
-        w_next,
-        pitch,
-        m - below,
-        min(NB, n - below),
-        below,
-        pivoted,
-        ipiv,
-        info,
-        packed,
-        noted_rows,
-        step,
-        work};
-    update_and_factor(a, pitch, w, v, &next, k, m, n, block_rows, block_columns);
+    if (k + NB >= pivots) break;
+    set_place(&p, a, pitch, w_next, k + NB, m, min(NB, n - k - NB), step);
+    update_and_factor(a, pitch, w, v, &p, k, m, n, block_rows, block_columns);
   }
-  leave(work, 1 + (last - first + NB - 1) / NB);
+  if (last >= pivots && pivoted) {
+    step += WORK_INTS;
+    const int strips = (pivots - 1) / NB * (NB / STRIP);
+    for (int strip; (strip = atomic_inc(step + GROUPS)) < strips;) {
+      exchange_left(a, pitch, ipiv, pivots, strip);
+    }
+  }
+  leave(work, 2 + (last - first + NB - 1) / NB);
 }

@@ -45,10 +45,10 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
   const std::size_t panels = std::min(ceiling(std::min(shape.m, shape.n), shape.nb), kMostPanels);
   const std::size_t threads = context.device().compute_units;
-  // A share of the rows ends with less than four vectors of padding, and has 256 rows or is alone.
+  // A share is less than four vectors longer than its part of the rows, which is 256 or all.
   packed_ = context.allocate((shape.m + shape.m / 4 + 4 * vector) * strip_ * size);
   noted_rows_ = context.allocate((2 + 2 * threads) * strip_ * size);
-  work_ = context.zeros(kLaunchInts + threads * kThreadInts + (1 + panels) * kStepInts);
+  work_ = context.zeros(kLaunchInts + threads * kThreadInts + (2 + panels) * kStepInts);
   if (shape.ping_pong) tiles_ = context.allocate(tile_bytes(context.device(), shape.precision));
 }
 
