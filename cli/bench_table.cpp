@@ -97,9 +97,8 @@ std::string BenchTable::footer() const {
                  "over getrf of the same n" +
                  (over_cores_ ? ", number of cores" : "") +
                  " and precision (mixed: double), for lu-blocked and the other rivals too; for "
-                 "full "
-                 "pivoting over getc2. check: the larger of factor_ratio and solve_ratio, which "
-                 "pass under 30.",
+                 "full pivoting over getc2. check: the larger of factor_ratio and solve_ratio, "
+                 "which pass under 30.",
              0, 0) +
          "\n";
 }

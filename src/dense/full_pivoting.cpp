@@ -43,11 +43,7 @@ void FullPivoting::factor(PingPong& surfaces, Pivoting& pivoting) {
   candidate_count_ = 0;
   for (std::size_t k = 0, last = 0; k < size_.n; k = last) {
     last = phases_() ? tiling_.last_of_launch(k) : k + 1;
-    if (phases_()) {
-      steps(surfaces, pivoting, k, last);
-    } else {
-      step(surfaces, pivoting, k);
-    }
+    steps(surfaces, pivoting, k, last);
     context_.checkpoint();
   }
   finish_lu(context_, size_, options_, surfaces, pivoting, kDelay);
@@ -77,6 +73,7 @@ std::uint64_t FullPivoting::bytes_of(std::size_t k, const Tiling::Launch& launch
 
 void FullPivoting::steps(PingPong& surfaces, Pivoting& pivoting, std::size_t first,
                          std::size_t last) {
+  if (!phases_()) return step(surfaces, pivoting, first);
   context_.run(
       "update", surfaces.src.kernel("dense/full_pivoting.cl", "full_steps", build_options_),
       {context_.device().compute_units}, surfaces.src, surfaces.dst, pivoting.places(),

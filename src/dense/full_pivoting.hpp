@@ -28,7 +28,7 @@ class FullPivoting {
 
  private:
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
-  // The steps first : last in one launch.
+  // The steps first : last, in one launch where that can have several, or else a single one.
   void steps(PingPong& surfaces, Pivoting& pivoting, std::size_t first, std::size_t last);
   std::size_t first_written(std::size_t k) const;
   bool writes(std::size_t k) const;

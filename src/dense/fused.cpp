@@ -27,11 +27,7 @@ void Fused::factor(PingPong& surfaces, Pivoting& pivoting) {
   if (exchanges_rows(options_.pivot)) pivoting.search(surfaces.src, 0);
   for (std::size_t k = 0, last = 0; k < size_.n; k = last) {
     last = phases_() ? tiling_.last_of_launch(k) : k + 1;
-    if (phases_()) {
-      steps(surfaces, pivoting, k, last);
-    } else {
-      step(surfaces, pivoting, k);
-    }
+    steps(surfaces, pivoting, k, last);
     context_.checkpoint();
   }
   if (is_lu_) finish_lu(context_, size_, options_, surfaces, pivoting, 1);
@@ -60,6 +56,7 @@ std::uint64_t Fused::bytes_of(std::size_t k, const Tiling::Launch& launch) const
 }
 
 void Fused::steps(PingPong& surfaces, Pivoting& pivoting, std::size_t first, std::size_t last) {
+  if (!phases_()) return step(surfaces, pivoting, first);
   const std::string kernel = prefix_ + "_steps_" + rule_of(options_.pivot).step;
   context_.run("update", surfaces.src.kernel("dense/fused.cl", kernel.c_str(), build_options_),
                {context_.device().compute_units}, surfaces.src, surfaces.dst, pivoting.places(),

@@ -26,7 +26,7 @@ class Fused {
 
  private:
   void step(PingPong& surfaces, Pivoting& pivoting, std::size_t k);
-  // The steps first : last in one launch.
+  // The steps first : last, in one launch where that can have several, or else a single one.
   void steps(PingPong& surfaces, Pivoting& pivoting, std::size_t first, std::size_t last);
   Tiling::Launch launch_of(std::size_t k) const;
   std::uint64_t bytes_of(std::size_t k, const Tiling::Launch& launch) const;
