@@ -886,7 +886,13 @@ constexpr Tile kTiles[] = {{1, 5, 3}, {8, 8, 4}, {16, 4, 8}};
 Tiling tiling_of(const Tile& tile, std::size_t n, std::size_t end, Precision precision,
                  Texel texel) {
   const std::size_t pack = elements_per_texel(precision, texel);
-  Tiling tiling = {tile, 0, n, end, pack, pack * element_size(precision)};
+  Tiling tiling = {tile,
+                   0,
+                   n,
+                   end,
+                   pack,
+                   pack * element_size(precision),
+                   vector_width(shared_context().device(), precision)};
   if (n % 2 == 1) tiling.most_groups = (tiling.launch(0, 0).groups() + 1) / 2;
   return tiling;
 }
@@ -1170,8 +1176,7 @@ class FullPivotingSteps : public Kernels {
   }
   KernelId kernel(const State& state, const Tile& tile, const char* function) const {
     const std::string options =
-        tiling(state, tile).options() + " -DDELAY=" + std::to_string(kDelay) +
-        " -DVECTOR=" + std::to_string(vector_width(context.device(), precision));
+        tiling(state, tile).options() + " -DDELAY=" + std::to_string(kDelay);
     return state.source.kernel("dense/full_pivoting.cl", function, options);
   }
 

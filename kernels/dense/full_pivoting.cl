@@ -11,9 +11,8 @@
 // the next block copies them to the other surface (LU-GPU, Lemma 4.1, a block late).
 //
 // Build options: those of tiling.clh; CHOOSERS; TAKEN_AT_ONCE, elements of a row of U and a column
-// of L that a CPU thread takes at once; DELAY, a multiple of PACK; VECTOR
-// (common/vector.clh), for a CPU thread that walks along the rows of a buffer. LUGPU_PERTURB, for
-// LAPACK's getc2: no pivot is smaller than the smallest that it allows.
+// of L that a CPU thread takes at once; DELAY, a multiple of PACK; LUGPU_PERTURB, for LAPACK's
+// getc2: no pivot is smaller than the smallest that it allows.
 
 #define SPECIALS DELAY
 #include "dense/candidates.clh"

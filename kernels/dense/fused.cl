@@ -7,8 +7,8 @@
 // both at the end. The next step copies row k and column k to the other surface (Lemma 4.1, a step
 // late).
 //
-// Build options: those of tiling.clh; CHOOSERS. A CPU thread walks along the rows in a loop that
-// the compiler vectorizes.
+// Build options: those of tiling.clh; CHOOSERS. A CPU thread walks along the rows in vectors if
+// they are in buffers, and in a loop that the compiler vectorizes if in images.
 
 #define SPECIALS 2
 #include "dense/candidates.clh"
@@ -97,6 +97,41 @@ inline int searched_texels(const step_of s) {
 }
 
 #if LANES == 1
+#ifndef LUGPU_IMAGE
+#include "common/vector.clh"
+
+// Elements of a row that are in registers at once.
+#define VECTORS 2
+#define RUN (VECTORS * VECTOR)
+
+// target = source - factor u for `runs` times RUN elements. Returns the largest magnitude if it
+// searches. (The compiler's own loops are at half this speed with some compilers.)
+inline bits update_runs(const __global real* source, __global real* target, int runs, real factor,
+                        const __local real* u, const bool searches) {
+  vec largest[VECTORS];
+#pragma unroll
+  for (int v = 0; v < VECTORS; ++v) largest[v] = 0;
+  for (int j = 0; j < runs * RUN; j += RUN) {
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+      const int at = j + v * VECTOR;
+      const vec value = fma((vec)(-factor), VECTOR_LOAD(u + at), VECTOR_LOAD(source + at));
+      VECTOR_STORE(value, target + at);
+      if (!searches) continue;
+      const vec magnitude = fabs(value);
+      largest[v] = magnitude > largest[v] ? magnitude : largest[v];  // not so for NaN
+    }
+  }
+  bits found = 0;
+  if (!searches) return found;
+  real elements[RUN];
+#pragma unroll
+  for (int v = 0; v < VECTORS; ++v) VECTOR_STORE(largest[v], elements + v * VECTOR);
+  for (int c = 0; c < RUN; ++c) found = max(found, AS_BITS(elements[c]));
+  return found;
+}
+#endif
+
 // Rows top : bottom of the plain texels. `best` becomes the largest below row k. A CPU thread has
 // no texels of its `own`.
 inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const texels_of g,
@@ -106,7 +141,7 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
   for (int i = top; i < bottom; ++i) {
     const int from = source_row(s, i);
     const real factor = l[i - top];
-    pack_bits largest = 0;
+    bits largest = 0;
     int t = g.first;
     while (t < g.last) {
       if (is_special(&g, t)) {
@@ -117,20 +152,29 @@ inline void update_plain(SOURCE(source), TARGET(target), const step_of s, const 
       const int stop = searches ? min(next_special(&g, t), searched) : next_special(&g, t);
       if (s.jordan && i == s.k) {
         for (; t < stop; ++t) STORE_PACK(target, i, t, u[t - g.first]);
-      } else if (searches) {
-        for (; t < stop; ++t) {
-          const pack value = fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t));
-          STORE_PACK(target, i, t, value);
-          largest = max(largest, magnitudes_of(value));
-        }
-      } else {
-        for (; t < stop; ++t) {
-          STORE_PACK(
-              target, i, t, fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t)));
-        }
+        continue;
       }
+#ifndef LUGPU_IMAGE
+      const int runs = (stop - t) * PACK / RUN;
+      const __global real* old = source + (size_t)from * source_pitch + t * PACK;
+      __global real* updated = target + (size_t)i * target_pitch + t * PACK;
+      const __local real* row = (const __local real*)(u + t - g.first);
+      if (searches) {
+        largest = max(largest, update_runs(old, updated, runs, factor, row, true));
+      } else {
+        update_runs(old, updated, runs, factor, row, false);
+      }
+      t += runs * (RUN / PACK);
+#endif
+      pack_bits largest_of_rest = 0;
+      for (; t < stop; ++t) {
+        const pack value = fma((pack)(-factor), u[t - g.first], LOAD_PACK(source, from, t));
+        STORE_PACK(target, i, t, value);
+        if (searches) largest_of_rest = max(largest_of_rest, magnitudes_of(value));
+      }
+      largest = max(largest, LARGEST_BITS(largest_of_rest));
     }
-    consider(LARGEST_BITS(largest), i, best);
+    consider(largest, i, best);
   }
 }
 #else

@@ -27,8 +27,7 @@ FullPivoting::FullPivoting(DeviceContext& context, const Size& size, const Dense
   // On a GPU each work-item of take_pivot has one row and column; on a CPU, many.
   choosers_ =
       context.device().type == "cpu" ? context.device().compute_units * Tiling::kChoosers : size.n;
-  build_options_ = tiling_.options() + " -DDELAY=" + std::to_string(kDelay) + " -DVECTOR=" +
-                   std::to_string(vector_width(context.device(), options.precision)) +
+  build_options_ = tiling_.options() + " -DDELAY=" + std::to_string(kDelay) +
                    (options.perturb ? " -DLUGPU_PERTURB" : "");
   if (tiling_.several_steps(options)) phases_ = context.zeros(tiling_.phase_ints());
 }

@@ -34,8 +34,13 @@ Tiling Tiling::make(const Device& device, const Size& size, const DenseOptions& 
                     std::size_t end) {
   const std::size_t pack = elements_per_texel(options.precision, options.texel);
   const Cut cut = fastest_cut(device, options, pack);
-  return {cut.tile, device.compute_units * cut.groups_per_unit, size.n, end,
-          pack,     pack * element_size(options.precision)};
+  return {cut.tile,
+          device.compute_units * cut.groups_per_unit,
+          size.n,
+          end,
+          pack,
+          pack * element_size(options.precision),
+          vector_width(device, options.precision)};
 }
 
 Tiling::Launch Tiling::launch(std::size_t first_row, std::size_t first_column) const {
@@ -79,7 +84,8 @@ std::string Tiling::options() const {
   };
   return option("LANES", tile.lanes) + option("COLUMNS", tile.columns) + option("ROWS", tile.rows) +
          option("LINE_BYTES", kLineBytes) + option("BLOCK_ROWS", kBlockRows) +
-         option("CHOOSERS", kChoosers) + option("TAKEN_AT_ONCE", kTakenAtOnce);
+         option("CHOOSERS", kChoosers) + option("TAKEN_AT_ONCE", kTakenAtOnce) +
+         option("VECTOR", vector);
 }
 
 Candidates::Candidates(DeviceContext& context, const Tiling& tiling, Precision precision)

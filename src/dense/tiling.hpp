@@ -38,6 +38,7 @@ struct Tiling {
   std::size_t n, end;
   std::size_t pack;  ///< elements of a texel
   std::size_t texel_bytes;
+  std::size_t vector;  ///< elements of a vector register of a CPU
 
   /// The fastest for a device, as measured.
   static Tiling make(const Device& device, const Size& size, const DenseOptions& options,
