@@ -18,7 +18,7 @@ from pathlib import Path
 # Every room, from the lowest to the highest, and the rooms that it may use, all of which are below it.
 # Public headers use the standard library alone, and Python's module uses public headers alone.
 OPENCL = "include/lugpu src/base src/matrix src/opencl"
-SOLVE = OPENCL + " src/operators src/dense src/accuracy src/solve"
+SOLVE = OPENCL + " src/operators src/iterative src/dense src/accuracy src/solve"
 ROOMS = {room: used.split() for room, used in {
     "kernels": "",
     "include/lugpu": "",
@@ -27,6 +27,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/formats": "include/lugpu src/base src/matrix",
     "src/opencl": "include/lugpu src/base src/matrix",
     "src/operators": OPENCL,
+    "src/iterative": OPENCL + " src/operators",
     "src/dense": OPENCL + " kernels",
     "src/accuracy": OPENCL + " src/operators src/dense",
     "src/solve": OPENCL + " src/operators src/dense src/accuracy",

@@ -1,13 +1,21 @@
 // What a device can do at best, to measure solvers against. Build option: VECTOR
-// (common/vector.clh).
+// (common/vector.clh); LUGPU_CPU on CPUs.
 
 #include "common/vector.clh"
 
-// target(0:count) = source(0:count); a work-group copies 4 x 256 pieces of 16 bytes.
+// target(0:count) = source(0:count), count in pieces of PIECE; a work-group copies 4 x 256 of them.
+#ifdef LUGPU_CPU
+typedef vec piece;
+#define EACH_ITEM 1
+#else
+typedef float4 piece;
+#define EACH_ITEM 4
+#endif
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void copy_bytes(
-    __global const float4* restrict source, __global float4* restrict target, ulong count) {
-  const size_t first = get_group_id(0) * (size_t)1024 + get_local_id(0);
-  for (int part = 0; part < 4; ++part) {
+    __global const piece* restrict source, __global piece* restrict target, ulong count) {
+  const size_t first = get_group_id(0) * (size_t)(EACH_ITEM * 256) + get_local_id(0);
+#pragma unroll
+  for (int part = 0; part < EACH_ITEM; ++part) {
     const size_t i = first + part * 256;
     if (i < count) target[i] = source[i];
   }

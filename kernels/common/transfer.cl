@@ -53,6 +53,14 @@ __kernel __attribute__((reqd_work_group_size(64, 4, 1))) void export_columns(
   if (i < rows && j < columns) host[(size_t)j * rows + i] = LOAD(source, i, first + j);
 }
 
+// host(i columns + j) = source(i, j),  0 <= i < rows, 0 <= j < columns
+__kernel __attribute__((reqd_work_group_size(64, 4, 1))) void export_rows(
+    SOURCE(source), __global real* restrict host, int rows, int columns) {
+  const int j = get_global_id(0);
+  const int i = get_global_id(1);
+  if (i < rows && j < columns) host[(size_t)i * columns + j] = LOAD(source, i, j);
+}
+
 // target(j, i) = source(i, j), 0 <= i < rows, 0 <= j < columns, for single elements: a 16 x 16 tile
 // per work-group
 __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void transpose(

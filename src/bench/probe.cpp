@@ -41,9 +41,9 @@ std::size_t chains(const DeviceContext& context, Precision precision) {
 }
 
 KernelId ceiling_kernel(const DeviceContext& context, const char* function, Precision precision) {
-  return {
-      "common/ceilings.cl", function, precision,
-      Storage::buffer,      Texel::r, " -DVECTOR=" + std::to_string(chains(context, precision))};
+  const std::string options = " -DVECTOR=" + std::to_string(chains(context, precision)) +
+                              (context.device().type == "cpu" ? " -DLUGPU_CPU" : "");
+  return {"common/ceilings.cl", function, precision, Storage::buffer, Texel::r, options};
 }
 
 double copy_rate(DeviceContext& context) {
@@ -51,15 +51,19 @@ double copy_rate(DeviceContext& context) {
   constexpr std::uint64_t kCpuBytes = std::uint64_t{1} << 27;
   const Device& device = context.device();
   const std::uint64_t wanted = device.type == "cpu" ? kCpuBytes : kGpuBytes;
+  // A piece of a work-item: a vector register of a CPU, or four times four floats.
+  const std::size_t piece =
+      device.type == "cpu" ? 4 * chains(context, Precision::single_precision) : 16;
   const std::uint64_t bytes =
-      std::min({wanted, device.max_allocation, device.global_memory / 4}) / 16 * 16;
+      std::min({wanted, device.max_allocation, device.global_memory / 4}) / piece * piece;
   const cl::Buffer source = context.allocate(bytes);
   const cl::Buffer target = context.allocate(bytes);
   context.queue().enqueueFillBuffer(source, cl_float{1.5f}, 0, bytes);
   const KernelId kernel = ceiling_kernel(context, "copy_bytes", Precision::single_precision);
   const double seconds = best_time(context, [&] {
-    context.run("copy", kernel, {(bytes / 16 + 3) / 4}, source, target,
-                static_cast<cl_ulong>(bytes / 16));
+    const std::uint64_t pieces = bytes / piece;
+    context.run("copy", kernel, {device.type == "cpu" ? pieces : ceiling(pieces, 4)}, source,
+                target, static_cast<cl_ulong>(pieces));
   });
   return 2 * static_cast<double>(bytes) / seconds;
 }

@@ -328,6 +328,15 @@ std::vector<double> export_diagonal(DeviceContext& context, const Surface& surfa
   return download(context, diagonal, n, 1, surface.precision()).values();
 }
 
+cl::Buffer export_rows(DeviceContext& context, const Surface& surface) {
+  cl::Buffer buffer =
+      context.allocate(surface.rows() * surface.columns() * element_size(surface.precision()));
+  context.run("export", surface.kernel("common/transfer.cl", "export_rows"),
+              {surface.columns(), surface.rows()}, surface, buffer,
+              static_cast<cl_int>(surface.rows()), static_cast<cl_int>(surface.columns()));
+  return buffer;
+}
+
 cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,
                           std::size_t columns) {
   cl::Buffer buffer =

@@ -57,6 +57,9 @@ Surface transpose(DeviceContext& context, const Surface& a);
 /// The first min(rows, columns) elements of the diagonal of a surface.
 std::vector<double> export_diagonal(DeviceContext& context, const Surface& surface);
 
+/// The elements of a surface as a row-major buffer of exactly them.
+cl::Buffer export_rows(DeviceContext& context, const Surface& surface);
+
 /// The columns first : first + columns of a surface as a column-major buffer.
 cl::Buffer export_columns(DeviceContext& context, const Surface& surface, std::size_t first,
                           std::size_t columns);

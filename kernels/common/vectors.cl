@@ -1,0 +1,121 @@
+// Operations on vectors and their reductions, as in "Linear Algebra Operators for GPU
+// Implementation of Numerical Algorithms" (Krueger, Westermann 2003), sections 3.1 and 3.3.
+//
+// Build options: those of common/vectors.clh; OPERATOR, one of + - *; REDUCTION, one of the numbers
+// below.
+
+#include "common/vectors.clh"
+
+#ifdef OPERATOR
+// What a vector is multiplied by: `factor`, times an element of `scalars` unless `place` is -1.
+inline real scalar_of(real factor, __global const real* scalars, int place) {
+  return place < 0 ? factor : factor * scalars[place];
+}
+
+// result = alpha x OPERATOR beta y, element by element
+__kernel WORK_GROUP void combine(SOURCE(x), SOURCE(y), TARGET(result), real alpha, real beta,
+                                 __global const real* restrict scalars, int alpha_place,
+                                 int beta_place, int rows, int columns, int walk) {
+  const int t = get_global_id(0);
+  const real a = scalar_of(alpha, scalars, alpha_place);
+  const real b = scalar_of(beta, scalars, beta_place);
+  const int first = MY_FIRST_ROW;
+  for (int i = first; i < first + walk; ++i) {
+    if (i < rows && t * PACK < columns) {
+      const pack value = (a * LOAD_PACK(x, i, t)) OPERATOR(b * LOAD_PACK(y, i, t));
+      STORE_PACK(result, i, t, within(t, columns, value, 0));
+    }
+    IN_STEP;
+  }
+}
+#endif
+
+#ifdef REDUCTION
+#define SUM 0
+#define PRODUCT 1
+#define LARGEST 2
+#define SMALLEST 3
+#define MAGNITUDE 4  // the largest
+#define DOT 5
+
+#if REDUCTION == PRODUCT
+#define NEUTRAL 1
+#elif REDUCTION == LARGEST
+#define NEUTRAL (-INFINITY)
+#elif REDUCTION == SMALLEST
+#define NEUTRAL INFINITY
+#else
+#define NEUTRAL 0
+#endif
+
+// Of two values; a NaN stays.
+inline pack joined(pack a, pack b) {
+#if REDUCTION == PRODUCT
+  return a * b;
+#elif REDUCTION == LARGEST || REDUCTION == MAGNITUDE
+  return (a > b || a != a) ? a : b;
+#elif REDUCTION == SMALLEST
+  return (a < b || a != a) ? a : b;
+#else
+  return a + b;
+#endif
+}
+inline real joined_real(real a, real b) {
+  const pack joined_packs = joined((pack)a, (pack)b);
+  return element_of(joined_packs, 0);
+}
+
+// Of a work-group; work-item 0 gets it.
+inline real joined_group(pack mine, __local real* scratch) {
+  const int me = MY_LANE;
+  real all = element_of(mine, 0);
+  for (int c = 1; c < PACK; ++c) all = joined_real(all, element_of(mine, c));
+  scratch[me] = all;
+  for (int stride = GROUP / 2; stride > 0; stride /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me < stride) scratch[me] = joined_real(scratch[me], scratch[me + stride]);
+  }
+  return scratch[0];
+}
+
+// partials(group) = the reduction of the work-group's elements of x; of x times y for DOT
+__kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global real* restrict partials, int rows,
+                                int columns, int walk) {
+  __local real scratch[GROUP];
+  const int t = get_global_id(0);
+  const int first = MY_FIRST_ROW;
+  pack mine = NEUTRAL;
+  for (int i = first; i < first + walk; ++i) {
+    if (i < rows && t * PACK < columns) {
+      FETCH(x, i + 1, t);
+      pack value = LOAD_PACK(x, i, t);
+#if REDUCTION == DOT
+      FETCH(y, i + 1, t);
+      value *= LOAD_PACK(y, i, t);
+#elif REDUCTION == MAGNITUDE
+      value = fabs(value);
+#endif
+      mine = joined(mine, within(t, columns, value, NEUTRAL));
+    }
+    IN_STEP;
+  }
+  const real all = joined_group(mine, scratch);
+  if (MY_LANE == 0) partials[MY_GROUP] = all;
+}
+
+// scalars(place) = the reduction of `count` partials; one work-group
+__kernel WORK_GROUP void reduce_partials(__global const real* restrict partials, int count,
+                                         __global real* restrict scalars, int place) {
+  __local real scratch[GROUP];
+  pack mine = NEUTRAL;
+  for (int i = MY_LANE; i < count; i += GROUP) mine = joined(mine, (pack)partials[i]);
+#if PACK > 1
+  real elements[PACK];
+  elements[0] = element_of(mine, 0);
+  for (int c = 1; c < PACK; ++c) elements[c] = NEUTRAL;
+  mine = pack_of(elements);
+#endif
+  const real all = joined_group(mine, scratch);
+  if (MY_LANE == 0) scalars[place] = all;
+}
+#endif

@@ -1,0 +1,29 @@
+// When an iteration ends, and how it went.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace lugpu {
+
+struct StoppingRule {
+  double tolerance = 1e-6;        ///< of ||b - A x||_2 / ||b||_2
+  std::size_t iterations = 1000;  ///< at most
+};
+
+struct Iteration {
+  std::size_t iterations = 0;
+  bool converged = false;  ///< by the residuals that the method itself carries along
+  /// ||b - A x||_2 / ||b||_2 before the first step and after each one, as the method carries them
+  /// along; of a method that looks at them now and then, those.
+  std::vector<double> residuals;
+  std::string reason;  ///< why it ended without converging, a sentence without its full stop
+};
+
+/// How many steps are enqueued before the host looks at the residuals again, after `done` of them.
+constexpr std::size_t steps_until_look(std::size_t done) {
+  return done < 32 ? 8 : done < 256 ? done / 4 : 64;
+}
+
+}  // namespace lugpu

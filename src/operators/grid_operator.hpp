@@ -1,0 +1,53 @@
+// The matrix of a grid on a device (kernels/grid).
+#pragma once
+
+#include "matrix/grid.hpp"
+#include "operators/vectors.hpp"
+
+namespace lugpu {
+
+/// The matrix of a grid times a vector on a device; its vectors have a row for each (y, z).
+class GridOperator {
+ public:
+  explicit GridOperator(const Grid& grid) : grid_(grid) {}
+
+  const Grid& grid() const { return grid_; }
+  VectorLayout layout(Precision precision, Storage storage, Texel texel) const;
+
+  /// result = A x; result is not x.
+  void apply(Vectors& vectors, const Surface& x, Surface& result) const;
+  /// result = A x op y; result is neither x nor y.
+  void apply(Vectors& vectors, const Surface& x, Operation operation, const Surface& y,
+             Surface& result) const;
+
+  /// Runs a kernel that has GRID and `walk` as its last parameters (grid/stencil.clh), over all
+  /// elements.
+  template <typename... Arguments>
+  void run(Vectors& vectors, const KernelId& kernel, const Arguments&... arguments) const;
+
+ private:
+  Grid grid_;
+};
+
+template <typename... Arguments>
+void GridOperator::run(Vectors& vectors, const KernelId& kernel,
+                       const Arguments&... arguments) const {
+  const auto& [size, walls, c, shift] = grid_;
+  const cl_int4 sizes = {{static_cast<cl_int>(size[0]), static_cast<cl_int>(size[1]),
+                          static_cast<cl_int>(size[2]), 0}};
+  const cl_int4 at_walls = {{static_cast<cl_int>(walls[0]), static_cast<cl_int>(walls[1]),
+                             static_cast<cl_int>(walls[2]), 0}};
+  const auto walk = static_cast<cl_int>(vectors.cut().walk);
+  if (vectors.layout().precision == Precision::double_precision) {
+    const cl_double4 coefficients = {{c[0], c[1], c[2], shift}};
+    vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
+                          coefficients, walk);
+  } else {
+    const cl_float4 coefficients = {{static_cast<cl_float>(c[0]), static_cast<cl_float>(c[1]),
+                                     static_cast<cl_float>(c[2]), static_cast<cl_float>(shift)}};
+    vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
+                          coefficients, walk);
+  }
+}
+
+}  // namespace lugpu

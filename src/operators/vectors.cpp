@@ -1,0 +1,147 @@
+#include "operators/vectors.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.hpp"
+#include "opencl/transfer.hpp"
+
+namespace lugpu {
+namespace {
+
+std::string definition(const char* name, std::size_t value) {
+  return std::string(" -D") + name + "=" + std::to_string(value);
+}
+
+}  // namespace
+
+VectorCut VectorCut::make(const Device& device, const VectorLayout& layout) {
+  const bool on_cpu = device.type == "cpu";
+  const std::size_t group = std::bit_floor(std::min<std::size_t>(256, device.max_work_group));
+  VectorCut cut;
+  cut.on_cpu = on_cpu;
+  const bool is_wide = on_cpu && layout.storage == Storage::buffer;
+  cut.vector = is_wide ? vector_width(device, layout.precision) : 0;
+  const std::size_t texels = ceiling(
+      layout.columns, is_wide ? cut.vector : elements_per_texel(layout.precision, layout.texel));
+  // In steps of four, so that there are few kernels to build.
+  cut.group_x = std::min<std::size_t>(16, group);
+  while (cut.group_x < texels && 4 * cut.group_x <= group) cut.group_x *= 4;
+  cut.group_y = on_cpu ? 1 : group / cut.group_x;
+  cut.groups_x = std::max<std::size_t>(1, ceiling(texels, cut.group_x));
+  const std::size_t wanted = device.compute_units * std::size_t{on_cpu ? 4u : 16u};
+  const std::size_t strips = ceiling(std::max<std::size_t>(layout.rows, 1), cut.group_y);
+  cut.groups_y = std::clamp<std::size_t>(wanted / cut.groups_x, 1, strips);
+  cut.walk = ceiling(layout.rows, cut.groups_y * cut.group_y);
+  return cut;
+}
+
+std::string VectorCut::options() const {
+  return definition("GROUP_X", group_x) + definition("GROUP_Y", group_y) +
+         (on_cpu ? " -DLUGPU_CPU" : "") +
+         (vector > 0 ? " -DLUGPU_WIDE" + definition("VECTOR", vector) : "");
+}
+
+std::string option(Operation operation) {
+  switch (operation) {
+    case Operation::add:
+      return " -DOPERATOR=+";
+    case Operation::subtract:
+      return " -DOPERATOR=-";
+    default:
+      return " -DOPERATOR=*";
+  }
+}
+
+Vectors::Vectors(DeviceContext& context, const VectorLayout& layout, std::size_t scalars)
+    : context_(context),
+      layout_(layout),
+      cut_(VectorCut::make(context.device(), layout)),
+      scalars_(context.allocate(scalars * element_size(layout.precision))),
+      partials_(context.allocate(cut_.groups() * element_size(layout.precision))) {}
+
+Surface Vectors::take() {
+  if (pool_.empty()) {
+    return Surface(context_, layout_.rows, layout_.columns, layout_.precision, layout_.storage,
+                   layout_.texel);
+  }
+  Surface vector = std::move(pool_.back());
+  pool_.pop_back();
+  return vector;
+}
+
+void Vectors::upload(const std::vector<double>& values, Surface& to) {
+  const auto [rows, columns] = std::pair(layout_.rows, layout_.columns);
+  if (values.size() > rows * columns) throw InputError("The vector is too long.");
+  std::vector<double> padded;
+  const double* first = values.data();
+  if (values.size() < rows * columns) {
+    padded = values;
+    padded.resize(rows * columns);
+    first = padded.data();
+  }
+  upload_rows(context_, View<const double>{first, rows, columns, columns, Order::rows},
+              layout_.precision, [&](const cl::Buffer& piece, std::size_t row, std::size_t count) {
+                import_rows(context_, piece, count, columns, to, row);
+              });
+}
+
+std::vector<double> Vectors::download(const Surface& from, std::size_t count) {
+  const cl::Buffer rows = export_rows(context_, from);
+  const std::size_t size = layout_.rows * layout_.columns;
+  return lugpu::download(context_, rows, std::min(count, size), 1, layout_.precision).values();
+}
+
+void Vectors::combine(Operation operation, Factor alpha, const Surface& x, Factor beta,
+                      const Surface& y, Surface& result) {
+  with_real(layout_.precision, [&](auto real) {
+    context_.run("vector",
+                 x.kernel("common/vectors.cl", "combine", cut_.options() + option(operation)),
+                 cut_.items(), x, y, result, real(alpha.value), real(beta.value), scalars_,
+                 cl_int{alpha.place}, cl_int{beta.place}, static_cast<cl_int>(layout_.rows),
+                 static_cast<cl_int>(layout_.columns), static_cast<cl_int>(cut_.walk));
+  });
+}
+
+std::string Vectors::reduction_options(Reduction reduction) const {
+  return cut_.options() + definition("REDUCTION", static_cast<std::size_t>(reduction));
+}
+
+void Vectors::reduce_groups(Reduction reduction, const Surface& x, const Surface& y,
+                            const cl::Buffer& partials) {
+  context_.run("reduction", x.kernel("common/vectors.cl", "reduce", reduction_options(reduction)),
+               cut_.items(), x, y, partials, static_cast<cl_int>(layout_.rows),
+               static_cast<cl_int>(layout_.columns), static_cast<cl_int>(cut_.walk));
+}
+
+void Vectors::reduce(Reduction reduction, const Surface& x, const Surface& y, std::size_t place) {
+  reduce_groups(reduction, x, y, partials_);
+  context_.run("reduction",
+               x.kernel("common/vectors.cl", "reduce_partials", reduction_options(reduction)),
+               {cut_.group_x, cut_.group_y}, partials_, static_cast<cl_int>(cut_.groups()),
+               scalars_, static_cast<cl_int>(place));
+}
+
+void Vectors::partial_sums(const Surface& x, const Surface& y, const cl::Buffer& partials) {
+  reduce_groups(Reduction::dot, x, y, partials);
+}
+
+double Vectors::scalar(std::size_t place) {
+  double value = 0;
+  with_real(layout_.precision, [&](auto real) {
+    auto number = real(0);
+    context_.read_back("scalar", scalars_, place * sizeof number, sizeof number, &number);
+    value = number;
+  });
+  return value;
+}
+
+void Vectors::set_scalar(std::size_t place, double value) {
+  with_real(layout_.precision, [&](auto real) {
+    const auto number = real(value);
+    context_.queue().enqueueWriteBuffer(scalars_, CL_TRUE, place * sizeof number, sizeof number,
+                                        &number);
+  });
+}
+
+}  // namespace lugpu

@@ -1,0 +1,106 @@
+// Vectors on a device as 2D surfaces, and the operations on them: those of "Linear Algebra
+// Operators for GPU Implementation of Numerical Algorithms" (Krueger, Westermann 2003), sections
+// 3.1 and 3.3. Their results stay on the device.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "opencl/surface.hpp"
+
+namespace lugpu {
+
+/// How the vectors of one length are stored: row after row of a surface, the last row filled up
+/// with zeros.
+struct VectorLayout {
+  std::size_t rows, columns;
+  Precision precision;
+  Storage storage;
+  Texel texel = Texel::r;
+};
+
+/// How a launch over a vector is cut into work-groups: a work-item takes one texel of `walk` rows.
+struct VectorCut {
+  std::size_t group_x, group_y;    ///< work-items of a work-group
+  std::size_t groups_x, groups_y;  ///< work-groups
+  std::size_t walk;
+  bool on_cpu;
+  std::size_t vector;  ///< elements that a CPU's work-item takes at once from a buffer; else 0
+
+  static VectorCut make(const Device& device, const VectorLayout& layout);
+
+  std::size_t groups() const { return groups_x * groups_y; }
+  Items items() const { return {groups_x * group_x, groups_y * group_y}; }
+  /// Build options of kernels that include common/vectors.clh.
+  std::string options() const;
+};
+
+/// alpha x op beta y, element by element.
+enum class Operation { add, subtract, multiply };
+/// Of all elements of a vector; `dot` of two. A NaN among them stays.
+enum class Reduction { sum, product, largest, smallest, magnitude, dot };
+
+/// A factor of a vector: `value`, times scalars(place) if a place is given.
+struct Factor {
+  double value = 1;
+  int place = -1;
+};
+
+/// The vectors of one layout on a device, scalars for them, and a pool of those not in use.
+class Vectors {
+ public:
+  /// scalars: how many. Throws Unsupported if the device has no such surfaces.
+  Vectors(DeviceContext& context, const VectorLayout& layout, std::size_t scalars);
+
+  const VectorLayout& layout() const { return layout_; }
+  const VectorCut& cut() const { return cut_; }
+  DeviceContext& context() const { return context_; }
+  const cl::Buffer& scalars() const { return scalars_; }
+
+  /// A vector, uninitialized: one that was given back, or a new one.
+  Surface take();
+  void give_back(Surface vector) { pool_.push_back(std::move(vector)); }
+
+  /// values: at most rows * columns; zeros follow them. Throws InputError if one overflows the
+  /// precision.
+  void upload(const std::vector<double>& values, Surface& to);
+  /// The first `count` elements.
+  std::vector<double> download(const Surface& from, std::size_t count);
+
+  /// result = alpha x op beta y. result is neither x nor y.
+  void combine(Operation operation, Factor alpha, const Surface& x, Factor beta, const Surface& y,
+               Surface& result);
+  /// scalars(place) = the reduction of x, or of x and y for dot.
+  void reduce(Reduction reduction, const Surface& x, const Surface& y, std::size_t place);
+  /// partials(group) = the work-group's part of x . y; partials: cut().groups() elements.
+  void partial_sums(const Surface& x, const Surface& y, const cl::Buffer& partials);
+  /// Waits for scalars(place) and reads it.
+  double scalar(std::size_t place);
+  void set_scalar(std::size_t place, double value);
+
+ private:
+  std::string reduction_options(Reduction reduction) const;
+  void reduce_groups(Reduction reduction, const Surface& x, const Surface& y,
+                     const cl::Buffer& partials);
+
+  DeviceContext& context_;
+  VectorLayout layout_;
+  VectorCut cut_;
+  cl::Buffer scalars_, partials_;
+  std::vector<Surface> pool_;
+};
+
+/// Calls `use` with what converts a double to the type that kernels of the precision call real.
+template <typename Use>
+void with_real(Precision precision, Use&& use) {
+  if (precision == Precision::double_precision) {
+    use([](double value) { return value; });
+  } else {
+    use([](double value) { return static_cast<float>(value); });
+  }
+}
+
+/// "+", "-" or "*" as a build option of the kernels.
+std::string option(Operation operation);
+
+}  // namespace lugpu

@@ -1,0 +1,123 @@
+// Iterative methods on grids: iterations, residuals and errors against what is known of them.
+
+#include "iterative/cg.hpp"
+#include "opencl_fixture.hpp"
+
+namespace lugpu {
+namespace {
+
+// The 5-point (7-point) Laplacian with Dirichlet walls.
+Grid laplacian(std::size_t n, int dimensions) {
+  Grid grid;
+  for (int axis = 0; axis < dimensions; ++axis) {
+    grid.size[axis] = n;
+    grid.coefficients[axis] = 1;
+  }
+  return grid;
+}
+
+double norm(const std::vector<double>& x) {
+  double sum = 0;
+  for (const double value : x) sum += value * value;
+  return std::sqrt(sum);
+}
+
+// ||b - A x|| / ||b||
+double true_residual(const Grid& grid, const std::vector<double>& b, const std::vector<double>& x) {
+  Matrix on_grid(x.size(), 1);
+  on_grid.values() = x;
+  std::vector<double> r = multiply(grid, on_grid).values();
+  for (std::size_t i = 0; i < r.size(); ++i) r[i] = b[i] - r[i];
+  return norm(r) / norm(b);
+}
+
+struct Solved {
+  Iteration iteration;
+  std::vector<double> x;
+};
+
+Solved solve_by_cg(const Grid& grid, const std::vector<double>& b, const SurfaceKind& kind,
+                   const StoppingRule& rule, const std::vector<double>& start = {}) {
+  const GridOperator a(grid);
+  Vectors vectors(shared_context(), a.layout(kind.precision, kind.storage, kind.texel), 4);
+  Surface x = vectors.take(), on_b = vectors.take();
+  vectors.upload(start, x);
+  vectors.upload(b, on_b);
+  Solved solved;
+  solved.iteration = conjugate_gradients(a, vectors, on_b, x, rule);
+  solved.x = vectors.download(x, grid.unknowns());
+  return solved;
+}
+
+using Iterative = SurfaceKindTest;
+INSTANTIATE_TEST_SUITE_P(Kinds, Iterative, testing::ValuesIn(all_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(Iterative, CgTakesAsManyStepsAsItsTheorySays) {
+  // Laplacian, b = ones, start 0, relative residual 1e-6, in double.
+  struct Known {
+    std::size_t n;
+    int dimensions;
+    std::size_t steps;
+  };
+  for (const Known& known : {Known{64, 2, 101}, Known{128, 2, 204}, Known{32, 3, 64}}) {
+    const Grid grid = laplacian(known.n, known.dimensions);
+    const std::vector<double> b(grid.unknowns(), 1.0);
+    const Solved solved = solve_by_cg(grid, b, GetParam(), {1e-6, 1000});
+    EXPECT_TRUE(solved.iteration.converged);
+    // Rounding takes some directions again.
+    const bool is_double = precision == Precision::double_precision;
+    EXPECT_NEAR(solved.iteration.iterations, known.steps, is_double ? 1 : known.steps / 5);
+    EXPECT_EQ(solved.iteration.residuals.size(), solved.iteration.iterations + 1);
+    EXPECT_EQ(solved.iteration.residuals.front(), 1);
+    const double condition = 0.41 * static_cast<double>((known.n + 1) * (known.n + 1));
+    EXPECT_LT(true_residual(grid, b, solved.x), 1e-6 + 4 * condition * epsilon(precision));
+  }
+}
+
+TEST_P(Iterative, CgStartsFromAGuess) {
+  const Grid grid = laplacian(33, 2);
+  const std::vector<double> b(grid.unknowns(), 1.0);
+  const StoppingRule rule{1e-5, 500};
+  const Solved first = solve_by_cg(grid, b, GetParam(), rule);
+  const Solved again = solve_by_cg(grid, b, GetParam(), {2e-5, 500}, first.x);
+  EXPECT_TRUE(again.iteration.converged);
+  EXPECT_LE(again.iteration.iterations, 1);
+}
+
+TEST_P(Iterative, CgDoesAsManyStepsAsAllowed) {
+  const Grid grid = laplacian(64, 2);
+  const std::vector<double> b(grid.unknowns(), 1.0);
+  for (const std::size_t steps : {0, 1, 2, 7, 8, 9, 40}) {
+    const Solved solved = solve_by_cg(grid, b, GetParam(), {1e-6, steps});
+    EXPECT_FALSE(solved.iteration.converged);
+    EXPECT_FALSE(solved.iteration.reason.empty());
+    EXPECT_EQ(solved.iteration.iterations, steps);
+    const double is = true_residual(grid, b, solved.x);
+    EXPECT_NEAR(solved.iteration.residuals.back(), is, 1e-3 * is) << steps;
+  }
+}
+
+TEST_P(Iterative, CgOfZeroIsZero) {
+  const Grid grid = laplacian(17, 2);
+  const Solved solved =
+      solve_by_cg(grid, std::vector<double>(grid.unknowns()), GetParam(), {1e-6, 10});
+  EXPECT_TRUE(solved.iteration.converged);
+  EXPECT_EQ(solved.iteration.iterations, 0);
+  EXPECT_EQ(norm(solved.x), 0);
+}
+
+TEST_P(Iterative, CgSaysThatAMatrixIsNotPositiveDefinite) {
+  Grid grid = laplacian(17, 2);
+  grid.shift = -20;
+  std::vector<double> b(grid.unknowns(), 1.0);
+  const Solved solved = solve_by_cg(grid, b, GetParam(), {1e-6, 100});
+  EXPECT_FALSE(solved.iteration.converged);
+  EXPECT_NE(solved.iteration.reason.find("not positive definite"), std::string::npos);
+  EXPECT_EQ(norm(solved.x), 0);
+  b[5] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_NE(solve_by_cg(laplacian(17, 2), b, GetParam(), {1e-6, 100}).iteration.reason, "");
+}
+
+}  // namespace
+}  // namespace lugpu
