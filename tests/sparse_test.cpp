@@ -281,6 +281,8 @@ TEST(Facts, OfDiagonalsWithGaps) {
 TEST(Facts, OfMatricesThatAreNotSquareOrHaveNoEntries) {
   expect_facts(Sparse(2, 5, {{0, 0, 1}, {1, 1, 2}, {0, 4, 7}}), {0, 4, 2, 0, false, true});
   expect_facts(Sparse(5, 2, {{0, 0, 1}, {4, 0, 2}}), {4, 0, 2, 1, false, false});
+  expect_facts(Sparse(2, 3, {{0, 0, 1}, {1, 1, 2}}), {0, 0, 1, 0, false, true});
+  expect_facts(Sparse(3, 2, {{0, 0, 1}, {1, 1, 2}}), {0, 0, 1, 0, false, true});
   expect_facts(Sparse(3, 3, {}), {0, 0, 0, 3, true, false});
   expect_facts(Sparse(), {0, 0, 0, 0, true, true});
 }

@@ -64,7 +64,7 @@ class MarketReader {
   Layout layout_of(std::string_view word) const;
   Field field_of(std::string_view word) const;
   Symmetry symmetry_of(std::string_view word) const;
-  // With the limits of one of these.
+  // `check`: check_shape for a dense matrix, check_dimensions for a sparse one.
   void read_size(decltype(check_shape) check);
   std::size_t size_of(std::string_view token, const char* what) const;
   std::size_t stored_values() const;
@@ -205,6 +205,8 @@ void MarketReader::require_room() const {
        " bytes that follow; expected the whole file (truncated?) or a smaller size");
 }
 
+// Systems of no more elements, and sparse matrices of no more rows and columns, take so little
+// memory that they are read with empty rows too: the factorization tells whether they are singular.
 constexpr std::size_t kSmall = std::size_t{1} << 25;
 
 // How many rows of the full matrix an entry may be in.
