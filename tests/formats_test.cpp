@@ -20,9 +20,11 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.hpp"
@@ -51,8 +53,34 @@ void expect_equal(const Matrix& a, const Table& expected) {
   }
 }
 
+// The dense matrix in the file. Expects that it is the same, bit for bit, if it may stay sparse.
+Matrix read_either_way(const std::string& path) {
+  Matrix a = read_matrix(path);
+  const std::variant<Matrix, Sparse> stored = read_dense_or_sparse(path);
+  const auto* const sparse = std::get_if<Sparse>(&stored);
+  const Matrix b = sparse != nullptr ? dense(*sparse) : std::get<Matrix>(stored);
+  EXPECT_EQ(a.rows(), b.rows());
+  EXPECT_EQ(a.cols(), b.cols());
+  const auto same = [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  };
+  EXPECT_TRUE(
+      std::equal(a.values().begin(), a.values().end(), b.values().begin(), b.values().end(), same));
+  return a;
+}
+
+// Why the file is refused where it may stay sparse; empty if it is not.
+std::string refusal_of_sparse(const std::string& path, WantedShape wanted = {}) {
+  try {
+    read_dense_or_sparse(path, wanted);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 // Expects an InputError "PATH:LINE: ... REASON ..." (line 0: "PATH: ... REASON ..."), one printable
-// sentence of at most about 200 characters.
+// sentence of at most about 200 characters; the same one where the matrix may stay sparse.
 void expect_refused(const std::string& path, std::size_t line, const std::string& reason) {
   const std::string place = line > 0 ? path + ":" + std::to_string(line) + ": " : path + ": ";
   try {
@@ -68,6 +96,7 @@ void expect_refused(const std::string& path, std::size_t line, const std::string
     EXPECT_TRUE(std::all_of(sentence.begin(), sentence.end(), [](char c) {
       return c >= ' ' && c <= '~';
     })) << sentence;
+    EXPECT_EQ(refusal_of_sparse(path), sentence);
   }
 }
 
@@ -101,7 +130,7 @@ class TemporaryDirectory {
 class Formats : public ::testing::Test {
  protected:
   Matrix read(const std::string& name, const std::string& bytes) {
-    return read_matrix(directory.file(name, bytes));
+    return read_either_way(directory.file(name, bytes));
   }
   TemporaryDirectory directory;
 };
@@ -173,7 +202,7 @@ class CollectedFile : public ::testing::TestWithParam<Collected> {};
 
 TEST_P(CollectedFile, IsReadAsTheFullMatrix) {
   const Collected& expected = GetParam();
-  const Matrix a = read_matrix(kData + expected.name);
+  const Matrix a = read_either_way(kData + expected.name);
   ASSERT_EQ(a.rows(), expected.rows);
   ASSERT_EQ(a.cols(), expected.cols);
   std::size_t nonzeros = 0;
@@ -454,8 +483,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"NoColumn", kArray + "3 0\n", 2, "the matrix is 3 x 0"},
         BadText{"NoRow", kCoordinate + "0 3 0\n", 2, "the matrix is 0 x 3"},
         BadText{"NotSquare", kSymmetric + "2 3 0\n", 2, "cannot be 2 x 3"},
-        BadText{"TooLargeForMemory", kCoordinate + "2000000 2000000 1\n1 1 1\n", 2,
-                "half of this machine's memory"},
         BadText{"ProductOverflows", kArray + "9223372036854775807 9223372036854775807\n1\n", 2,
                 "expected at most 2147483647 rows and columns"},
         BadText{"TooLargeForInt", kCoordinate + "2147483648 1 1\n1 1 1\n", 2,
@@ -514,6 +541,106 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"SumOverflows", kCoordinate + "2 2 2\n2 1 1e308\n2 1 1e308\n", 0,
                 "element (2, 1), counted from 1, is inf"}),
     name_of);
+
+// --- Matrix Market that stays sparse -----------------------------------------------------------
+
+using SparseMarket = Formats;
+
+TEST_F(SparseMarket, OnlyCoordinateFilesStaySparse) {
+  const auto is_sparse = [](const std::string& path) {
+    return std::holds_alternative<Sparse>(read_dense_or_sparse(path));
+  };
+  EXPECT_TRUE(is_sparse(directory.file("a.mtx", kCoordinate + "1 1 1\n1 1 1\n")));
+  EXPECT_TRUE(is_sparse(directory.file("full.mtx", kCoordinate + "1 2 2\n1 1 1\n1 2 1\n")));
+  EXPECT_FALSE(is_sparse(directory.file("b.mtx", kArray + "1 1\n1\n")));
+  for (const char* name : {"c.npy", "c.csv"}) {
+    write_matrix(Matrix(2, 2), directory.path(name));
+    EXPECT_FALSE(is_sparse(directory.path(name))) << name;
+  }
+  EXPECT_TRUE(is_sparse(kData + "good/cage5.mtx"));
+  EXPECT_TRUE(is_sparse(kData + "singular/karate.mtx"));
+  EXPECT_FALSE(is_sparse(kData + "good/comments_full.mtx"));
+}
+
+struct Entries {
+  const char* name;
+  std::string text;
+  std::vector<std::int64_t> row_begin;
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+};
+
+void PrintTo(const Entries& entries, std::ostream* out) {
+  *out << entries.name;
+}
+
+class SparseEntries : public ::testing::TestWithParam<Entries> {};
+
+TEST_P(SparseEntries, AreThoseOfTheFile) {
+  const TemporaryDirectory directory;
+  const auto a = std::get<Sparse>(read_dense_or_sparse(directory.file("a.mtx", GetParam().text)));
+  EXPECT_EQ(a.row_begin(), GetParam().row_begin);
+  EXPECT_EQ(a.columns(), GetParam().columns);
+  EXPECT_EQ(a.values(), GetParam().values);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Coordinate, SparseEntries,
+    ::testing::Values(
+        Entries{"OneByOne", kCoordinate + "1 1 1\n1 1 7\n", {0, 1}, {0}, {7}},
+        Entries{"None", kCoordinate + "2 3 0\n", {0, 0, 0}, {}, {}},
+        Entries{
+            "EmptyRows", kCoordinate + "4 3 2\n4 3 2\n2 1 5\n", {0, 0, 1, 1, 2}, {0, 2}, {5, 2}},
+        Entries{"Disorder",
+                kCoordinate + "2 4 4\n2 4 1\n1 3 2\n2 1 3\n1 2 4\n",
+                {0, 2, 4},
+                {1, 2, 0, 3},
+                {4, 2, 3, 1}},
+        Entries{"Twice", kCoordinate + "1 2 3\n1 2 1.5\n1 1 2\n1 2 3\n", {0, 2}, {0, 1}, {2, 4.5}},
+        Entries{"Zeros", kCoordinate + "2 2 2\n1 1 0\n2 1 3\n", {0, 1, 2}, {0, 0}, {0, 3}},
+        Entries{"Symmetric",
+                kSymmetric + "3 3 3\n2 2 6\n3 1 5\n3 2 7\n",
+                {0, 1, 3, 5},
+                {2, 1, 2, 0, 1},
+                {5, 6, 7, 5, 7}},
+        Entries{"Skew", kSkew + "2 2 2\n2 1 5\n1 1 0\n", {0, 2, 3}, {0, 1, 0}, {0, -5, 5}},
+        Entries{"Pattern",
+                "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n",
+                {0, 2, 3},
+                {0, 1, 0},
+                {1, 1, 1}},
+        Entries{"Hermitian",
+                "%%MatrixMarket matrix coordinate integer hermitian\n2 2 1\n2 1 -4\n",
+                {0, 1, 2},
+                {1, 0},
+                {-4, -4}}),
+    [](const auto& entries) { return entries.param.name; });
+
+// Its shape does not count, but for a dense matrix it does.
+TEST_F(SparseMarket, ShapeIsNoLimit) {
+  const std::string path = directory.file("a.mtx", kCoordinate + "2000000 2000000 1\n2 3 1\n");
+  const auto a = std::get<Sparse>(read_dense_or_sparse(path));
+  EXPECT_EQ(a.rows(), 2000000u);
+  EXPECT_EQ(a.cols(), 2000000u);
+  EXPECT_EQ(a.columns(), (std::vector<std::int32_t>{2}));
+  try {
+    read_matrix(path);
+    FAIL() << "it was read";
+  } catch (const Unsupported& error) {
+    EXPECT_EQ(std::string(error.what()).find(path + ":2: a dense 2000000 x 2000000 matrix needs"),
+              0u);
+    EXPECT_NE(std::string(error.what()).find("half of this machine's memory"), std::string::npos);
+  }
+}
+
+TEST_F(SparseMarket, OnlyWantedShapesAreRead) {
+  const std::string path = directory.file("a.mtx", kCoordinate + "2 3 1\n1 1 1\n");
+  EXPECT_EQ(refusal_of_sparse(path, {.rows = 2}), "");
+  EXPECT_EQ(refusal_of_sparse(path, {.square = true}),
+            path + ":2: the matrix is 2 x 3; a system needs a square one");
+  EXPECT_EQ(refusal_of_sparse(path, {.rows = 3}),
+            path + ":2: the right-hand side is 2 x 3; expected 3 rows, as many as A has");
+}
 
 // --- NumPy -----------------------------------------------------------------------------------
 
@@ -854,19 +981,38 @@ TEST_F(Csv, WritesCommasAndSeventeenDigits) {
 
 // --- Memory ----------------------------------------------------------------------------------
 
+double sum_of(const Matrix& a) {
+  return std::accumulate(a.values().begin(), a.values().end(), 0.0);
+}
+
+double sum_of(const Sparse& a) {
+  return std::accumulate(a.values().begin(), a.values().end(), 0.0);
+}
+
+// Whether a matrix is read as a dense one or as it is in the file.
+enum class Form { dense, stored };
+
 // Reads `path` with this many bytes of address space left, says on stderr how it went and ends the
 // process with the status that the program would have.
-[[noreturn]] void read_within(std::size_t bytes, const std::string& path, WantedShape wanted) {
+[[noreturn]] void read_within(std::size_t bytes, const std::string& path, WantedShape wanted,
+                              Form form = Form::dense) {
   std::size_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const rlim_t most = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + bytes;
   const rlimit limit{most, most};
   setrlimit(RLIMIT_AS, &limit);
   try {
-    const Matrix a = read_matrix(path, wanted);
-    double sum = 0.0;
-    for (const double value : a.values()) sum += value;
-    std::fprintf(stderr, "%zu x %zu, sum %.17g\n", a.rows(), a.cols(), sum);
+    std::variant<Matrix, Sparse> matrix;
+    if (form == Form::dense) {
+      matrix = read_matrix(path, wanted);
+    } else {
+      matrix = read_dense_or_sparse(path, wanted);
+    }
+    std::visit(
+        [](const auto& a) {
+          std::fprintf(stderr, "%zu x %zu, sum %.17g\n", a.rows(), a.cols(), sum_of(a));
+        },
+        matrix);
     std::_Exit(0);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
@@ -887,8 +1033,8 @@ class Memory : public Formats {
   }
   // Expects that the file is refused for this reason (a regular expression) without much memory.
   void expect_refused_within(std::size_t bytes, const std::string& path, WantedShape wanted,
-                             const std::string& reason) {
-    EXPECT_EXIT(read_within(bytes, path, wanted), ::testing::ExitedWithCode(2), reason);
+                             const std::string& reason, Form form = Form::dense) {
+    EXPECT_EXIT(read_within(bytes, path, wanted, form), ::testing::ExitedWithCode(2), reason);
   }
   // A .npy file with this header and this many zero bytes, which take no room on the disk.
   std::string zeros(const std::string& shape, std::size_t bytes) {
@@ -912,6 +1058,48 @@ TEST_F(MemoryDeathTest, MatrixMarketIsRefusedFromItsHeader) {
   refused(kArray + "10000 10000\n1\n1\n", {}, "100000000 values do not fit");
   refused(kCoordinate + "30000 20000 1\n1 1 1\n", {.rows = 7},
           "the right-hand side is 30000 x 20000; expected 7 rows");
+}
+
+TEST_F(MemoryDeathTest, SparseMatrixMarketIsRefusedFromItsHeader) {
+  const auto refused = [&](const std::string& text, WantedShape wanted, const char* reason) {
+    expect_refused_within(8 * kMegabyte, directory.file("a.mtx", text), wanted, reason,
+                          Form::stored);
+  };
+  const std::string three = "1 1 1\n2 1 1\n3 2 1\n";
+  refused(kCoordinate + "2000000000 2000000000 3\n" + three, kSquare,
+          "a.mtx:2: a 2000000000 x 2000000000 matrix with 3 entries has empty rows and is "
+          "singular; expected at least one entry in each row");
+  refused(kSymmetric + "10000 10000 3\n" + three, kSquare, "with 3 entries has empty rows and is");
+  const char* const kEmpty = "with 3 entries has empty rows or columns";
+  refused(kSymmetric + "2000000000 2000000000 3\n" + three, {}, kEmpty);
+  refused(kCoordinate + "2000000000 2 3\n" + three, {}, kEmpty);
+  refused(kCoordinate + "3 2000000000 3\n" + three, {.rows = 3}, kEmpty);
+  refused(kCoordinate + "1000000 1000000 1000000000\n" + three, kSquare,
+          "a.mtx:2: 1000000000 entries do not fit in the 18 bytes that follow");
+}
+
+// The second differences of a vector.
+std::string tridiagonal(std::size_t order) {
+  std::string text = kCoordinate + std::to_string(order) + " " + std::to_string(order) + " " +
+                     std::to_string(3 * order - 2) + "\n";
+  for (std::size_t j = 1; j <= order; ++j) {
+    for (std::size_t i = std::max<std::size_t>(j, 2) - 1; i <= std::min(j + 1, order); ++i) {
+      text += std::to_string(i) + " " + std::to_string(j) + (i == j ? " 2\n" : " -1\n");
+    }
+  }
+  return text;
+}
+
+// 28 bytes an entry and 8 a row and column, where the dense matrix would take 320 GB.
+TEST_F(MemoryDeathTest, EntriesAndABlockOfTheFileAreEnough) {
+  constexpr std::size_t kOrder = 200000, kBytes = 28 * (3 * kOrder - 2) + 16 * kOrder;
+  const std::string path = directory.file("a.mtx", tridiagonal(kOrder));
+  EXPECT_EXIT(read_within(kBytes + 8 * kMegabyte, path, kSquare, Form::stored),
+              ::testing::ExitedWithCode(0), "200000 x 200000, sum 2\n");
+  expect_refused_within(kBytes - kMegabyte, path, kSquare,
+                        "a.mtx:2: reading a sparse 200000 x 200000 matrix with 599998 entries "
+                        "needs 0.0 GB; expected at most the memory available",
+                        Form::stored);
 }
 
 TEST_F(MemoryDeathTest, NpyIsRefusedFromItsHeader) {

@@ -21,14 +21,22 @@ namespace {
 struct Format {
   std::string_view extension;  // in lower case
   Matrix (*read)(const InputFile&);
+  std::variant<Matrix, Sparse> (*read_as_stored)(const InputFile&);
   void (*write)(const Matrix&, std::FILE*);
   bool (*begins)(std::string_view beginning);  // whether a file's contents plainly are of it
 };
 
+// For formats that hold dense matrices alone.
+template <Matrix (*read)(const InputFile&)>
+std::variant<Matrix, Sparse> always_dense(const InputFile& file) {
+  return read(file);
+}
+
 constexpr Format kFormats[] = {
-    {".mtx", read_matrix_market, write_matrix_market, is_matrix_market},
-    {".npy", read_npy, write_npy, is_npy},
-    {".csv", read_csv, write_csv, is_csv},
+    {".mtx", read_matrix_market, read_matrix_market_as_stored, write_matrix_market,
+     is_matrix_market},
+    {".npy", read_npy, always_dense<read_npy>, write_npy, is_npy},
+    {".csv", read_csv, always_dense<read_csv>, write_csv, is_csv},
 };
 
 // Files that others have to open first.
@@ -108,27 +116,54 @@ const Format& format_to_read(const std::string& path) {
   throw InputError(unknown_extension(path) + (what.empty() ? "" : " (" + what + ")"));
 }
 
+// Element (i, j), counted from 0.
+void require_finite(double value, std::size_t i, std::size_t j, const std::string& path) {
+  if (std::isfinite(value)) return;
+  throw InputError(path + ": element (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) +
+                   "), counted from 1, is " + std::to_string(value) + "; expected finite numbers");
+}
+
 void require_finite(const Matrix& a, const std::string& path) {
   for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) {
-      if (std::isfinite(a(i, j))) continue;
-      throw InputError(path + ": element (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) +
-                       "), counted from 1, is " + std::to_string(a(i, j)) +
-                       "; expected finite numbers");
+    for (std::size_t i = 0; i < a.rows(); ++i) require_finite(a(i, j), i, j, path);
+  }
+}
+
+void require_finite(const Sparse& a, const std::string& path) {
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    const auto end = static_cast<std::size_t>(a.row_begin()[i + 1]);
+    for (auto k = static_cast<std::size_t>(a.row_begin()[i]); k < end; ++k) {
+      require_finite(a.values()[k], i, static_cast<std::size_t>(a.columns()[k]), path);
     }
+  }
+}
+
+// What `action` returns. Throws Unsupported in place of std::bad_alloc.
+template <typename Action>
+auto within_memory(const std::string& path, const Action& action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    throw Unsupported(path + ": not enough memory to read it; expected a smaller matrix");
   }
 }
 
 }  // namespace
 
 Matrix read_matrix(const std::string& path, WantedShape wanted) {
-  try {
+  return within_memory(path, [&] {
     Matrix matrix = format_to_read(path).read(InputFile(path, wanted));
     require_finite(matrix, path);
     return matrix;
-  } catch (const std::bad_alloc&) {
-    throw Unsupported(path + ": not enough memory to read it; expected a smaller matrix");
-  }
+  });
+}
+
+std::variant<Matrix, Sparse> read_dense_or_sparse(const std::string& path, WantedShape wanted) {
+  return within_memory(path, [&] {
+    auto matrix = format_to_read(path).read_as_stored(InputFile(path, wanted));
+    std::visit([&](const auto& a) { require_finite(a, path); }, matrix);
+    return matrix;
+  });
 }
 
 void write_matrix(const Matrix& matrix, const std::string& path) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <variant>
 
 #include "formats/input_file.hpp"
 #include "matrix/matrix.hpp"
+#include "matrix/sparse.hpp"
 
 namespace lugpu {
 
@@ -19,6 +21,14 @@ namespace lugpu {
 /// dense matrix that fits in memory. Contents that are clearly of another format, or compressed,
 /// are named.
 Matrix read_matrix(const std::string& path, WantedShape wanted = {});
+
+/// Reads the matrix in `path` as read_matrix does, but leaves it sparse if the file is: a
+/// coordinate file of Matrix Market gives a Sparse, anything else a Matrix. A sparse matrix is
+/// limited by what its entries take instead of by its shape: Unsupported if reading it, in 28 bytes
+/// an entry and 8 a row and column, takes more than half of this machine's memory or more than is
+/// available. Sizes that its entries do not bear out are InputErrors: a system of more than 2^25
+/// elements, or any matrix of more than 2^25 rows or columns, that has fewer entries than these.
+std::variant<Matrix, Sparse> read_dense_or_sparse(const std::string& path, WantedShape wanted = {});
 
 /// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the
 /// same doubles. The file appears whole or not at all (written beside it, then renamed).

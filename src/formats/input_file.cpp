@@ -80,22 +80,42 @@ InputError unwanted(const InputFile& file, std::size_t line, const std::string& 
                               std::to_string(file.wanted().rows) + " rows, as many as A has");
 }
 
-std::string need_of(std::size_t rows, std::size_t cols) {
-  return "a dense " + shape_text(rows, cols) + " matrix needs " + gigabytes(dense_size(rows, cols));
+// Memory that a matrix takes, in bytes, and the beginning of the sentence that refuses it.
+struct Need {
+  double bytes;
+  std::string sentence;
+};
+
+Need need_of(std::size_t rows, std::size_t cols) {
+  const double bytes = dense_size(rows, cols);
+  return {bytes, "a dense " + shape_text(rows, cols) + " matrix needs " + gigabytes(bytes)};
+}
+
+void check_half(const InputFile& file, std::size_t line, const Need& need) {
+  if (need.bytes <= half_of_memory()) return;
+  throw Unsupported(file.place(line) + need.sentence +
+                    "; expected at most half of this machine's memory, " +
+                    gigabytes(half_of_memory()));
+}
+
+void check_available(const InputFile& file, std::size_t line, const Need& need) {
+  const double available = std::min(available_memory(), address_space_left());
+  if (need.bytes <= available) return;
+  throw Unsupported(file.place(line) + need.sentence + "; expected at most the memory available, " +
+                    gigabytes(available));
+}
+
+// Refuses what LAPACK cannot index.
+void check_index(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
+  if (std::max(rows, cols) <= INT_MAX) return;
+  throw Unsupported(file.place(line) + "the matrix is " + shape_text(rows, cols) +
+                    "; expected at most " + std::to_string(INT_MAX) + " rows and columns");
 }
 
 // Refuses what LAPACK cannot index or this machine cannot hold.
 void check_size(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
-  const std::string shape = shape_text(rows, cols);
-  if (std::max(rows, cols) > INT_MAX) {
-    throw Unsupported(file.place(line) + "the matrix is " + shape + "; expected at most " +
-                      std::to_string(INT_MAX) + " rows and columns");
-  }
-  if (dense_size(rows, cols) > half_of_memory()) {
-    throw Unsupported(file.place(line) + need_of(rows, cols) +
-                      "; expected at most half of this machine's memory, " +
-                      gigabytes(half_of_memory()));
-  }
+  check_index(file, line, rows, cols);
+  check_half(file, line, need_of(rows, cols));
 }
 
 }  // namespace
@@ -160,7 +180,7 @@ double available_memory(const std::string& meminfo) {
   return HUGE_VAL;
 }
 
-void check_shape(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
+void check_dimensions(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
   const std::string shape = shape_text(rows, cols);
   if (rows == 0 || cols == 0) {
     throw file.error(line, "the matrix is " + shape + "; expected at least one row and one column");
@@ -169,7 +189,12 @@ void check_shape(const InputFile& file, std::size_t line, std::size_t rows, std:
   if ((wanted.square && rows != cols) || (wanted.rows > 0 && rows != wanted.rows)) {
     throw unwanted(file, line, shape);
   }
-  check_size(file, line, rows, cols);
+  check_index(file, line, rows, cols);
+}
+
+void check_shape(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
+  check_dimensions(file, line, rows, cols);
+  check_half(file, line, need_of(rows, cols));
 }
 
 void check_first_rows(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
@@ -181,10 +206,16 @@ void check_first_rows(const InputFile& file, std::size_t line, std::size_t rows,
 }
 
 void check_available(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols) {
-  const double available = std::min(available_memory(), address_space_left());
-  if (dense_size(rows, cols) <= available) return;
-  throw Unsupported(file.place(line) + need_of(rows, cols) +
-                    "; expected at most the memory available, " + gigabytes(available));
+  check_available(file, line, need_of(rows, cols));
+}
+
+void check_sparse(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols,
+                  std::size_t entries) {
+  const double bytes = 28.0 * static_cast<double>(entries) + 8.0 * static_cast<double>(rows + cols);
+  const Need need{bytes, "reading a sparse " + shape_text(rows, cols) + " matrix with " +
+                             std::to_string(entries) + " entries needs " + gigabytes(bytes)};
+  check_half(file, line, need);
+  check_available(file, line, need);
 }
 
 double finite_number(const InputFile& file, std::size_t line, std::string_view token) {

@@ -63,7 +63,10 @@ std::string shown(std::string_view bytes);
 
 /// Checks the shape that a file claims, before anything is allocated for it.
 /// Throws InputError if there is no element or if the caller wants another shape; Unsupported if a
-/// dimension does not fit LAPACK's int, or if the dense matrix takes more than half of this
+/// dimension does not fit LAPACK's int.
+void check_dimensions(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
+
+/// The same for a dense matrix; also throws Unsupported if it takes more than half of this
 /// machine's memory, since solving needs a copy. Once it has passed, rows * cols * 8 does not
 /// overflow.
 void check_shape(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
@@ -75,6 +78,12 @@ void check_first_rows(const InputFile& file, std::size_t line, std::size_t rows,
 /// Throws Unsupported if the dense matrix takes more memory than is available at the moment. Call
 /// it last, since any other fault of the file is more useful to report.
 void check_available(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
+
+/// Throws Unsupported if reading a sparse matrix takes more than half of this machine's memory or
+/// more than is available at the moment: 28 bytes for each entry, as a Triplet and in Sparse, and 8
+/// for each row and column.
+void check_sparse(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols,
+                  std::size_t entries);
 
 /// Bytes that a program can still get without swapping, as the lines of this file tell it (Linux:
 /// MemAvailable); infinity if it does not.

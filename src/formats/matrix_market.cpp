@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "formats/number_text.hpp"
 
@@ -46,41 +48,42 @@ class MarketReader {
 
   Matrix read() {
     read_banner();
-    read_size();
-    require_room();
-    require_entries();
-    check_available(file_, lines_.number(), rows_, cols_);
-    Matrix a(rows_, cols_);
-    if (layout_ == Layout::array) {
-      read_array(a);
-    } else {
-      read_coordinate(a);
-    }
-    if (next_content()) {
-      fail(std::string("more ") + noun() + " than the size line says, " + std::to_string(count_) +
-           " (" + shown(lines_.line()) + " follows); expected the end of the file");
-    }
-    return a;
+    return read_dense();
+  }
+
+  std::variant<Matrix, Sparse> read_as_stored() {
+    read_banner();
+    if (layout_ == Layout::array) return read_dense();
+    return read_sparse();
   }
 
  private:
   void read_banner();
+  Matrix read_dense();
+  Sparse read_sparse();
   Layout layout_of(std::string_view word) const;
   Field field_of(std::string_view word) const;
   Symmetry symmetry_of(std::string_view word) const;
-  void read_size();
+  // `check`: check_shape for a dense matrix, check_dimensions for a sparse one.
+  void read_size(decltype(check_shape) check);
   std::size_t size_of(std::string_view token, const char* what) const;
   std::size_t stored_values() const;
   void require_room() const;
   void require_entries() const;
+  void require_entries_of_sparse() const;
   void read_array(Matrix& a);
-  void read_coordinate(Matrix& a);
-  void add_entry(Matrix& a, std::size_t i, std::size_t j, double value) const;
+  // Calls add(i, j, value) for every entry and for its mirror image.
+  template <typename Add>
+  void read_coordinate(const Add& add);
+  void require_lower(std::size_t i, std::size_t j, double value) const;
+  void require_end();
   std::size_t index_of(std::string_view token, std::size_t limit, const char* what) const;
   double value_of(std::string_view token) const;
 
   // What the size line counts.
   const char* noun() const { return layout_ == Layout::array ? "values" : "entries"; }
+  std::size_t rows_of_entry() const;
+  std::string shape_and_entries() const;
 
   // Goes to the next line that is neither blank nor a comment.
   bool next_content();
@@ -151,7 +154,7 @@ Symmetry MarketReader::symmetry_of(std::string_view word) const {
   return word == "hermitian" ? Symmetry::symmetric : Symmetry::skew;
 }
 
-void MarketReader::read_size() {
+void MarketReader::read_size(decltype(check_shape) check) {
   const std::size_t width = layout_ == Layout::array ? 2 : 3;
   const char* const expected =
       layout_ == Layout::array ? "rows and columns" : "rows, columns and number of entries";
@@ -163,7 +166,7 @@ void MarketReader::read_size() {
   }
   rows_ = size_of(fields[0], "rows");
   cols_ = size_of(fields[1], "columns");
-  check_shape(file_, lines_.number(), rows_, cols_);
+  check(file_, lines_.number(), rows_, cols_);
   if (symmetry_ != Symmetry::general && rows_ != cols_) {
     fail("a symmetric matrix cannot be " + std::to_string(rows_) + " x " + std::to_string(cols_) +
          "; expected as many rows as columns");
@@ -202,16 +205,71 @@ void MarketReader::require_room() const {
        " bytes that follow; expected the whole file (truncated?) or a smaller size");
 }
 
+// Systems of no more elements, and sparse matrices of no more rows and columns, take so little
+// memory that they are read with empty rows too: the factorization tells whether they are singular.
+constexpr std::size_t kSmall = std::size_t{1} << 25;
+
+// How many rows of the full matrix an entry may be in.
+std::size_t MarketReader::rows_of_entry() const {
+  return symmetry_ == Symmetry::general ? 1 : 2;
+}
+
+std::string MarketReader::shape_and_entries() const {
+  return "a " + std::to_string(rows_) + " x " + std::to_string(cols_) + " matrix with " +
+         std::to_string(count_) + (count_ == 1 ? " entry" : " entries");
+}
+
 // Refuses the matrix of a large system that has fewer entries than rows, and so an empty row: it is
 // singular, and factoring it would take gigabytes to say so.
 void MarketReader::require_entries() const {
-  constexpr std::size_t kSmall = std::size_t{1} << 25;  // fewer elements are factored regardless
-  const std::size_t each = symmetry_ == Symmetry::general ? 1 : 2;  // rows that an entry is in
-  if (!file_.wanted().square || layout_ == Layout::array || rows_ * cols_ <= kSmall) return;
-  if (count_ >= rows_ || count_ * each >= rows_) return;
-  fail("a " + std::to_string(rows_) + " x " + std::to_string(cols_) + " matrix with " +
-       std::to_string(count_) + (count_ == 1 ? " entry" : " entries") +
+  if (!file_.wanted().square || layout_ == Layout::array) return;
+  if (rows_ * cols_ <= kSmall || count_ * rows_of_entry() >= rows_) return;
+  fail(shape_and_entries() +
        " has empty rows and is singular; expected at least one entry in each row");
+}
+
+// Refuses a sparse matrix of any shape whose rows or columns take memory without entries.
+void MarketReader::require_entries_of_sparse() const {
+  const std::size_t most = std::max(rows_, cols_);
+  if (most <= kSmall || count_ * rows_of_entry() >= most) return;
+  fail(shape_and_entries() + " has empty rows or columns; expected at least one entry in each");
+}
+
+Matrix MarketReader::read_dense() {
+  read_size(check_shape);
+  require_room();
+  require_entries();
+  check_available(file_, lines_.number(), rows_, cols_);
+  Matrix a(rows_, cols_);
+  if (layout_ == Layout::array) {
+    read_array(a);
+  } else {
+    read_coordinate([&](std::size_t i, std::size_t j, double value) { a(i, j) += value; });
+  }
+  require_end();
+  return a;
+}
+
+Sparse MarketReader::read_sparse() {
+  read_size(check_dimensions);
+  require_room();
+  require_entries();
+  require_entries_of_sparse();
+  const std::size_t most = count_ * rows_of_entry();
+  check_sparse(file_, lines_.number(), rows_, cols_, most);
+  std::vector<Triplet> triplets;
+  triplets.reserve(most);
+  read_coordinate([&](std::size_t i, std::size_t j, double value) {
+    triplets.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), value});
+  });
+  require_end();
+  return {rows_, cols_, std::move(triplets)};
+}
+
+void MarketReader::require_end() {
+  if (!next_content()) return;
+  fail(std::string("more ") + noun() + " than the size line says, " + std::to_string(count_) +
+       " (" + shown(lines_.line()) + " follows); expected the end of the file");
 }
 
 void MarketReader::read_array(Matrix& a) {
@@ -234,7 +292,8 @@ void MarketReader::read_array(Matrix& a) {
   }
 }
 
-void MarketReader::read_coordinate(Matrix& a) {
+template <typename Add>
+void MarketReader::read_coordinate(const Add& add) {
   const std::size_t width = field_ == Field::pattern ? 2 : 3;
   std::array<std::string_view, 3> fields;
   for (std::size_t k = 0; k < count_; ++k) {
@@ -245,11 +304,17 @@ void MarketReader::read_coordinate(Matrix& a) {
     }
     const std::size_t i = index_of(fields[0], rows_, "row");
     const std::size_t j = index_of(fields[1], cols_, "column");
-    add_entry(a, i, j, field_ == Field::pattern ? 1.0 : value_of(fields[2]));
+    const double value = field_ == Field::pattern ? 1.0 : value_of(fields[2]);
+    require_lower(i, j, value);
+    add(i, j, value);
+    if (i == j) continue;
+    if (symmetry_ == Symmetry::symmetric) add(j, i, value);
+    if (symmetry_ == Symmetry::skew) add(j, i, 0.0 - value);  // keeps a zero positive
   }
 }
 
-void MarketReader::add_entry(Matrix& a, std::size_t i, std::size_t j, double value) const {
+// Refuses an entry that a file of this symmetry cannot hold.
+void MarketReader::require_lower(std::size_t i, std::size_t j, double value) const {
   if (symmetry_ != Symmetry::general && i < j) {
     fail("the entry (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) +
          ") is above the diagonal; expected only the lower triangle of a symmetric matrix");
@@ -258,10 +323,6 @@ void MarketReader::add_entry(Matrix& a, std::size_t i, std::size_t j, double val
     fail("the diagonal entry (" + std::to_string(i + 1) + ", " + std::to_string(i + 1) +
          ") is not zero; expected none in a skew-symmetric matrix");
   }
-  a(i, j) += value;
-  if (i == j) return;
-  if (symmetry_ == Symmetry::symmetric) a(j, i) += value;
-  if (symmetry_ == Symmetry::skew) a(j, i) -= value;
 }
 
 std::size_t MarketReader::index_of(std::string_view token, std::size_t limit,
@@ -301,6 +362,10 @@ void MarketReader::next_item(std::size_t k) {
 
 Matrix read_matrix_market(const InputFile& file) {
   return MarketReader(file).read();
+}
+
+std::variant<Matrix, Sparse> read_matrix_market_as_stored(const InputFile& file) {
+  return MarketReader(file).read_as_stored();
 }
 
 bool is_matrix_market(std::string_view beginning) {

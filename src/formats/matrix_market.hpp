@@ -5,9 +5,11 @@
 
 #include <cstdio>
 #include <string_view>
+#include <variant>
 
 #include "formats/input_file.hpp"
 #include "matrix/matrix.hpp"
+#include "matrix/sparse.hpp"
 
 namespace lugpu {
 
@@ -26,6 +28,12 @@ namespace lugpu {
 /// (more than 2^25 elements) with fewer entries than rows. Only the matrix and a block of the file
 /// are in memory, so a line may have at most Text::kBlock characters.
 Matrix read_matrix_market(const InputFile& file);
+
+/// The same, except that a coordinate file stays sparse: it is refused if its entries take too much
+/// memory (check_sparse), not if rows * cols elements do. Each of its entries is one, a zero too;
+/// symmetric and skew-symmetric ones off the diagonal are two. A matrix with fewer entries than
+/// rows or columns is refused if it has more than 2^25 of these, whether it is a system or not.
+std::variant<Matrix, Sparse> read_matrix_market_as_stored(const InputFile& file);
 
 /// Whether a file that begins like this is one.
 bool is_matrix_market(std::string_view beginning);

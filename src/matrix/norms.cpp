@@ -78,6 +78,24 @@ double norm_of(const View<const T>& view, bool along_lines) {
   return along_lines ? largest_of_lines(lines, sum_of_magnitudes<T>) : largest_cross_sum(lines);
 }
 
+// The largest norm of the entries of a row.
+template <typename Norm>
+double largest_of_rows(const Sparse& a, const Norm& norm) {
+  constexpr std::size_t kRows = 1024;
+  const std::size_t parts = (a.rows() + kRows - 1) / kRows;
+  std::vector<double> norms(parts, 0.0);
+  const std::size_t bytes = sizeof(double) * a.values().size();
+  in_parallel(parts, bytes / std::max<std::size_t>(parts, 1), [&](std::size_t part) {
+    const std::size_t end = std::min((part + 1) * kRows, a.rows());
+    for (std::size_t i = part * kRows; i < end; ++i) {
+      const std::int64_t begin = a.row_begin()[i];
+      const auto count = static_cast<std::size_t>(a.row_begin()[i + 1] - begin);
+      norms[part] = larger(norms[part], norm(a.values().data() + begin, count));
+    }
+  });
+  return std::accumulate(norms.begin(), norms.end(), 0.0, larger);
+}
+
 }  // namespace
 
 double larger(double a, double b) {
@@ -106,6 +124,22 @@ double norm_max(const MatrixView& a) {
     using T = std::remove_const_t<std::remove_pointer_t<decltype(view.data)>>;
     return largest_of_lines(Lines<T>(view), largest_magnitude<T>);
   });
+}
+
+double norm_1(const Sparse& a) {
+  std::vector<double> sums(a.cols(), 0.0);
+  for (std::size_t k = 0; k < a.values().size(); ++k) {
+    sums[static_cast<std::size_t>(a.columns()[k])] += std::abs(a.values()[k]);
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0, larger);
+}
+
+double norm_inf(const Sparse& a) {
+  return largest_of_rows(a, sum_of_magnitudes<double>);
+}
+
+double norm_max(const Sparse& a) {
+  return largest_of_rows(a, largest_magnitude<double>);
 }
 
 }  // namespace lugpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "matrix/matrix.hpp"
+#include "matrix/sparse.hpp"
 
 namespace lugpu {
 
@@ -14,6 +15,11 @@ double norm_1(const MatrixView& a);
 double norm_inf(const MatrixView& a);
 /// max |a_ij|.
 double norm_max(const MatrixView& a);
+
+/// The same of a sparse matrix, in O(entries + rows + cols) time.
+double norm_1(const Sparse& a);
+double norm_inf(const Sparse& a);
+double norm_max(const Sparse& a);
 
 /// ||a(:, j)||_1 and max |a(:, j)|.
 double column_norm_1(const Matrix& a, std::size_t j);

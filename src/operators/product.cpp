@@ -212,6 +212,54 @@ void add_product(const MatrixView& a, Op op, bool magnitudes, double alpha, cons
   });
 }
 
+// Calls action(k) for every entry k of row i.
+template <typename Action>
+inline void for_each_entry(const Sparse& a, std::size_t i, const Action& action) {
+  const auto end = static_cast<std::size_t>(a.row_begin()[i + 1]);
+  for (auto k = static_cast<std::size_t>(a.row_begin()[i]); k < end; ++k) action(k);
+}
+
+// What a product goes through for one column of X.
+std::size_t bytes_of(const Sparse& a) {
+  return a.values().size() * (sizeof(double) + sizeof(std::int32_t));
+}
+
+// Y += alpha A X, or with |A|. An element of Y needs one row: threads share the rows.
+void add_product(const Sparse& a, bool magnitudes, double alpha, const Matrix& x, Matrix& y) {
+  constexpr std::size_t kRows = 512;  // their entries stay in the cache for the columns of X
+  const std::size_t parts = (a.rows() + kRows - 1) / kRows;
+  const std::uint64_t mask = mask_of(magnitudes);
+  const double* const values = a.values().data();
+  const std::int32_t* const columns = a.columns().data();
+  in_parallel(
+      parts, bytes_of(a) / std::max<std::size_t>(parts, 1) * x.cols(), [&](std::size_t part) {
+        const std::size_t end = std::min((part + 1) * kRows, a.rows());
+        for (std::size_t c = 0; c < x.cols(); ++c) {
+          const double* const from = x.column(c);
+          double* const to = y.column(c);
+          for (std::size_t i = part * kRows; i < end; ++i) {
+            double sum = 0;
+            for_each_entry(
+                a, i, [&](std::size_t k) { sum += element(values[k], mask) * from[columns[k]]; });
+            to[i] += alpha * sum;
+          }
+        }
+      });
+}
+
+// Y += A' X. Every row adds to many elements of a column of Y: threads share the columns.
+void add_transposed_product(const Sparse& a, const Matrix& x, Matrix& y) {
+  const double* const values = a.values().data();
+  const std::int32_t* const columns = a.columns().data();
+  in_parallel(x.cols(), bytes_of(a), [&](std::size_t c) {
+    double* const to = y.column(c);
+    for (std::size_t i = 0; i < a.rows(); ++i) {
+      const double factor = x(i, c);
+      for_each_entry(a, i, [&](std::size_t k) { to[columns[k]] += values[k] * factor; });
+    }
+  });
+}
+
 Matrix magnitudes(Matrix a) {
   for (double& value : a.values()) value = std::abs(value);
   return a;
@@ -233,6 +281,27 @@ Matrix residual(const MatrixView& a, const Matrix& x, Matrix b) {
 Matrix residual_sizes(const MatrixView& a, const Matrix& x, const Matrix& b) {
   Matrix sizes = magnitudes(b);
   add_product(a, Op::none, true, 1, magnitudes(x), sizes);
+  return sizes;
+}
+
+Matrix multiply(const Sparse& a, Op op, const Matrix& x) {
+  Matrix y(op == Op::none ? a.rows() : a.cols(), x.cols());
+  if (op == Op::none) {
+    add_product(a, false, 1, x, y);
+  } else {
+    add_transposed_product(a, x, y);
+  }
+  return y;
+}
+
+Matrix residual(const Sparse& a, const Matrix& x, Matrix b) {
+  add_product(a, false, -1, x, b);
+  return b;
+}
+
+Matrix residual_sizes(const Sparse& a, const Matrix& x, const Matrix& b) {
+  Matrix sizes = magnitudes(b);
+  add_product(a, true, 1, magnitudes(x), sizes);
   return sizes;
 }
 
