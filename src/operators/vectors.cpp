@@ -15,6 +15,12 @@ std::string definition(const char* name, std::size_t value) {
 
 }  // namespace
 
+VectorLayout VectorLayout::of_length(std::size_t n, Precision precision, Storage storage,
+                                     Texel texel) {
+  const std::size_t columns = std::bit_ceil(std::clamp<std::size_t>(n, 32, 4096));
+  return {ceiling(n, columns), columns, precision, storage, texel};
+}
+
 VectorCut VectorCut::make(const Device& device, const VectorLayout& layout) {
   const bool on_cpu = device.type == "cpu";
   const std::size_t group = std::bit_floor(std::min<std::size_t>(256, device.max_work_group));

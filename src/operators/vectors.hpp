@@ -17,6 +17,10 @@ struct VectorLayout {
   Precision precision;
   Storage storage;
   Texel texel = Texel::r;
+
+  /// For vectors of n elements without a shape of their own: rows of a power of two, at least 32,
+  /// at most 4096 elements. Images, which OpenCL lets end at 16384 rows, hold 2^26 elements.
+  static VectorLayout of_length(std::size_t n, Precision precision, Storage storage, Texel texel);
 };
 
 /// How a launch over a vector is cut into work-groups: a work-item takes one texel of `walk` rows.

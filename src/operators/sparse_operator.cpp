@@ -1,0 +1,156 @@
+#include "operators/sparse_operator.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.hpp"
+#include "opencl/transfer.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr cl_int kPadding = -1;  // the place of sums(0)
+
+// Entries of a long row that a work-group adds up.
+constexpr std::size_t kPart = 4096;
+
+// The matrix as the kernels take it: slots of slices, and the parts of long rows.
+struct Stored {
+  std::vector<cl_int> begins = {0}, places, part_begins = {0}, part_places;
+  std::vector<double> values, part_values;
+
+  std::size_t parts() const { return part_begins.size() - 1; }
+};
+
+// Rows longer than this are cut into parts, for a slice is as long as its longest row: one hub
+// would pad its neighbours to many times their entries. So slices take at most this much for each
+// row.
+std::size_t longest_row(const Sparse& a) {
+  return 4 * ceiling(a.values().size(), std::max<std::size_t>(a.rows(), 1)) + 8;
+}
+
+class Storing {
+ public:
+  Storing(const Sparse& a, const Slices& slices, std::size_t pitch)
+      : a_(a), slices_(slices), pitch_(pitch), longest_(longest_row(a)) {}
+
+  Stored stored() && {
+    for (std::size_t s = 0; s < slices_.count; ++s) add_slice(s);
+    return std::move(stored_);
+  }
+
+ private:
+  std::size_t entries(std::size_t row) const {
+    if (row >= a_.rows()) return 0;
+    return static_cast<std::size_t>(a_.row_begin()[row + 1] - a_.row_begin()[row]);
+  }
+  std::size_t slots(std::size_t row) const {
+    const std::size_t count = entries(row);
+    return count <= longest_ ? count : ceiling(count, kPart);
+  }
+  cl_int place(std::size_t entry) const {
+    const auto column = static_cast<std::size_t>(a_.columns()[entry]);
+    const std::size_t row = column >> slices_.shift;
+    return static_cast<cl_int>(row * pitch_ + column - (row << slices_.shift));
+  }
+
+  void add_slice(std::size_t slice) {
+    const std::size_t rows = slices_.rows(), first = slice * rows;
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < rows; ++i) length = std::max(length, slots(first + i));
+    const std::size_t at = stored_.values.size();
+    stored_.values.resize(at + length * rows, 0.0);
+    stored_.places.resize(at + length * rows, kPadding);
+    stored_.begins.push_back(checked(at / rows + length));
+    for (std::size_t i = 0; i < rows; ++i) add_row(first + i, at + i);
+  }
+
+  // Row i, whose number in its first slot is at `to`.
+  void add_row(std::size_t i, std::size_t to) {
+    const std::size_t count = entries(i), rows = slices_.rows();
+    if (count == 0) return;
+    const auto begin = static_cast<std::size_t>(a_.row_begin()[i]);
+    if (count > longest_) return add_parts(begin, begin + count, to);
+    for (std::size_t k = begin; k < begin + count; ++k, to += rows) {
+      stored_.values[to] = a_.values()[k];
+      stored_.places[to] = place(k);
+    }
+  }
+
+  void add_parts(std::size_t begin, std::size_t end, std::size_t to) {
+    for (std::size_t first = begin; first < end; first += kPart, to += slices_.rows()) {
+      const std::size_t stop = std::min(first + kPart, end);
+      for (std::size_t k = first; k < stop; ++k) {
+        stored_.part_values.push_back(a_.values()[k]);
+        stored_.part_places.push_back(place(k));
+      }
+      stored_.part_begins.push_back(checked(stored_.part_values.size()));
+      stored_.values[to] = 1;
+      stored_.places[to] = kPadding - checked(stored_.parts());
+    }
+  }
+
+  static cl_int checked(std::size_t count) {
+    if (count <= std::numeric_limits<cl_int>::max()) return static_cast<cl_int>(count);
+    throw Unsupported("The sparse matrix has too many entries for a device.");
+  }
+
+  const Sparse& a_;
+  const Slices& slices_;
+  std::size_t pitch_, longest_;
+  Stored stored_;
+};
+
+// Elements from row to row of a vector; images have none between.
+std::size_t pitch_of(DeviceContext& context, const VectorLayout& layout) {
+  return Surface(context, 1, layout.columns, layout.precision, layout.storage, layout.texel)
+      .pitch();
+}
+
+}  // namespace
+
+SparseOperator::SparseOperator(DeviceContext& context, const Sparse& a, Precision precision,
+                               Storage storage, Texel texel)
+    : layout_(VectorLayout::of_length(a.rows(), precision, storage, texel)),
+      slices_(Slices::make(context.device(), layout_)) {
+  require_square(a);
+  const Stored stored = Storing(a, slices_, pitch_of(context, layout_)).stored();
+  begins_ = upload_integers(context, stored.begins);
+  values_ = upload_slots(context, stored.values, slices_, precision);
+  places_ = upload_integers(context, stored.places);
+  parts_ = stored.parts();
+  part_begins_ = upload_integers(context, stored.part_begins);
+  const std::size_t size = stored.part_values.size();
+  part_values_ =
+      upload(context, View<const double>{stored.part_values.data(), size, 1, size, Order::columns},
+             precision);
+  part_places_ = upload_integers(context, stored.part_places);
+  sums_ = upload(context, Matrix(1 + parts_, 1), precision);
+}
+
+void SparseOperator::run(Vectors& vectors, const std::string& options, const Surface& x,
+                         const Surface& y, Surface& result) const {
+  const VectorCut& cut = vectors.cut();
+  const auto shift = static_cast<cl_int>(slices_.shift);
+  if (parts_ > 0) {
+    vectors.context().run("product",
+                          x.kernel("sparse/sell.cl", "sum_parts", slices_.options(cut) + options),
+                          {parts_ * cut.group_x, cut.group_y}, x, part_begins_, part_values_,
+                          part_places_, sums_, shift);
+  }
+  vectors.context().run("product",
+                        x.kernel("sparse/sell.cl", "apply", slices_.options(cut) + options),
+                        cut.items(), x, y, result, begins_, values_, places_, sums_,
+                        static_cast<cl_int>(layout_.rows), shift, static_cast<cl_int>(cut.walk));
+}
+
+void SparseOperator::apply(Vectors& vectors, const Surface& x, Surface& result) const {
+  run(vectors, "", x, x, result);
+}
+
+void SparseOperator::apply(Vectors& vectors, const Surface& x, Operation operation,
+                           const Surface& y, Surface& result) const {
+  run(vectors, option(operation), x, y, result);
+}
+
+}  // namespace lugpu

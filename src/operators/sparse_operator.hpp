@@ -1,0 +1,42 @@
+// A sparse matrix on a device in sliced ELLPACK (kernels/sparse/sell.cl). Source of the format:
+// M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, "A Unified Sparse Matrix Data Format
+// for Efficient General Sparse Matrix-Vector Multiplication on Modern Processors with Wide SIMD
+// Units", SIAM Journal on Scientific Computing 36, C401-C423, 2014; here the rows stay in order and
+// long ones are cut into parts.
+#pragma once
+
+#include "operators/slices.hpp"
+
+namespace lugpu {
+
+/// A square sparse matrix times a vector on a device. Only entries are multiplied: NaN and infinity
+/// in x spread along them alone.
+class SparseOperator {
+ public:
+  /// Copies the matrix: at most 4 (entries + 3 n) values and integers on the device, and as many
+  /// again on the host for as long as this takes. Throws InputError if it is not square or a value
+  /// overflows the precision; Unsupported if the device cannot hold it or its vectors.
+  SparseOperator(DeviceContext& context, const Sparse& a, Precision precision, Storage storage,
+                 Texel texel);
+
+  /// Of the vectors of n elements that apply() takes.
+  const VectorLayout& layout() const { return layout_; }
+
+  /// result = A x; result is not x.
+  void apply(Vectors& vectors, const Surface& x, Surface& result) const;
+  /// result = A x op y; result is neither x nor y.
+  void apply(Vectors& vectors, const Surface& x, Operation operation, const Surface& y,
+             Surface& result) const;
+
+ private:
+  void run(Vectors& vectors, const std::string& options, const Surface& x, const Surface& y,
+           Surface& result) const;
+
+  VectorLayout layout_;
+  Slices slices_;
+  cl::Buffer begins_, values_, places_;
+  std::size_t parts_ = 0;  // of long rows
+  cl::Buffer part_begins_, part_values_, part_places_, sums_;
+};
+
+}  // namespace lugpu
