@@ -43,7 +43,9 @@ __kernel WORK_GROUP void apply(
       const int number = TEXEL_NUMBER(i, t);
       pack value = 0;
       for (int d = 0; d < diagonals; ++d) {
-        const pack a = values[SLOT_OF(number, SLICE_OF(number) * diagonals + d)];
+        __global const pack* mine = values + SLOT_OF(number, SLICE_OF(number) * diagonals + d);
+        FETCH_LATER(mine);
+        const pack a = *mine;
         const pack b = elements_from(PASS(x), number * PACK + offsets[d], n, shift);
         value += a * (AS_PACK_BITS(a) == absent ? (pack)0 : b);
       }

@@ -3,8 +3,10 @@
 //
 // A is stored as sliced ELLPACK (SELL-C-sigma of Kreutzer et al., 2014, with rows in their order):
 // a slice has as many slots as its longest row has entries, slots begins(slice) : begins(slice +
-// 1). The entry of value v and place p >= 0 adds v x(p): p is the flat place in the buffer of x,
-// whose rows are x_pitch apart, or row p >> shift of an image. The place -1 - s stands for sums(s):
+// 1). Where neighbouring rows look alike, as in matrices of grids, the entries of a slot follow one
+// another in x, from place starts(slot) >= 0 on; the others have places of their own, slot
+// -1 - starts(slot) of `places`. Place p >= 0 is the flat one in the buffer of x, whose rows are
+// x_pitch apart, or is in row p >> shift of an image. The place -1 - s stands for sums(s):
 //   sums(0) = 0 pads rows that are shorter, so that no element of x is read for them;
 //   the others are parts of long rows, with the value 1.
 
@@ -19,26 +21,30 @@ inline real element_at(SOURCE(x), __global const real* restrict sums, int p, int
 #endif
 }
 
-// What PACK places stand for.
-inline pack gathered(SOURCE(x), __global const real* restrict sums,
-                     __global const int* restrict places, int shift) {
-#ifdef LUGPU_WIDE
-  // Where neighbouring rows look alike, as in matrices of grids, the places follow one another.
-  typedef JOINED(int, VECTOR) vec_int;
-  const int one_to_sixteen[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  const vec_int in_line = places[0] + VECTOR_LOAD(one_to_sixteen);
-  if (places[0] >= 0 && all(VECTOR_LOAD(places) == in_line)) return VECTOR_LOAD(x + places[0]);
-#endif
+// What the places of a texel in a slot stand for.
+inline pack elements_at(SOURCE(x), __global const real* restrict sums,
+                        __global const int* restrict places, int start, int number, int shift) {
   real elements[PACK];
+  if (start >= 0) {
+    const int p = start + number % LANES * PACK;
+#ifdef LUGPU_WIDE
+    return VECTOR_LOAD(x + p);
+#endif
+    for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, p + c, shift);
+  } else {
+    __global const int* mine = places + SLOT_OF(number, -1 - start) * PACK;
+    FETCH_LATER(mine);
 #pragma unroll
-  for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, places[c], shift);
+    for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, mine[c], shift);
+  }
   return pack_of(elements);
 }
 
 __kernel WORK_GROUP void apply(
     SOURCE(x), SOURCE(y), TARGET(result), __global const int* restrict begins,
-    __global const pack* restrict values, __global const int* restrict places,
-    __global const real* restrict sums, int rows, int shift, int walk) {
+    __global const int* restrict starts, __global const pack* restrict values,
+    __global const int* restrict places, __global const real* restrict sums, int rows, int shift,
+    int walk) {
   const int t = get_global_id(0);
   const int first = MY_FIRST_ROW;
   for (int i = first; i < first + walk; ++i) {
@@ -47,8 +53,9 @@ __kernel WORK_GROUP void apply(
       const int end = begins[SLICE_OF(number) + 1];
       pack value = 0;
       for (int k = begins[SLICE_OF(number)]; k < end; ++k) {
-        const size_t slot = SLOT_OF(number, k);
-        value += values[slot] * gathered(PASS(x), sums, places + slot * PACK, shift);
+        __global const pack* mine = values + SLOT_OF(number, k);
+        FETCH_LATER(mine);
+        value += *mine * elements_at(PASS(x), sums, places, starts[k], number, shift);
       }
 #ifdef OPERATOR
       value = value OPERATOR LOAD_PACK(y, i, t);

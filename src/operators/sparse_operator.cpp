@@ -16,7 +16,7 @@ constexpr std::size_t kPart = 4096;
 
 // The matrix as the kernels take it: slots of slices, and the parts of long rows.
 struct Stored {
-  std::vector<cl_int> begins = {0}, places, part_begins = {0}, part_places;
+  std::vector<cl_int> begins = {0}, starts, places, part_begins = {0}, part_places;
   std::vector<double> values, part_values;
 
   std::size_t parts() const { return part_begins.size() - 1; }
@@ -58,22 +58,31 @@ class Storing {
     const std::size_t rows = slices_.rows(), first = slice * rows;
     std::size_t length = 0;
     for (std::size_t i = 0; i < rows; ++i) length = std::max(length, slots(first + i));
-    const std::size_t at = stored_.values.size();
-    stored_.values.resize(at + length * rows, 0.0);
-    stored_.places.resize(at + length * rows, kPadding);
-    stored_.begins.push_back(checked(at / rows + length));
-    for (std::size_t i = 0; i < rows; ++i) add_row(first + i, at + i);
+    stored_.values.resize(stored_.values.size() + length * rows, 0.0);
+    stored_.begins.push_back(checked(stored_.values.size() / rows));
+    places_.assign(length * rows, kPadding);
+    for (std::size_t i = 0; i < rows; ++i) add_row(first + i, i);
+    for (std::size_t k = 0; k < length; ++k) add_places(places_.data() + k * rows);
   }
 
-  // Row i, whose number in its first slot is at `to`.
+  // Of a slot: the first alone if the others follow it.
+  void add_places(const cl_int* places) {
+    const auto rows = static_cast<cl_int>(slices_.rows());
+    bool in_line = places[0] >= 0;
+    for (cl_int i = 1; i < rows && in_line; ++i) in_line = places[i] == places[0] + i;
+    if (in_line) return stored_.starts.push_back(places[0]);
+    stored_.starts.push_back(-1 - checked(stored_.places.size() / slices_.rows()));
+    stored_.places.insert(stored_.places.end(), places, places + rows);
+  }
+
+  // Row i, which begins at `to` of the slice under way.
   void add_row(std::size_t i, std::size_t to) {
     const std::size_t count = entries(i), rows = slices_.rows();
     if (count == 0) return;
     const auto begin = static_cast<std::size_t>(a_.row_begin()[i]);
     if (count > longest_) return add_parts(begin, begin + count, to);
     for (std::size_t k = begin; k < begin + count; ++k, to += rows) {
-      stored_.values[to] = a_.values()[k];
-      stored_.places[to] = place(k);
+      set(to, a_.values()[k], place(k));
     }
   }
 
@@ -85,9 +94,13 @@ class Storing {
         stored_.part_places.push_back(place(k));
       }
       stored_.part_begins.push_back(checked(stored_.part_values.size()));
-      stored_.values[to] = 1;
-      stored_.places[to] = kPadding - checked(stored_.parts());
+      set(to, 1, kPadding - checked(stored_.parts()));
     }
+  }
+
+  void set(std::size_t to, double value, cl_int place) {
+    stored_.values[stored_.values.size() - places_.size() + to] = value;
+    places_[to] = place;
   }
 
   static cl_int checked(std::size_t count) {
@@ -99,6 +112,7 @@ class Storing {
   const Slices& slices_;
   std::size_t pitch_, longest_;
   Stored stored_;
+  std::vector<cl_int> places_;  // of the slice under way
 };
 
 // Elements from row to row of a vector; images have none between.
@@ -116,6 +130,7 @@ SparseOperator::SparseOperator(DeviceContext& context, const Sparse& a, Precisio
   require_square(a);
   const Stored stored = Storing(a, slices_, pitch_of(context, layout_)).stored();
   begins_ = upload_integers(context, stored.begins);
+  starts_ = upload_integers(context, stored.starts);
   values_ = upload_slots(context, stored.values, slices_, precision);
   places_ = upload_integers(context, stored.places);
   parts_ = stored.parts();
@@ -140,7 +155,7 @@ void SparseOperator::run(Vectors& vectors, const std::string& options, const Sur
   }
   vectors.context().run("product",
                         x.kernel("sparse/sell.cl", "apply", slices_.options(cut) + options),
-                        cut.items(), x, y, result, begins_, values_, places_, sums_,
+                        cut.items(), x, y, result, begins_, starts_, values_, places_, sums_,
                         static_cast<cl_int>(layout_.rows), shift, static_cast<cl_int>(cut.walk));
 }
 

@@ -1,8 +1,8 @@
 // A sparse matrix on a device in sliced ELLPACK (kernels/sparse/sell.cl). Source of the format:
 // M. Kreutzer, G. Hager, G. Wellein, H. Fehske, A. R. Bishop, "A Unified Sparse Matrix Data Format
 // for Efficient General Sparse Matrix-Vector Multiplication on Modern Processors with Wide SIMD
-// Units", SIAM Journal on Scientific Computing 36, C401-C423, 2014; here the rows stay in order and
-// long ones are cut into parts.
+// Units", SIAM Journal on Scientific Computing 36, C401-C423, 2014; here the rows stay in order,
+// long ones are cut into parts, and slots whose entries follow one another store no columns.
 #pragma once
 
 #include "operators/slices.hpp"
@@ -34,7 +34,7 @@ class SparseOperator {
 
   VectorLayout layout_;
   Slices slices_;
-  cl::Buffer begins_, values_, places_;
+  cl::Buffer begins_, starts_, values_, places_;
   std::size_t parts_ = 0;  // of long rows
   cl::Buffer part_begins_, part_values_, part_places_, sums_;
 };
