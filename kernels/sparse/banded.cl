@@ -42,6 +42,7 @@ __kernel WORK_GROUP void apply(
     if (i < rows && t * PACK < 1 << shift) {
       const int number = TEXEL_NUMBER(i, t);
       pack value = 0;
+      FETCH(x, i + 2, t);
       for (int d = 0; d < diagonals; ++d) {
         __global const pack* mine = values + SLOT_OF(number, SLICE_OF(number) * diagonals + d);
         FETCH_LATER(mine);

@@ -21,23 +21,42 @@ inline real element_at(SOURCE(x), __global const real* restrict sums, int p, int
 #endif
 }
 
+// What PACK places stand for: those listed, and those from p on.
+inline pack gathered(SOURCE(x), __global const real* restrict sums,
+                     __global const int* restrict places, int shift) {
+  real elements[PACK];
+#ifdef LUGPU_WIDE
+  // All of x, as mostly, which takes no selection for each.
+  int signs = 0;
+#pragma unroll
+  for (int c = 0; c < PACK; ++c) signs |= places[c];
+  if (signs >= 0) {
+#pragma unroll
+    for (int c = 0; c < PACK; ++c) elements[c] = x[places[c]];
+    return pack_of(elements);
+  }
+#endif
+#pragma unroll
+  for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, places[c], shift);
+  return pack_of(elements);
+}
+inline pack in_line(SOURCE(x), __global const real* restrict sums, int p, int shift) {
+#ifdef LUGPU_WIDE
+  return VECTOR_LOAD(x + p);
+#else
+  real elements[PACK];
+  for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, p + c, shift);
+  return pack_of(elements);
+#endif
+}
+
 // What the places of a texel in a slot stand for.
 inline pack elements_at(SOURCE(x), __global const real* restrict sums,
                         __global const int* restrict places, int start, int number, int shift) {
-  real elements[PACK];
-  if (start >= 0) {
-    const int p = start + number % LANES * PACK;
-#ifdef LUGPU_WIDE
-    return VECTOR_LOAD(x + p);
-#endif
-    for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, p + c, shift);
-  } else {
-    __global const int* mine = places + SLOT_OF(number, -1 - start) * PACK;
-    FETCH_LATER(mine);
-#pragma unroll
-    for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, mine[c], shift);
-  }
-  return pack_of(elements);
+  if (start >= 0) return in_line(PASS(x), sums, start + number % LANES * PACK, shift);
+  __global const int* mine = places + SLOT_OF(number, -1 - start) * PACK;
+  FETCH_LATER(mine);
+  return gathered(PASS(x), sums, mine, shift);
 }
 
 __kernel WORK_GROUP void apply(
@@ -52,6 +71,7 @@ __kernel WORK_GROUP void apply(
       const int number = TEXEL_NUMBER(i, t);
       const int end = begins[SLICE_OF(number) + 1];
       pack value = 0;
+      FETCH(x, i + 2, t);
       for (int k = begins[SLICE_OF(number)]; k < end; ++k) {
         __global const pack* mine = values + SLOT_OF(number, k);
         FETCH_LATER(mine);
