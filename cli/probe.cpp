@@ -2,6 +2,7 @@
 #include <iostream>
 #include <memory>
 
+#include "bench/operator_probe.hpp"
 #include "bench/report.hpp"
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
@@ -19,6 +20,11 @@ struct Arguments {
   std::string sizes = "128:512:*2";
   std::vector<std::string> precisions = {"single"};
   std::vector<std::string> storages = {"image", "buffer"};
+  std::vector<std::string> groups = {"passes", "vectors"};
+
+  bool has(const char* group) const {
+    return std::find(groups.begin(), groups.end(), group) != groups.end();
+  }
   int runs = 5;
 };
 
@@ -37,8 +43,7 @@ nlohmann::json rate(const char* probe, const char* precision, double value, cons
   return {{"name", probe}, {"precision", precision}, {"value", value}, {"unit", unit}};
 }
 
-nlohmann::json probe_ceilings(DeviceContext& context, const Options& options) {
-  const Ceilings ceilings = measure_ceilings(context);
+nlohmann::json probe_ceilings(const Ceilings& ceilings, const Options& options) {
   nlohmann::json rows = {
       rate("copy", "single", ceilings.copy_bytes_per_s, "bytes/s"),
       rate("multiply-add", "single", ceilings.single_multiply_adds_per_s, "1/s")};
@@ -51,7 +56,7 @@ nlohmann::json probe_ceilings(DeviceContext& context, const Options& options) {
                           row["precision"].get<std::string>().c_str(), row["value"].get<double>(),
                           row["unit"].get<std::string>().c_str());
     }
-    std::cout << "\n     n probe        prec.  storage    ms, median\n";
+    std::cout << "\n     n probe        prec.  storage    ms, median   copy\n";
   }
   return rows;
 }
@@ -75,20 +80,52 @@ nlohmann::json probe_update(DeviceContext& context, std::size_t n, Precision pre
           {"times_s", times}};
 }
 
+// Vectors of n x n elements. bytes_over_copy: the share of the copy's bytes per second.
+std::vector<nlohmann::json> probe_operators(DeviceContext& context, const Ceilings& ceilings,
+                                            std::size_t n, Precision precision, Storage storage,
+                                            const Arguments& given) {
+  std::vector<nlohmann::json> rows;
+  for (const OperatorTime& time : time_operators(context, n, precision, storage, given.runs)) {
+    const double seconds = median(time.times_s);
+    const double share = time.bytes / seconds / ceilings.copy_bytes_per_s;
+    if (given.options.prints()) {
+      std::cout << format("%6zu %-12s %-6s %-6s %14.4f %6.2f\n", n, time.name, name(precision),
+                          name(storage), seconds * 1e3, share)
+                << std::flush;
+    }
+    rows.push_back({{"name", time.name},
+                    {"n", n},
+                    {"precision", name(precision)},
+                    {"storage", name(storage)},
+                    {"bytes", time.bytes},
+                    {"bytes_over_copy", share},
+                    {"median_s", seconds},
+                    {"times_s", time.times_s}});
+  }
+  return rows;
+}
+
 Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
   const std::vector<std::size_t> sizes = parse_sizes(given.sizes);
   check_outputs(given.options, {}, {});
   JsonOutput json(given.options);
   DeviceContext context = std::move(open_devices(given.options).front());
   nlohmann::json report = report_head(arguments, {context.device()}, context.settings());
-  report["probes"] = probe_ceilings(context, given.options);
+  const Ceilings ceilings = measure_ceilings(context);
+  report["probes"] = probe_ceilings(ceilings, given.options);
   for (const std::size_t n : sizes) {
     for (const std::string& precision : given.precisions) {
       for (const std::string& storage : given.storages) {
         for (const Variant& variant : kVariants) {
+          if (!given.has("passes")) break;
           report["probes"].push_back(probe_update(context, n, to_precision(precision),
                                                   to_storage(storage, context.device()), variant,
                                                   given));
+        }
+        if (!given.has("vectors")) continue;
+        for (nlohmann::json& row : probe_operators(context, ceilings, n, to_precision(precision),
+                                                   to_storage(storage, context.device()), given)) {
+          report["probes"].push_back(std::move(row));
         }
       }
     }
@@ -102,9 +139,11 @@ Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
 
 Command add_probe(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("probe", "Measure the device: copy, multiply-add, one pass");
+      app.add_subcommand("probe", "Measure the device: copy, multiply-add, passes, vectors");
   const auto given = std::make_shared<Arguments>();
-  command->add_option("-n,--sizes", given->sizes, "Orders (default: 128:512:*2)")
+  command
+      ->add_option("-n,--sizes", given->sizes,
+                   "Orders; vectors have n x n elements (default: 128:512:*2)")
       ->type_name("SIZES");
   command->add_option("--precision", given->precisions, "Precisions (default: single)")
       ->delimiter(',')
@@ -113,6 +152,13 @@ Command add_probe(CLI::App& app) {
   command->add_option("--storage", given->storages, "Surfaces (default: image,buffer)")
       ->delimiter(',')
       ->check(CLI::IsMember(storage_names()))
+      ->type_name("LIST");
+  command
+      ->add_option("--probes", given->groups,
+                   "passes: all updates of an LU decomposition; vectors: operations on vectors, "
+                   "grids and steps of iterative methods (default: both)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"passes", "vectors"}))
       ->type_name("LIST");
   command->add_option("--runs", given->runs, "Timed runs (default: 5)")
       ->transform(whole_number(1, 1000))

@@ -145,7 +145,8 @@ def commands_lu(plan, device):
 def commands_probe(plan, device):
     """Variants of the update, Figs. 4 and 12."""
     return [Command("probe" + suffix, ("probe", "-n", listed(sizes), "--precision", "single",
-                                       "--storage", storages, "--runs", str(plan.probe_runs)))
+                                       "--storage", storages, "--probes", "passes",
+                                       "--runs", str(plan.probe_runs)))
             for suffix, sizes, storages in by_storage(plan.probe_image, plan.probe_buffer)]
 
 

@@ -1,6 +1,11 @@
 // Iterative methods on grids: iterations, residuals and errors against what is known of them.
 
+#include <functional>
+#include <limits>
+
+#include "base/error.hpp"
 #include "iterative/cg.hpp"
+#include "iterative/relaxation.hpp"
 #include "opencl_fixture.hpp"
 
 namespace lugpu {
@@ -36,17 +41,26 @@ struct Solved {
   std::vector<double> x;
 };
 
-Solved solve_by_cg(const Grid& grid, const std::vector<double>& b, const SurfaceKind& kind,
-                   const StoppingRule& rule, const std::vector<double>& start = {}) {
+using Solver = Iteration (*)(const GridOperator&, Vectors&, const Surface&, Surface&,
+                             const StoppingRule&);
+
+Solved solve_by(Solver solver, const Grid& grid, const std::vector<double>& b,
+                const SurfaceKind& kind, const StoppingRule& rule,
+                const std::vector<double>& start = {}) {
   const GridOperator a(grid);
   Vectors vectors(shared_context(), a.layout(kind.precision, kind.storage, kind.texel), 4);
   Surface x = vectors.take(), on_b = vectors.take();
   vectors.upload(start, x);
   vectors.upload(b, on_b);
   Solved solved;
-  solved.iteration = conjugate_gradients(a, vectors, on_b, x, rule);
+  solved.iteration = solver(a, vectors, on_b, x, rule);
   solved.x = vectors.download(x, grid.unknowns());
   return solved;
+}
+
+Solved solve_by_cg(const Grid& grid, const std::vector<double>& b, const SurfaceKind& kind,
+                   const StoppingRule& rule, const std::vector<double>& start = {}) {
+  return solve_by(conjugate_gradients, grid, b, kind, rule, start);
 }
 
 using Iterative = SurfaceKindTest;
@@ -117,6 +131,74 @@ TEST_P(Iterative, CgSaysThatAMatrixIsNotPositiveDefinite) {
   EXPECT_EQ(norm(solved.x), 0);
   b[5] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(solve_by_cg(laplacian(17, 2), b, GetParam(), {1e-6, 100}).iteration.reason, "");
+}
+
+// One sweep on the host, from the definition.
+std::vector<double> relaxed(const Grid& grid, const std::vector<double>& b, std::vector<double> x,
+                            std::function<bool(std::size_t)> chosen) {
+  Matrix on_grid(x.size(), 1), unit(x.size(), 1);
+  on_grid.values() = x;
+  const Matrix product = multiply(grid, on_grid);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (!chosen(i)) continue;
+    unit(i, 0) = 1;
+    const double diagonal = multiply(grid, unit)(i, 0);
+    unit(i, 0) = 0;
+    x[i] += (b[i] - product(i, 0)) / diagonal;
+  }
+  return x;
+}
+
+TEST_P(Iterative, SweepsAreThoseOfTheHost) {
+  const std::array<std::size_t, 3> sizes[] = {{6, 4, 1}, {70, 6, 1}, {18, 4, 6}};
+  for (const auto& size : sizes) {
+    for (const Wall wall : {Wall::dirichlet, Wall::neumann, Wall::periodic}) {
+      const Grid grid{size, {wall, wall, wall}, {1, 0.5, size[2] > 1 ? 0.25 : 0}, 0.125};
+      const std::size_t n = grid.unknowns();
+      const std::vector<double> b = random_in(precision, n, 1, 1).values();
+      const std::vector<double> start = random_in(precision, n, 1, 2).values();
+      const auto colour = [&](std::size_t i) {
+        return (i % size[0] + i / size[0] % size[1] + i / (size[0] * size[1])) % 2;
+      };
+      std::vector<double> by_jacobi = start, by_colours = start;
+      for (int sweep = 0; sweep < 2; ++sweep) {
+        by_jacobi = relaxed(grid, b, by_jacobi, [](std::size_t) { return true; });
+        for (const std::size_t c : {0, 1}) {
+          by_colours = relaxed(grid, b, by_colours, [&](std::size_t i) { return colour(i) == c; });
+        }
+      }
+      const std::vector<double> j = solve_by(jacobi, grid, b, GetParam(), {0, 2}, start).x;
+      const std::vector<double> g = solve_by(gauss_seidel, grid, b, GetParam(), {0, 2}, start).x;
+      for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_NEAR(j[i], by_jacobi[i], 40 * epsilon(precision)) << i;
+        ASSERT_NEAR(g[i], by_colours[i], 40 * epsilon(precision)) << i;
+      }
+    }
+  }
+}
+
+TEST_P(Iterative, RelaxationConvergesAsTheSpectralRadiusSays) {
+  // Laplacian of n x n points: the radius is cos(pi / (n + 1)), for red and black its square.
+  const std::size_t n = 31;
+  const Grid grid = laplacian(n, 2);
+  const std::vector<double> b(grid.unknowns(), 1.0);
+  const double radius = std::cos(std::acos(-1.0) / static_cast<double>(n + 1));
+  const auto sweeps = [&](Solver solver) {
+    const Solved solved = solve_by(solver, grid, b, GetParam(), {1e-3, 5000});
+    EXPECT_TRUE(solved.iteration.converged);
+    EXPECT_LT(true_residual(grid, b, solved.x), 1.01e-3);
+    return static_cast<double>(solved.iteration.iterations);
+  };
+  const double by_jacobi = sweeps(jacobi), by_colours = sweeps(gauss_seidel);
+  EXPECT_NEAR(by_jacobi / (std::log(1e-3) / std::log(radius)), 1, 0.1);
+  EXPECT_NEAR(by_jacobi / by_colours, 2, 0.2);
+}
+
+TEST_P(Iterative, ColoursNeedEvenPeriodicAxes) {
+  Grid grid = laplacian(5, 2);
+  grid.walls[1] = Wall::periodic;
+  EXPECT_THROW(solve_by(gauss_seidel, grid, std::vector<double>(25, 1.0), GetParam(), {1e-3, 5}),
+               InputError);
 }
 
 }  // namespace

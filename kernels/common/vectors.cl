@@ -75,7 +75,7 @@ inline real joined_group(pack mine, __local real* scratch) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me < stride) scratch[me] = joined_real(scratch[me], scratch[me + stride]);
   }
-  return scratch[0];
+  return me == 0 ? scratch[0] : all;
 }
 
 // partials(group) = the reduction of the work-group's elements of x; of x times y for DOT

@@ -77,7 +77,7 @@ Surface Vectors::take() {
 }
 
 void Vectors::upload(const std::vector<double>& values, Surface& to) {
-  const auto [rows, columns] = std::pair(layout_.rows, layout_.columns);
+  const std::size_t rows = layout_.rows, columns = layout_.columns;
   if (values.size() > rows * columns) throw InputError("The vector is too long.");
   std::vector<double> padded;
   const double* first = values.data();

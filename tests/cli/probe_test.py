@@ -29,10 +29,19 @@ class ProbeTest(CommandLine):
         """Every run, so that readers can judge the medians."""
         done = self.lugpu("probe", "-n", "8", "--runs", "3", "--storage", "buffer", "--json", "-")
         timed = [probe for probe in self.probes(done.stdout) if "median_s" in probe]
-        self.assertEqual(len(timed), 4)
+        self.assertEqual(len(timed), 11)
         for probe in timed:
             self.assertEqual(len(probe["times_s"]), 3)
             self.assertEqual(sorted(probe["times_s"])[1], probe["median_s"])
+
+    def test_groups(self):
+        for group, names in (("passes", {"index", "cache"}),
+                             ("vectors", {"add", "multiply", "sum", "dot", "grid product",
+                                          "jacobi", "gauss-seidel", "cg"})):
+            with self.subTest(group=group):
+                done = self.lugpu("probe", "-n", "16", "--runs", "1", "--probes", group, "--json", "-")
+                self.assertEqual({probe["name"] for probe in self.probes(done.stdout)
+                                  if "n" in probe}, names)
 
     def test_json_on_stdout_and_quiet(self):
         self.assertGreater(len(self.probes(self.lugpu(*self.PROBE, "--json", "-").stdout)), 0)
@@ -40,7 +49,7 @@ class ProbeTest(CommandLine):
 
     def test_bad_usage(self):
         for flags in (["-n", "0"], ["-n", "abc"], ["--runs", "0"], ["--precision", "half"],
-                      ["--storage", "tape"], ["--frobnicate"]):
+                      ["--storage", "tape"], ["--probes", "all"], ["--frobnicate"]):
             with self.subTest(flags=flags):
                 self.refused("probe", *flags, "--json", "p.json", words=[flags[-1]])
 
