@@ -254,7 +254,7 @@ TEST_P(SparseOperators, ZerosThatAreEntriesAreMultiplied) {
   }
 }
 
-TEST_P(SparseOperators, NotSquareOrTooLargeIsRefused) {
+TEST_P(SparseOperators, NotSquareOrOverflowingIsRefused) {
   const Sparse wide(3, 4, {{0, 0, 1.0}});
   EXPECT_THROW(SparseOperator(context, wide, precision, storage, texel), InputError);
   EXPECT_THROW(BandedOperator(context, wide, precision, storage, texel), InputError);

@@ -21,6 +21,12 @@ inline real element_at(SOURCE(x), __global const real* restrict sums, int p, int
 #endif
 }
 
+// x(p(0)), x(p(1)) and so on; written out, since compilers take arrays of doubles through memory.
+#define GATHER_2(x, p) x[(p)[0]], x[(p)[1]]
+#define GATHER_4(x, p) GATHER_2(x, p), GATHER_2(x, (p) + 2)
+#define GATHER_8(x, p) GATHER_4(x, p), GATHER_4(x, (p) + 4)
+#define GATHER_16(x, p) GATHER_8(x, p), GATHER_8(x, (p) + 8)
+
 // What PACK places stand for: those listed, and those from p on.
 inline pack gathered(SOURCE(x), __global const real* restrict sums,
                      __global const int* restrict places, int shift) {
@@ -30,11 +36,7 @@ inline pack gathered(SOURCE(x), __global const real* restrict sums,
   int signs = 0;
 #pragma unroll
   for (int c = 0; c < PACK; ++c) signs |= places[c];
-  if (signs >= 0) {
-#pragma unroll
-    for (int c = 0; c < PACK; ++c) elements[c] = x[places[c]];
-    return pack_of(elements);
-  }
+  if (signs >= 0) return (pack)(JOINED(GATHER_, VECTOR)(x, places));
 #endif
 #pragma unroll
   for (int c = 0; c < PACK; ++c) elements[c] = element_at(PASS(x), sums, places[c], shift);

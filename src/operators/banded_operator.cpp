@@ -1,7 +1,5 @@
 #include "operators/banded_operator.hpp"
 
-#include "base/error.hpp"
-
 namespace lugpu {
 namespace {
 

@@ -23,7 +23,7 @@ Slices Slices::make(const Device& device, const VectorLayout& layout) {
   const VectorCut cut = VectorCut::make(device, layout);
   Slices slices;
   slices.pack = cut.vector > 0 ? cut.vector : elements_per_texel(layout.precision, layout.texel);
-  slices.lanes = cut.on_cpu ? 1 : kWarp;
+  slices.lanes = cut.vector > 0 ? 1 : kWarp;
   slices.count = ceiling(layout.rows * layout.columns, slices.rows());
   slices.shift = static_cast<std::size_t>(std::countr_zero(layout.columns));
   return slices;

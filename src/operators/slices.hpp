@@ -13,7 +13,7 @@ namespace lugpu {
 /// of them, k * rows() + the row in its slice.
 struct Slices {
   std::size_t pack;   ///< rows of a work-item: those of a texel, or of a vector register on a CPU
-  std::size_t lanes;  ///< work-items of a slice: a warp on a GPU
+  std::size_t lanes;  ///< work-items of a slice: a warp; one where it takes a vector register
   std::size_t count;  ///< all the rows of the vectors, those after the matrix's too
   std::size_t shift;  ///< log2 of the columns of the vectors
 

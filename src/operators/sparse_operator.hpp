@@ -13,9 +13,10 @@ namespace lugpu {
 /// in x spread along them alone.
 class SparseOperator {
  public:
-  /// Copies the matrix: at most 4 (entries + 3 n) values and integers on the device, and as many
-  /// again on the host for as long as this takes. Throws InputError if it is not square or a value
-  /// overflows the precision; Unsupported if the device cannot hold it or its vectors.
+  /// Copies the matrix: about 4 (entries + 3 n) values and as many integers on the device at most,
+  /// and on the host, as doubles and integers, for as long as this takes. Throws InputError if it
+  /// is not square or a value overflows the precision; Unsupported if the device cannot hold it or
+  /// its vectors.
   SparseOperator(DeviceContext& context, const Sparse& a, Precision precision, Storage storage,
                  Texel texel);
 
