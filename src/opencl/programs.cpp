@@ -80,6 +80,10 @@ std::string Programs::with_includes(const std::string& file) const {
       text += with_includes(name) + line_directive(number + 1);
     } else {
       text += line + '\n';
+      // The lines above are not counted where they are skipped, with what was included there.
+      const bool ends_skipping =
+          line.starts_with("#endif") || line.starts_with("#else") || line.starts_with("#elif");
+      if (ends_skipping) text += line_directive(number + 1);
     }
   }
   return text;
