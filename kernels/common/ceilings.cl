@@ -3,7 +3,8 @@
 
 #include "common/vector.clh"
 
-// target(0:count) = source(0:count), count in pieces of PIECE; a work-group copies 4 x 256 of them.
+// target(0:count) = source(0:count), in pieces: vectors on CPUs, whose work-items take one each,
+// and 16 bytes elsewhere, where they take four.
 #ifdef LUGPU_CPU
 typedef vec piece;
 #define EACH_ITEM 1

@@ -57,23 +57,14 @@ BandedOperator::BandedOperator(DeviceContext& context, const Sparse& a, Precisio
   values_ = upload_slots(context, stored(a, diagonals, slices_), slices_, precision);
 }
 
-void BandedOperator::run(Vectors& vectors, const std::string& options, const Surface& x,
-                         const Surface& y, Surface& result) const {
+void BandedOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
+                             const Surface& y, Surface& result) const {
   const VectorCut& cut = vectors.cut();
   vectors.context().run(
-      "product", x.kernel("sparse/banded.cl", "apply", slices_.options(cut) + options), cut.items(),
-      x, y, result, values_, offsets_, static_cast<cl_int>(diagonals_), static_cast<cl_int>(n_),
-      static_cast<cl_int>(layout_.rows), static_cast<cl_int>(slices_.shift),
-      static_cast<cl_int>(cut.walk));
-}
-
-void BandedOperator::apply(Vectors& vectors, const Surface& x, Surface& result) const {
-  run(vectors, "", x, x, result);
-}
-
-void BandedOperator::apply(Vectors& vectors, const Surface& x, Operation operation,
-                           const Surface& y, Surface& result) const {
-  run(vectors, option(operation), x, y, result);
+      "product", x.kernel("sparse/banded.cl", "apply", slices_.options(cut) + operation),
+      cut.items(), x, y, result, values_, offsets_, static_cast<cl_int>(diagonals_),
+      static_cast<cl_int>(n_), static_cast<cl_int>(layout_.rows),
+      static_cast<cl_int>(slices_.shift), static_cast<cl_int>(cut.walk));
 }
 
 }  // namespace lugpu

@@ -3,13 +3,14 @@
 // Transactions on Graphics 22, 908-916, 2003, sections 2 and 4.1.
 #pragma once
 
+#include "operators/operator.hpp"
 #include "operators/slices.hpp"
 
 namespace lugpu {
 
 /// A square sparse matrix, each of whose diagonals with entries is stored whole, times a vector on
 /// a device. Only entries are multiplied: NaN and infinity in x spread along them alone.
-class BandedOperator {
+class BandedOperator : public Operator {
  public:
   /// Copies the matrix: facts(a).diagonals n values on the device, and as many doubles on the host
   /// for as long as this takes, whatever the entries. Throws InputError if it is not square or a
@@ -20,15 +21,9 @@ class BandedOperator {
   /// Of the vectors of n elements that apply() takes.
   const VectorLayout& layout() const { return layout_; }
 
-  /// result = A x; result is not x.
-  void apply(Vectors& vectors, const Surface& x, Surface& result) const;
-  /// result = A x op y; result is neither x nor y.
-  void apply(Vectors& vectors, const Surface& x, Operation operation, const Surface& y,
-             Surface& result) const;
-
  private:
-  void run(Vectors& vectors, const std::string& options, const Surface& x, const Surface& y,
-           Surface& result) const;
+  void product(Vectors& vectors, const std::string& operation, const Surface& x, const Surface& y,
+               Surface& result) const override;
 
   std::size_t n_;
   VectorLayout layout_;

@@ -2,23 +2,17 @@
 #pragma once
 
 #include "matrix/grid.hpp"
-#include "operators/vectors.hpp"
+#include "operators/operator.hpp"
 
 namespace lugpu {
 
 /// The matrix of a grid times a vector on a device; its vectors have a row for each (y, z).
-class GridOperator {
+class GridOperator : public Operator {
  public:
   explicit GridOperator(const Grid& grid) : grid_(grid) {}
 
   const Grid& grid() const { return grid_; }
   VectorLayout layout(Precision precision, Storage storage, Texel texel) const;
-
-  /// result = A x; result is not x.
-  void apply(Vectors& vectors, const Surface& x, Surface& result) const;
-  /// result = A x op y; result is neither x nor y.
-  void apply(Vectors& vectors, const Surface& x, Operation operation, const Surface& y,
-             Surface& result) const;
 
   /// Runs a kernel that has GRID and `walk` as its last parameters (grid/stencil.clh), over all
   /// elements.
@@ -26,6 +20,9 @@ class GridOperator {
   void run(Vectors& vectors, const KernelId& kernel, const Arguments&... arguments) const;
 
  private:
+  void product(Vectors& vectors, const std::string& operation, const Surface& x, const Surface& y,
+               Surface& result) const override;
+
   Grid grid_;
 };
 

@@ -143,29 +143,20 @@ SparseOperator::SparseOperator(DeviceContext& context, const Sparse& a, Precisio
   sums_ = upload(context, Matrix(1 + parts_, 1), precision);
 }
 
-void SparseOperator::run(Vectors& vectors, const std::string& options, const Surface& x,
-                         const Surface& y, Surface& result) const {
+void SparseOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
+                             const Surface& y, Surface& result) const {
   const VectorCut& cut = vectors.cut();
   const auto shift = static_cast<cl_int>(slices_.shift);
   if (parts_ > 0) {
     vectors.context().run("product",
-                          x.kernel("sparse/sell.cl", "sum_parts", slices_.options(cut) + options),
+                          x.kernel("sparse/sell.cl", "sum_parts", slices_.options(cut) + operation),
                           {parts_ * cut.group_x, cut.group_y}, x, part_begins_, part_values_,
                           part_places_, sums_, shift);
   }
   vectors.context().run("product",
-                        x.kernel("sparse/sell.cl", "apply", slices_.options(cut) + options),
+                        x.kernel("sparse/sell.cl", "apply", slices_.options(cut) + operation),
                         cut.items(), x, y, result, begins_, starts_, values_, places_, sums_,
                         static_cast<cl_int>(layout_.rows), shift, static_cast<cl_int>(cut.walk));
-}
-
-void SparseOperator::apply(Vectors& vectors, const Surface& x, Surface& result) const {
-  run(vectors, "", x, x, result);
-}
-
-void SparseOperator::apply(Vectors& vectors, const Surface& x, Operation operation,
-                           const Surface& y, Surface& result) const {
-  run(vectors, option(operation), x, y, result);
 }
 
 }  // namespace lugpu

@@ -5,13 +5,14 @@
 // long ones are cut into parts, and slots whose entries follow one another store no columns.
 #pragma once
 
+#include "operators/operator.hpp"
 #include "operators/slices.hpp"
 
 namespace lugpu {
 
 /// A square sparse matrix times a vector on a device. Only entries are multiplied: NaN and infinity
 /// in x spread along them alone.
-class SparseOperator {
+class SparseOperator : public Operator {
  public:
   /// Copies the matrix: about 4 (entries + 3 n) values and as many integers on the device at most,
   /// and on the host, as doubles and integers, for as long as this takes. Throws InputError if it
@@ -23,15 +24,9 @@ class SparseOperator {
   /// Of the vectors of n elements that apply() takes.
   const VectorLayout& layout() const { return layout_; }
 
-  /// result = A x; result is not x.
-  void apply(Vectors& vectors, const Surface& x, Surface& result) const;
-  /// result = A x op y; result is neither x nor y.
-  void apply(Vectors& vectors, const Surface& x, Operation operation, const Surface& y,
-             Surface& result) const;
-
  private:
-  void run(Vectors& vectors, const std::string& options, const Surface& x, const Surface& y,
-           Surface& result) const;
+  void product(Vectors& vectors, const std::string& operation, const Surface& x, const Surface& y,
+               Surface& result) const override;
 
   VectorLayout layout_;
   Slices slices_;
