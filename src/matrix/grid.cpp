@@ -9,27 +9,73 @@ std::size_t beside(std::size_t at, std::size_t count, int step, Wall wall) {
   return wall == Wall::neumann ? at : count;
 }
 
-Matrix multiply(const Grid& grid, const Matrix& x) {
-  Matrix y(x.rows(), x.cols());
+namespace {
+
+// Calls `use` with every neighbour j of unknown i and the coefficient c of its term c (u_i - u_j);
+// j = unknowns() for the zero beyond a Dirichlet wall.
+template <typename Use>
+void for_neighbours(const Grid& grid, std::size_t i, Use&& use) {
   const auto [nx, ny, nz] = grid.size;
   const std::size_t strides[] = {1, nx, nx * ny};
-  for (std::size_t j = 0; j < x.cols(); ++j) {
-    const double* u = x.column(j);
+  const std::size_t places[] = {i % nx, i / nx % ny, i / (nx * ny)};
+  const std::vector<double>& k = grid.conductivity;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const int step : {-1, 1}) {
+      const std::size_t next = beside(places[axis], grid.size[axis], step, grid.walls[axis]);
+      const bool wall = next == grid.size[axis];
+      const std::size_t j =
+          wall ? grid.unknowns() : i - places[axis] * strides[axis] + next * strides[axis];
+      const double factor = k.empty() ? 1 : between(k[i], wall ? k[i] : k[j]);
+      use(j, grid.coefficients[axis] * factor);
+    }
+  }
+}
+
+// An obstacle's own equation, u = b, where nothing else stands in its row.
+bool is_identity_row(const Grid& grid, std::size_t i) {
+  return grid.shift == 0 && !grid.conductivity.empty() && grid.conductivity[i] == 0;
+}
+
+}  // namespace
+
+std::vector<double> diagonal(const Grid& grid) {
+  std::vector<double> values(grid.unknowns());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = is_identity_row(grid, i) ? 1 : grid.shift;
+    for_neighbours(grid, i, [&](std::size_t j, double c) { values[i] += j == i ? 0 : c; });
+  }
+  return values;
+}
+
+Matrix multiply(const Grid& grid, const Matrix& x) {
+  Matrix y(x.rows(), x.cols());
+  for (std::size_t column = 0; column < x.cols(); ++column) {
+    const double* u = x.column(column);
     for (std::size_t i = 0; i < grid.unknowns(); ++i) {
-      const std::size_t places[] = {i % nx, i / nx % ny, i / (nx * ny)};
-      double sum = grid.shift * u[i];
-      for (int axis = 0; axis < 3; ++axis) {
-        for (const int step : {-1, 1}) {
-          const std::size_t next = beside(places[axis], grid.size[axis], step, grid.walls[axis]);
-          const std::size_t origin = i - places[axis] * strides[axis];
-          const double other = next == grid.size[axis] ? 0 : u[origin + next * strides[axis]];
-          sum += grid.coefficients[axis] * (u[i] - other);
-        }
-      }
-      y(i, j) = sum;
+      double sum = (is_identity_row(grid, i) ? 1 : grid.shift) * u[i];
+      for_neighbours(grid, i, [&](std::size_t j, double c) {
+        sum += c * (u[i] - (j == grid.unknowns() ? 0 : u[j]));
+      });
+      y(i, column) = sum;
     }
   }
   return y;
+}
+
+Sparse sparse(const Grid& grid) {
+  const std::vector<double> on_diagonal = diagonal(grid);
+  std::vector<Triplet> triplets;
+  triplets.reserve(7 * grid.unknowns());
+  for (std::size_t i = 0; i < grid.unknowns(); ++i) {
+    const auto row = static_cast<std::int32_t>(i);
+    triplets.push_back({row, row, on_diagonal[i]});
+    for_neighbours(grid, i, [&](std::size_t j, double c) {
+      if (j != i && j != grid.unknowns() && c != 0) {
+        triplets.push_back({row, static_cast<std::int32_t>(j), -c});
+      }
+    });
+  }
+  return Sparse(grid.unknowns(), grid.unknowns(), std::move(triplets));
 }
 
 }  // namespace lugpu

@@ -1,10 +1,13 @@
-// Matrices of regular grids, which are not stored: Laplacians in up to three dimensions, shifted.
+// Matrices of regular grids, which are not stored: Laplacians in up to three dimensions, shifted,
+// with coefficients that may vary.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <vector>
 
 #include "matrix/matrix.hpp"
+#include "matrix/sparse.hpp"
 
 namespace lugpu {
 
@@ -20,11 +23,18 @@ enum class Wall {
 ///                  + cz (2 u - u(z-1) - u(z+1)),
 /// symmetric, and positive definite for shift >= 0, positive coefficients and a Dirichlet wall or
 /// shift > 0. Unknown (x, y, z) is number x + nx (y + ny z).
+///
+/// With a conductivity the term of two neighbours i and j, cx (u_i - u_j), is multiplied by the
+/// harmonic mean of theirs, 2 k_i k_j / (k_i + k_j) (finite volumes; Patankar, Numerical Heat
+/// Transfer and Fluid Flow, 1980, section 4.2-3), and that of a Dirichlet wall by the point's own.
+/// A point of conductivity 0 is an obstacle: nothing flows into it; where the shift is 0 too, its
+/// row is that of the identity.
 struct Grid {
   std::array<std::size_t, 3> size = {1, 1, 1};  ///< nx, ny, nz
   std::array<Wall, 3> walls = {Wall::dirichlet, Wall::dirichlet, Wall::dirichlet};
   std::array<double, 3> coefficients = {0, 0, 0};  ///< cx, cy, cz; 0 along an axis of one point
   double shift = 0;
+  std::vector<double> conductivity = {};  ///< of every unknown, >= 0; empty: 1 everywhere
 
   std::size_t unknowns() const { return size[0] * size[1] * size[2]; }
 };
@@ -33,7 +43,18 @@ struct Grid {
 /// where zero stands.
 std::size_t beside(std::size_t at, std::size_t count, int step, Wall wall);
 
+/// What the term of two neighbours is multiplied by: the harmonic mean of their conductivities.
+constexpr double between(double k_i, double k_j) {
+  return k_i + k_j > 0 ? 2 * k_i * k_j / (k_i + k_j) : 0;
+}
+
+/// The diagonal of A.
+std::vector<double> diagonal(const Grid& grid);
+
 /// A X in double. x: unknowns() x any number of columns.
 Matrix multiply(const Grid& grid, const Matrix& x);
+
+/// A, stored. Throws std::bad_alloc.
+Sparse sparse(const Grid& grid);
 
 }  // namespace lugpu

@@ -29,19 +29,22 @@ class GridOperator : public Operator {
 template <typename... Arguments>
 void GridOperator::run(Vectors& vectors, const KernelId& kernel,
                        const Arguments&... arguments) const {
-  const auto& [size, walls, c, shift] = grid_;
+  const auto& size = grid_.size;
+  const auto& walls = grid_.walls;
+  const auto& c = grid_.coefficients;
   const cl_int4 sizes = {{static_cast<cl_int>(size[0]), static_cast<cl_int>(size[1]),
                           static_cast<cl_int>(size[2]), 0}};
   const cl_int4 at_walls = {{static_cast<cl_int>(walls[0]), static_cast<cl_int>(walls[1]),
                              static_cast<cl_int>(walls[2]), 0}};
   const auto walk = static_cast<cl_int>(vectors.cut().walk);
   if (vectors.layout().precision == Precision::double_precision) {
-    const cl_double4 coefficients = {{c[0], c[1], c[2], shift}};
+    const cl_double4 coefficients = {{c[0], c[1], c[2], grid_.shift}};
     vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
                           coefficients, walk);
   } else {
     const cl_float4 coefficients = {{static_cast<cl_float>(c[0]), static_cast<cl_float>(c[1]),
-                                     static_cast<cl_float>(c[2]), static_cast<cl_float>(shift)}};
+                                     static_cast<cl_float>(c[2]),
+                                     static_cast<cl_float>(grid_.shift)}};
     vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
                           coefficients, walk);
   }

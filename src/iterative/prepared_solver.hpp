@@ -1,0 +1,26 @@
+// What solves systems with one matrix again and again.
+#pragma once
+
+#include "iterative/stopping.hpp"
+#include "matrix/matrix.hpp"
+
+namespace lugpu {
+
+/// A X = B with an n x n matrix that was given, and factored or otherwise prepared, when this was
+/// made.
+class PreparedSolver {
+ public:
+  virtual ~PreparedSolver() = default;
+
+  /// b: n x nrhs; x: the start, as large, which direct methods ignore. Returns when both are where
+  /// solve() finds them. Throws InputError if a value overflows the precision.
+  virtual void upload(const Matrix& b, const Matrix& x) = 0;
+  /// All columns, from the start that was uploaded; returns when X is there. May be called again.
+  /// The iteration is that of the column that took the most steps, or of the first one that did not
+  /// converge; a direct method takes none.
+  virtual Iteration solve() = 0;
+  /// X, n x nrhs.
+  virtual Matrix download() = 0;
+};
+
+}  // namespace lugpu
