@@ -10,6 +10,7 @@
 #include "bench/report.hpp"
 #include "bench/resume.hpp"
 #include "bench/sweep.hpp"
+#include "bench_problem.hpp"
 #include "bench_table.hpp"
 #include "commands.hpp"
 #include "help.hpp"
@@ -40,6 +41,7 @@ struct Arguments {
   std::uint64_t seed = 1;
   int threads = 0;
   Effort effort{.time_products = true};
+  ProblemArguments problem;
 };
 
 // The values without repetitions, e.g. for --pivot full,complete.
@@ -85,6 +87,19 @@ std::vector<int> threads_of(const Arguments& given, const Device& device) {
   if (given.threads > 0 || device.type != "cpu") return {};
   const std::set<int> numbers(given.options.units.begin(), given.options.units.end());
   return {numbers.begin(), numbers.end()};
+}
+
+// That all of the methods are for dense systems, or for problems.
+void require_methods(const std::vector<std::string>& names, bool for_problems) {
+  const std::vector<std::string> dense = method_names();
+  for (const std::string& name : names) {
+    if (for_problems && !structured_method(name)) {
+      throw InputError("--method " + name + " is not for --problem.");
+    }
+    if (!for_problems && std::find(dense.begin(), dense.end(), name) == dense.end()) {
+      throw InputError("--method " + name + " needs --problem, which says what it is to solve.");
+    }
+  }
 }
 
 SweepPlan make_plan(const Arguments& given, const Device& device) {
@@ -298,6 +313,7 @@ class Sink {
 
 Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
+  require_methods(given.methods, false);
   parse_sizes(given.sizes);
   const nlohmann::json earlier = earlier_report(given);
   check_outputs(given.options, {}, {});
@@ -362,7 +378,8 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
         ->check(CLI::IsMember(known))
         ->type_name("LIST");
   };
-  list("--method", given.methods, method_names(), "Methods (default: lu-blocked,lu,gauss-jordan)");
+  list("--method", given.methods, all_method_names(),
+       "Methods (default: lu-blocked,lu,gauss-jordan; with --problem all that are for it)");
   list("--pivot", given.pivots, pivot_names(),
        "Pivotings; complete is another name for full (default: none,partial,full)");
   list("--precision", given.precisions, arithmetic_names(),
@@ -419,6 +436,57 @@ void add_effort_options(CLI::App& command, Arguments& given) {
   command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");
 }
 
+// What the options of a sweep mean for a problem. The defaults of dense systems are not meant.
+ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
+  ProblemArguments problem = given.problem;
+  if (command.count("--method") > 0) {
+    problem.methods = distinct(given.methods, [](const std::string& name) { return name; });
+    require_methods(problem.methods, true);
+  }
+  if (command.count("--precision") > 0) {
+    problem.precisions = distinct(given.precisions, to_precision);
+  }
+  problem.storages =
+      distinct(given.storages, [](const std::string& name) { return to_storage(name, {}); });
+  problem.nrhs = given.nrhs;
+  problem.effort = given.effort;
+  return problem;
+}
+
+void add_problem_options(CLI::App& command, Arguments& given) {
+  std::vector<std::string> known;
+  for (const GridProblem& problem : grid_problems()) known.emplace_back(problem.name);
+  CLI::Option* problem =
+      command
+          .add_option("--problem", given.problem.problems,
+                      "Equations on grids instead of dense matrices; every method is taken to the "
+                      "same tolerance")
+          ->delimiter(',')
+          ->check(CLI::IsMember(known))
+          ->type_name("LIST");
+  command
+      .add_option("--grid", given.problem.grids,
+                  "With --problem: points along each axis, as --sizes (default: 32:256:*2)")
+      ->needs(problem)
+      ->type_name("SIZES");
+  command
+      .add_option("--tolerance", given.problem.rule.tolerance,
+                  "With --problem: of ||b - A x|| / ||b|| (default: 1e-6)")
+      ->needs(problem)
+      ->check(number(1e-16, 1))
+      ->type_name("T");
+  command
+      .add_option("--iterations", given.problem.rule.iterations,
+                  "With --problem: steps of an iterative method at most (default: 10000)")
+      ->needs(problem)
+      ->transform(whole_number(1, 1000000))
+      ->type_name("N");
+  for (const char* other :
+       {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix", "--seed", "--threads"}) {
+    problem->excludes(command.get_option(other));
+  }
+}
+
 }  // namespace
 
 Command add_bench(CLI::App& app) {
@@ -427,12 +495,17 @@ Command add_bench(CLI::App& app) {
   const auto given = std::make_shared<Arguments>();
   add_sweep_options(*command, *given);
   add_effort_options(*command, *given);
+  add_problem_options(*command, *given);
   add_device_options(*command, given->options, true);
   add_output_options(*command, given->options);
   command->footer(
       list_of_rivals() + '\n' +
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
-  return [given](const std::vector<std::string>& arguments) { return bench(*given, arguments); };
+  return [given, command](const std::vector<std::string>& arguments) {
+    if (given->problem.problems.empty()) return bench(*given, arguments);
+    set_colour(given->options.colour);
+    return bench_problems(problem_of(*given, *command), given->options, arguments);
+  };
 }
 
 }  // namespace lugpu::cli

@@ -13,6 +13,7 @@
 #include "opencl/pocl_cache.hpp"
 #include "solve/failed_paths.hpp"
 #include "solve/methods.hpp"
+#include "solve/structured_methods.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -90,6 +91,16 @@ void add_output_options(CLI::App& command, Options& options) {
 std::vector<std::string> method_names() {
   std::vector<std::string> names = {"auto"};
   for (const Method& method : methods()) names.push_back(method.name);
+  return names;
+}
+
+std::vector<std::string> all_method_names() {
+  std::vector<std::string> names = method_names();
+  for (const StructuredMethod& method : structured_methods()) {
+    if (std::find(names.begin(), names.end(), method.name) == names.end()) {
+      names.emplace_back(method.name);
+    }
+  }
   return names;
 }
 

@@ -45,6 +45,9 @@ void add_output_options(CLI::App& command, Options& options);
 /// Names of methods() and "auto".
 std::vector<std::string> method_names();
 
+/// These and the names of structured_methods().
+std::vector<std::string> all_method_names();
+
 /// Values that --pivot, --precision and --storage take.
 std::vector<std::string> pivot_names();
 std::vector<std::string> precision_names();   ///< of surfaces

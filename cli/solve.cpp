@@ -4,6 +4,7 @@
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/printable.hpp"
@@ -14,6 +15,8 @@
 #include "matrix/norms.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
+#include "solve_report.hpp"
+#include "solve_sparse.hpp"
 #include "system.hpp"
 #include "terminal.hpp"
 
@@ -26,6 +29,8 @@ struct Arguments {
   std::string method = "auto", pivot = "partial", precision, storage = "auto", texel = "auto",
               schedule = "fused";
   std::size_t nb = 0;
+  double tolerance = lugpu::Options().tolerance;
+  std::size_t iterations = lugpu::Options().iterations;
   bool refine = false, equilibrate = false, determinant = false;
   std::string inverse;  // a file, or empty
 };
@@ -48,6 +53,8 @@ lugpu::Options options_of(const Arguments& given, const Device& device) {
   options.texel = to_texel(given.texel);
   options.schedule = to_schedule(given.schedule);
   options.nb = given.nb;
+  options.tolerance = given.tolerance;
+  options.iterations = given.iterations;
   return options;
 }
 
@@ -67,18 +74,6 @@ std::string ratio(const std::optional<double>& value) {
   return value ? format("%.3g", *value) : "not known";
 }
 
-// Of X, all of whose elements should have this value.
-double largest_error(const std::vector<double>& x, double value) {
-  double error = 0;
-  for (const double element : x) error = std::max(error, std::abs(element / value - 1));
-  return error;
-}
-
-void print_line(const char* label, const std::string& text) {
-  const std::string head = format("%-9s ", label);
-  std::cout << head << wrapped(text, head.size(), head.size()) << '\n';
-}
-
 // What a method works on: its panels, or its surfaces.
 std::string layout(const Problem& problem) {
   return problem.dense.nb > 0
@@ -95,12 +90,6 @@ void print_times(const Result& result) {
   }
   print_line("time",
              text + "; kernels built beforehand in " + duration(result.phases_s.at("build")));
-}
-
-double largest(const std::vector<double>& errors) {
-  double most = 0;
-  for (const double error : errors) most = larger(most, error);
-  return most;
 }
 
 std::string bounds_text(const Checks& checks) {
@@ -194,7 +183,7 @@ void print_result(const Arguments& given, const Device& device, const RightHandS
   print_line("B", description(given.rhs, rhs));
   print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
                               name(problem.dense.pivot), precision_name(problem)) +
-                           layout(problem));
+                           layout(problem) + (solution.why.empty() ? "" : ": " + solution.why));
   print_line("device", device.name + " (" + device.platform + ")");
   print_times(result);
   if (result.checks.info == 0) {
@@ -210,14 +199,8 @@ void print_result(const Arguments& given, const Device& device, const RightHandS
   if (result.equilibration) print_line("scaling", scaling_text(*result.equilibration));
   if (result.determinant) print_line("det", determinant_text(result));
   const bool passed = result.status == RunStatus::ok;
-  std::cout << format("%-9s ", "checks")
-            << paint(passed ? Ink::good : Ink::bad, passed ? "passed" : "failed") << '\n';
-  if (result.status == RunStatus::ok && std::isfinite(rhs.solution)) {
-    const std::string difference =
-        rhs.solution == 1 ? "|x - 1|" : format("|x / %g - 1|", rhs.solution);
-    print_line("error", format("largest %s is %.3g", difference.c_str(),
-                               largest_error(solution.x, rhs.solution)));
-  }
+  print_checks(passed);
+  if (passed && std::isfinite(rhs.solution)) print_error_of(solution.x, rhs.solution);
   if (written.x) {
     print_line("X", shape(solution.n, solution.nrhs) + ", written to " + printable(given.output));
   }
@@ -259,6 +242,16 @@ Solution<double> solve_files(DeviceContext& context, const Plan& plan, const Arg
   }
 }
 
+// Some methods are for sparse matrices alone.
+void require_dense_method(const lugpu::Options& options) {
+  if (options.method == "auto") return;
+  for (const Method& method : methods()) {
+    if (options.method == method.name) return;
+  }
+  throw InputError("--method " + options.method +
+                   " is for sparse matrices: coordinate files of Matrix Market.");
+}
+
 Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   for (const std::string& file : {given.output, given.inverse}) {
@@ -266,19 +259,35 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   }
   check_outputs(given.options, {{"-o", given.output}, {"--inverse", given.inverse}},
                 {{"MATRIX", given.matrix}, {"RHS", given.rhs}});
-  const Matrix a = read_square(given.matrix);
-  const RightHandSide rhs = read_rhs(given.rhs, a);
-  const Matrix& b = rhs.b;
+  std::variant<Matrix, Sparse> matrix = read_dense_or_sparse(given.matrix, {.square = true});
+  const Sparse* sparse = std::get_if<Sparse>(&matrix);
+  RightHandSide rhs =
+      sparse ? read_rhs(given.rhs, *sparse) : read_rhs(given.rhs, std::get<Matrix>(matrix));
   DeviceContext context = std::move(open_devices(given.options).front());
+  const lugpu::Options options = options_of(given, context.device());
+  if (!sparse) require_dense_method(options);
+  std::string why;
+  if (sparse) {
+    const SparsePlan plan = make_plan(options, context.device(), *sparse);
+    if (plan.method) {
+      return solve_sparse(context, plan,
+                          {given.matrix, given.rhs, given.output, *sparse, std::move(rhs)},
+                          given.options, arguments);
+    }
+    why = plan.why;
+    matrix = made_dense(given.matrix, *sparse);
+  }
+  const Matrix& a = std::get<Matrix>(matrix);
+  const Matrix& b = rhs.b;
   const FailedPaths failed = note_failed_paths(context);
 
-  const Plan plan =
-      make_plan(options_of(given, context.device()), context.device(),
-                Size::square(a.rows(), b.cols()), Precision::double_precision, failed);
+  const Plan plan = make_plan(options, context.device(), Size::square(a.rows(), b.cols()),
+                              Precision::double_precision, failed);
   require_possible(context.device(), *plan.method, plan.problem);
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);
   solution.phases_s["build"] = build_s;
+  solution.why = why;
   const Result result = record_of(case_of(plan, context.device(), given.matrix), solution);
 
   const Exit status = status_of(solution.diagnosis, plan.problem.dense.pivot);
@@ -303,7 +312,7 @@ Command add_solve(CLI::App& app) {
   command
       ->add_option("--method", given->method,
                    "Method (default: auto, the fastest one that supports the other options)")
-      ->check(CLI::IsMember(method_names()))
+      ->check(CLI::IsMember(all_method_names()))
       ->type_name("NAME");
   command
       ->add_option("--pivot", given->pivot,
@@ -333,6 +342,17 @@ Command add_solve(CLI::App& app) {
       ->type_name("WHICH");
   command->add_option("--nb", given->nb, "Columns per block of lu-blocked (default: the fastest)")
       ->transform(whole_number(1, kLargestBlock))
+      ->type_name("N");
+  command
+      ->add_option("--tolerance", given->tolerance,
+                   "Of iterative methods: ||b - A x|| / ||b|| is to be at most this "
+                   "(default: 1e-10)")
+      ->check(number(1e-16, 1))
+      ->type_name("T");
+  command
+      ->add_option("--iterations", given->iterations,
+                   "Steps of iterative methods at most (default: 100000)")
+      ->transform(whole_number(1, 1'000'000'000))
       ->type_name("N");
   command->add_flag("--refine", given->refine, "Improve X by iterative refinement");
   command->add_flag("--equilibrate", given->equilibrate,

@@ -1,10 +1,12 @@
 #include "system.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/printable.hpp"
 #include "formats/formats.hpp"
 #include "matrix/norms.hpp"
+#include "operators/product.hpp"
 #include "options.hpp"
 #include "terminal.hpp"
 
@@ -20,8 +22,26 @@ Matrix row_sums(const Matrix& a, double value) {
   return b;
 }
 
-bool is_finite(const Matrix& a) {
+Matrix row_sums(const Sparse& a, double value) {
+  Matrix x(a.cols(), 1);
+  std::fill(x.values().begin(), x.values().end(), value);
+  return multiply(a, Op::none, x);
+}
+
+template <typename AnyMatrix>
+bool is_finite(const AnyMatrix& a) {
   return std::isfinite(norm_max(a));
+}
+
+template <typename AnyMatrix>
+RightHandSide rhs_of(const std::string& path, const AnyMatrix& a) {
+  if (!path.empty()) return {read_matrix(path, {.rows = a.rows()})};
+  RightHandSide rhs{row_sums(a, 1), 1};
+  if (!is_finite(rhs.b) && is_finite(a)) {
+    rhs.solution = std::ldexp(1.0, -std::ilogb(2.0 * static_cast<double>(a.cols())));
+    rhs.b = row_sums(a, rhs.solution);
+  }
+  return rhs;
 }
 
 }  // namespace
@@ -41,13 +61,11 @@ Matrix read_square(const std::string& path) {
 }
 
 RightHandSide read_rhs(const std::string& path, const Matrix& a) {
-  if (!path.empty()) return {read_matrix(path, {.rows = a.rows()})};
-  RightHandSide rhs{row_sums(a, 1), 1};
-  if (!is_finite(rhs.b) && is_finite(a)) {
-    rhs.solution = std::ldexp(1.0, -std::ilogb(2.0 * static_cast<double>(a.cols())));
-    rhs.b = row_sums(a, rhs.solution);
-  }
-  return rhs;
+  return rhs_of(path, a);
+}
+
+RightHandSide read_rhs(const std::string& path, const Sparse& a) {
+  return rhs_of(path, a);
 }
 
 std::string description(const std::string& path, const RightHandSide& rhs) {

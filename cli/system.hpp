@@ -6,6 +6,7 @@
 #include <string>
 
 #include "matrix/matrix.hpp"
+#include "matrix/sparse.hpp"
 
 namespace lugpu::cli {
 
@@ -23,6 +24,9 @@ struct RightHandSide {
 /// B, with as many rows as A, from a file; if `path` is empty, A times a vector of ones, or of a
 /// power of two that keeps every sum from overflowing. Throws what read_matrix throws.
 RightHandSide read_rhs(const std::string& path, const Matrix& a);
+
+/// The same for a sparse A.
+RightHandSide read_rhs(const std::string& path, const Sparse& a);
 
 /// How a report names B, e.g. "A * ones".
 std::string description(const std::string& path, const RightHandSide& rhs);

@@ -6,4 +6,5 @@
 #include "lugpu/factorize.hpp"
 #include "lugpu/options.hpp"
 #include "lugpu/solve.hpp"
+#include "lugpu/sparse.hpp"
 #include "lugpu/view.hpp"

@@ -46,7 +46,8 @@ enum class Op { none, transpose };
 /// How a system is solved. As constructed: the fastest method with partial pivoting, in the
 /// precision of the data.
 struct Options {
-  std::string method = "auto";  ///< "lu", "lu-blocked", "gauss-jordan"; "auto": the fastest
+  std::string method = "auto";  ///< "lu", "lu-blocked", "gauss-jordan"; of sparse matrices "cg",
+                                ///< "banded" and others too; "auto": the fastest
   Pivot pivot = Pivot::partial;
   /// Of the factors; absent: that of A, or single where the device has no doubles. Meaningless with
   /// Refine::mixed.
@@ -60,7 +61,9 @@ struct Options {
   std::optional<Storage> storage = {};  ///< this and the rest: absent or 0 for the fastest
   std::optional<Texel> texel = {};
   Schedule schedule = Schedule::fused;
-  std::size_t nb = 0;  ///< columns of a block
+  std::size_t nb = 0;                ///< columns of a block
+  double tolerance = 1e-10;          ///< of iterative methods: of ||b - A x||_2 / ||b||_2
+  std::size_t iterations = 100'000;  ///< of iterative methods, at most
 };
 
 }  // namespace lugpu

@@ -22,6 +22,8 @@ struct LUGPU_API Checks {
   std::optional<double> growth;         ///< max |U| / max |A|
   std::optional<double> rcond;          ///< absent where the factors cannot support it
   std::optional<double> rcond_at_most;  ///< what is known of it nevertheless
+  /// ||B - A X||_2 / ||B||_2, the largest over columns; of sparse matrices only.
+  std::optional<double> residual;
   std::vector<double> berr;  ///< componentwise backward errors, one for each right-hand side
   std::vector<double> ferr;  ///< bounds on max |x - exact| / max |exact|, infinite where nothing is
                              ///< known; empty for a method that keeps no factors
@@ -85,6 +87,7 @@ struct Diagnosis {
 /// How a system was solved and how good X is.
 struct Report {
   std::string method;  ///< the method that ran
+  std::string why;     ///< of sparse matrices: why "auto" chose it, a clause
   Pivot pivot = Pivot::partial;
   Precision precision = Precision::double_precision;  ///< of the factors
   Diagnosis diagnosis;
@@ -92,7 +95,9 @@ struct Report {
   std::optional<Refinement> refinement;    ///< with Options::refine
   std::optional<Scaling> equilibration;    ///< with Options::equilibrate
   std::optional<Determinant> determinant;  ///< with Options::determinant
-  std::map<std::string, double> phases_s;  ///< seconds: upload, factor, solve, download
+  std::size_t iterations = 0;              ///< of an iterative method
+  std::vector<double> residuals;           ///< ||b - A x||_2 / ||b||_2 as it saw them on its way
+  std::map<std::string, double> phases_s;  ///< seconds: setup, upload, factor, solve, download
   /// Of the factorization: kernel_launches, readbacks, bytes_counted (loads and stores as the
   /// kernels make them).
   std::map<std::string, std::uint64_t> counters;

@@ -140,6 +140,7 @@ void set_diagnosis(const Diagnosis& diagnosis, Result& result) {
 Result record_of(const Case& what, const Report& report) {
   Result result;
   result.what = what;
+  result.choice = report.why;
   result.checks = report.checks;
   result.refinement = report.refinement;
   result.equilibration = report.equilibration;
@@ -170,6 +171,7 @@ json to_json(const Result& result) {
   json row = to_json(result.what);
   const bool timed = result.status == RunStatus::ok && !result.times_s.empty();
   row["variant"] = value_or_null(result.variant);
+  row["choice"] = result.choice.empty() ? json(nullptr) : json(result.choice);
   row["times_s"] = result.times_s;
   row["device_times_s"] = result.device_times_s;
   row["median_s"] = timed ? json(median(result.times_s)) : json(nullptr);

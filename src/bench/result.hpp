@@ -45,6 +45,7 @@ bool same_case(const nlohmann::json& a, const nlohmann::json& b);
 struct Result {
   Case what;
   std::optional<std::string> variant;  ///< Contender::variant()
+  std::string choice;                  ///< Report::why: of a sparse matrix that was made dense
   std::vector<double> times_s;         ///< each factorization, wall clock; in mixed precision with
                                        ///< the refinement
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events

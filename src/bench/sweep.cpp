@@ -33,36 +33,38 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-[[noreturn]] void refuse_sizes(const std::string& part, const std::string& why) {
-  throw InputError("--sizes: \"" + part + "\" " + why +
+[[noreturn]] void refuse_sizes(const char* option, const std::string& part,
+                               const std::string& why) {
+  throw InputError(std::string(option) + ": \"" + part + "\" " + why +
                    "; write N, FIRST:LAST:STEP or FIRST:LAST:*FACTOR, separated by commas.");
 }
 
-std::size_t parse_size(const std::string& digits, const std::string& part) {
+std::size_t parse_size(const char* option, const std::string& digits, const std::string& part) {
   std::size_t size = 0;
   const char* end = digits.data() + digits.size();
   const auto [stop, problem] = std::from_chars(digits.data(), end, size);
   if (digits.empty() || stop != end || problem == std::errc::invalid_argument) {
-    refuse_sizes(part, "is not a size");
+    refuse_sizes(option, part, "is not a size");
   }
-  if (problem != std::errc() || size > kLargestSize) refuse_sizes(part, "is larger than 1048576");
-  if (size == 0) refuse_sizes(part, "has a zero");
+  if (problem != std::errc() || size > kLargestSize)
+    refuse_sizes(option, part, "is larger than 1048576");
+  if (size == 0) refuse_sizes(option, part, "has a zero");
   return size;
 }
 
-void append_range(const std::string& part, std::vector<std::size_t>& sizes) {
+void append_range(const char* option, const std::string& part, std::vector<std::size_t>& sizes) {
   const std::vector<std::string> fields = split(part, ':');
-  if (fields.size() > 3) refuse_sizes(part, "has too many colons");
-  const std::size_t first = parse_size(fields[0], part);
-  const std::size_t last = fields.size() > 1 ? parse_size(fields[1], part) : first;
-  if (last < first) refuse_sizes(part, "is an empty range");
+  if (fields.size() > 3) refuse_sizes(option, part, "has too many colons");
+  const std::size_t first = parse_size(option, fields[0], part);
+  const std::size_t last = fields.size() > 1 ? parse_size(option, fields[1], part) : first;
+  if (last < first) refuse_sizes(option, part, "is an empty range");
   const bool geometric = fields.size() == 3 && fields[2].starts_with("*");
   const std::size_t step =
-      fields.size() == 3 ? parse_size(fields[2].substr(geometric ? 1 : 0), part) : first;
-  if (geometric && step < 2) refuse_sizes(part, "has a factor below 2");
+      fields.size() == 3 ? parse_size(option, fields[2].substr(geometric ? 1 : 0), part) : first;
+  if (geometric && step < 2) refuse_sizes(option, part, "has a factor below 2");
   for (std::size_t n = first; n <= last; n = geometric ? n * step : n + step) {
     if (std::find(sizes.begin(), sizes.end(), n) == sizes.end()) sizes.push_back(n);
-    if (sizes.size() > kMostSizes) refuse_sizes(part, "makes more than 10000 sizes");
+    if (sizes.size() > kMostSizes) refuse_sizes(option, part, "makes more than 10000 sizes");
   }
 }
 
@@ -146,9 +148,9 @@ void require_possible(const Case& what, const DeviceContext* context) {
 
 }  // namespace
 
-std::vector<std::size_t> parse_sizes(const std::string& text) {
+std::vector<std::size_t> parse_sizes(const std::string& text, const char* option) {
   std::vector<std::size_t> sizes;
-  for (const std::string& part : split(text, ',')) append_range(part, sizes);
+  for (const std::string& part : split(text, ',')) append_range(option, part, sizes);
   return sizes;
 }
 

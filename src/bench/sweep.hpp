@@ -34,8 +34,9 @@ struct SweepPlan {
 /// Sizes as users write them, in the order given, without repetitions: a list, separated by commas,
 /// of N, of FIRST:LAST:STEP (inclusive), of FIRST:LAST:*FACTOR, or of FIRST:LAST for
 /// FIRST:LAST:FIRST. Throws InputError that names the part that is wrong: not a number, zero,
-/// larger than 2^20, a range that is empty or has more than 10000 sizes.
-std::vector<std::size_t> parse_sizes(const std::string& text);
+/// larger than 2^20, a range that is empty or has more than 10000 sizes. option: what the error
+/// calls them.
+std::vector<std::size_t> parse_sizes(const std::string& text, const char* option = "--sizes");
 
 /// Every case of the plan in the order of their results: size by size, baselines on the host first,
 /// then for each device the baselines on it and the methods. Throws InputError that says which

@@ -166,6 +166,15 @@ std::variant<Matrix, Sparse> read_dense_or_sparse(const std::string& path, Wante
   });
 }
 
+Matrix made_dense(const std::string& path, const Sparse& a) {
+  return within_memory(path, [&] {
+    const InputFile file(path);
+    check_shape(file, 0, a.rows(), a.cols());
+    check_available(file, 0, a.rows(), a.cols());
+    return dense(a);
+  });
+}
+
 void write_matrix(const Matrix& matrix, const std::string& path) {
   const Format& format = format_of(path);
   write_file(path, [&](std::FILE* file) { format.write(matrix, file); });

@@ -30,6 +30,10 @@ Matrix read_matrix(const std::string& path, WantedShape wanted = {});
 /// elements, or any matrix of more than 2^25 rows or columns, that has fewer entries than these.
 std::variant<Matrix, Sparse> read_dense_or_sparse(const std::string& path, WantedShape wanted = {});
 
+/// The matrix of read_dense_or_sparse as read_matrix would have given it. Throws Unsupported as
+/// that does.
+Matrix made_dense(const std::string& path, const Sparse& a);
+
 /// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the
 /// same doubles. The file appears whole or not at all (written beside it, then renamed).
 /// Throws InputError for an unknown extension, and what write_file throws when the file cannot be

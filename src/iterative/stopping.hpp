@@ -21,6 +21,16 @@ struct Iteration {
   std::string reason;  ///< why it ended without converging, a sentence without its full stop
 };
 
+/// How far the true residual, computed anew, may be above the tolerance that the method's own one
+/// is below.
+inline constexpr double kResidualSlack = 1.01;
+
+/// Of two columns of one system, whether `a` is the one to tell of: one that did not converge, or
+/// else the one with more steps.
+inline bool is_worse(const Iteration& a, const Iteration& b) {
+  return a.converged == b.converged ? a.iterations > b.iterations : b.converged;
+}
+
 /// How many steps are enqueued before the host looks at the residuals again, after `done` of them.
 constexpr std::size_t steps_until_look(std::size_t done) {
   return done < 32 ? 8 : done < 256 ? done / 4 : 64;

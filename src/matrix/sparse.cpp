@@ -62,68 +62,91 @@ bool is_symmetric(const Sparse& a) {
 
 }  // namespace
 
+struct Sparse::Entries {
+  std::vector<std::int64_t> row_begin;
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+
+  explicit Entries(std::size_t count) : columns(count), values(count) {}
+
+  bool columns_ascend() const {
+    for (std::size_t i = 0; i + 1 < row_begin.size(); ++i) {
+      if (!std::is_sorted(columns.begin() + row_begin[i], columns.begin() + row_begin[i + 1])) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // The transpose of a matrix with `cols` columns, which its arrays stand for.
+  static Entries transposed(std::size_t cols, std::span<const std::int64_t> row_begin,
+                            std::span<const std::int32_t> columns, std::span<const double> values) {
+    Entries t(columns.size());
+    std::size_t row = 0;
+    t.row_begin = sort_by_row(
+        cols, columns.size(), [&](std::size_t k) { return static_cast<std::size_t>(columns[k]); },
+        [&](std::size_t k, std::size_t place) {
+          while (row_begin[row + 1] <= static_cast<std::int64_t>(k)) ++row;
+          t.columns[place] = static_cast<std::int32_t>(row);
+          t.values[place] = values[k];
+        });
+    return t;
+  }
+
+  // Adds up the entries of one place, which are neighbours, and closes the gaps.
+  void add_duplicates() {
+    std::size_t to = 0;
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i + 1 < row_begin.size(); ++i) {
+      const std::size_t first = to;
+      const std::int64_t end = row_begin[i + 1];
+      for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
+        if (to > first && columns[to - 1] == columns[k]) {
+          values[to - 1] += values[k];
+          continue;
+        }
+        columns[to] = columns[k];
+        values[to++] = values[k];
+      }
+      begin = end;
+      row_begin[i + 1] = static_cast<std::int64_t>(to);
+    }
+    columns.resize(to);
+    values.resize(to);
+  }
+};
+
+void Sparse::hold(std::shared_ptr<const Entries> entries) {
+  entries_ = std::move(entries);
+  row_begin_ = entries_->row_begin;
+  columns_ = entries_->columns;
+  values_ = entries_->values;
+}
+
 Sparse::Sparse(std::size_t rows, std::size_t cols, std::vector<Triplet> triplets)
-    : rows_(rows), cols_(cols), columns_(triplets.size()), values_(triplets.size()) {
-  row_begin_ = sort_by_row(
+    : rows_(rows), cols_(cols) {
+  const auto entries = std::make_shared<Entries>(triplets.size());
+  entries->row_begin = sort_by_row(
       rows, triplets.size(),
       [&](std::size_t k) { return static_cast<std::size_t>(triplets[k].row); },
       [&](std::size_t k, std::size_t place) {
-        columns_[place] = triplets[k].column;
-        values_[place] = triplets[k].value;
+        entries->columns[place] = triplets[k].column;
+        entries->values[place] = triplets[k].value;
       });
   std::vector<Triplet>().swap(triplets);
-  if (!columns_ascend()) {  // A transpose has its rows in order.
-    *this = transposed();
-    *this = transposed();
+  if (!entries->columns_ascend()) {  // A transpose has its rows in order.
+    *entries = Entries::transposed(cols, entries->row_begin, entries->columns, entries->values);
+    *entries = Entries::transposed(rows, entries->row_begin, entries->columns, entries->values);
   }
-  add_duplicates();
-}
-
-bool Sparse::columns_ascend() const {
-  for (std::size_t i = 0; i < rows_; ++i) {
-    if (!std::is_sorted(columns_.begin() + row_begin_[i], columns_.begin() + row_begin_[i + 1])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-// Adds up the entries of one place, which are neighbours, and closes the gaps.
-void Sparse::add_duplicates() {
-  std::size_t to = 0;
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < rows_; ++i) {
-    const std::size_t first = to;
-    const std::int64_t end = row_begin_[i + 1];
-    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) {
-      if (to > first && columns_[to - 1] == columns_[k]) {
-        values_[to - 1] += values_[k];
-        continue;
-      }
-      columns_[to] = columns_[k];
-      values_[to++] = values_[k];
-    }
-    begin = end;
-    row_begin_[i + 1] = static_cast<std::int64_t>(to);
-  }
-  columns_.resize(to);
-  values_.resize(to);
+  entries->add_duplicates();
+  hold(entries);
 }
 
 Sparse Sparse::transposed() const {
   Sparse t;
   t.rows_ = cols_;
   t.cols_ = rows_;
-  t.columns_.resize(columns_.size());
-  t.values_.resize(values_.size());
-  std::size_t row = 0;
-  t.row_begin_ = sort_by_row(
-      cols_, columns_.size(), [&](std::size_t k) { return static_cast<std::size_t>(columns_[k]); },
-      [&](std::size_t k, std::size_t place) {
-        while (row_begin_[row + 1] <= static_cast<std::int64_t>(k)) ++row;
-        t.columns_[place] = static_cast<std::int32_t>(row);
-        t.values_[place] = values_[k];
-      });
+  t.hold(std::make_shared<Entries>(Entries::transposed(cols_, row_begin_, columns_, values_)));
   return t;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "matrix/matrix.hpp"
@@ -17,7 +19,8 @@ struct Triplet {
   double value;
 };
 
-/// m x n matrix of doubles in compressed sparse rows (CSR), m and n at most 2^31 - 1. Entry k is
+/// m x n matrix of doubles in compressed sparse rows (CSR), m and n at most 2^31 - 1; copies share
+/// their entries. Entry k is
 /// values()[k] in column columns()[k], 0-based; row i has the entries from row_begin()[i] up to
 /// row_begin()[i + 1], whose columns ascend without duplicates. Elements that are not entries are
 /// zero; an entry may be zero too.
@@ -30,28 +33,37 @@ class Sparse {
   /// time and, next to the triplets, 12 bytes each and 8 for each row; columns in disorder take no
   /// more, but 8 bytes for each column. Throws std::bad_alloc.
   Sparse(std::size_t rows, std::size_t cols, std::vector<Triplet> triplets);
+  /// The arrays of somebody else, which must outlive this matrix and its copies, and stay as they
+  /// are. They must be what row_begin(), columns() and values() give; that is not checked.
+  Sparse(std::size_t rows, std::size_t cols, std::span<const std::int64_t> row_begin,
+         std::span<const std::int32_t> columns, std::span<const double> values)
+      : rows_(rows), cols_(cols), row_begin_(row_begin), columns_(columns), values_(values) {}
 
   std::size_t rows() const { return rows_; }
   std::size_t cols() const { return cols_; }
 
   /// rows() + 1 places in columns() and values(), ascending from 0 to the number of entries.
-  const std::vector<std::int64_t>& row_begin() const { return row_begin_; }
+  std::span<const std::int64_t> row_begin() const { return row_begin_; }
   /// One for each entry.
-  const std::vector<std::int32_t>& columns() const { return columns_; }
-  const std::vector<double>& values() const { return values_; }
+  std::span<const std::int32_t> columns() const { return columns_; }
+  std::span<const double> values() const { return values_; }
 
   /// The n x m transpose, in O(entries + m + n) time. Throws std::bad_alloc.
   Sparse transposed() const;
 
  private:
-  bool columns_ascend() const;
-  void add_duplicates();
+  struct Entries;  // memory of this matrix and its copies
+
+  void hold(std::shared_ptr<const Entries> entries);
+
+  static constexpr std::int64_t kNoRows[] = {0};
 
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
-  std::vector<std::int64_t> row_begin_ = {0};
-  std::vector<std::int32_t> columns_;
-  std::vector<double> values_;
+  std::shared_ptr<const Entries> entries_;  // null if they are somebody else's
+  std::span<const std::int64_t> row_begin_ = kNoRows;
+  std::span<const std::int32_t> columns_;
+  std::span<const double> values_;
 };
 
 /// The same matrix with its zeros, all of them positive. Takes 8 * rows * cols bytes; throws

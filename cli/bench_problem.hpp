@@ -1,0 +1,31 @@
+// `lugpu bench --problem`: methods and rivals taken to the same tolerance on systems of grids.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/measure.hpp"
+#include "bench/problems.hpp"
+#include "exit.hpp"
+#include "options.hpp"
+#include "solve/structured_methods.hpp"
+
+namespace lugpu::cli {
+
+struct ProblemArguments {
+  std::vector<std::string> problems;  ///< names of grid_problems(); empty: no such benchmark
+  std::string grids = "32:256:*2";
+  std::vector<std::string> methods;    ///< of structured_methods(); empty: all of them
+  std::vector<std::string> baselines;  ///< of problem_baselines(); empty: all of them
+  std::vector<Precision> precisions;   ///< empty: double, or single where the device has no double
+  std::vector<Storage> storages;
+  std::size_t nrhs = 1;
+  StoppingRule rule{1e-6, 10000};
+  Effort effort;
+};
+
+/// Throws InputError for names and sizes that mean nothing.
+Exit bench_problems(const ProblemArguments& given, const Options& options,
+                    const std::vector<std::string>& arguments);
+
+}  // namespace lugpu::cli

@@ -1,0 +1,20 @@
+// The tables that `lugpu bench --problem` prints: a row for each case, then which method is the
+// fastest.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/problem_bench.hpp"
+
+namespace lugpu::cli {
+
+std::string problem_header();
+std::string problem_row(const StructuredResult& result);
+std::string problem_footer();
+
+/// By problem, precision and grid, for 1, 10, 100 and 1000 right-hand sides one after the other:
+/// which of lugpu's methods reaches the tolerance first, its setup included.
+std::string answer(const std::vector<StructuredResult>& results);
+
+}  // namespace lugpu::cli

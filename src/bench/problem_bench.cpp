@@ -1,0 +1,182 @@
+#include "bench/problem_bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "bench/statistics.hpp"
+#include "bench/sweep.hpp"
+#include "bench/wording.hpp"
+#include "opencl/element.hpp"
+#include "opencl/opencl.hpp"
+#include "solve/diagnosis.hpp"
+
+namespace lugpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The largest ||b - A x||_2 / ||b||_2 of all columns.
+double true_residual(const GridSystem& system, const Matrix& x) {
+  const Matrix product = multiply(system.grid, x);
+  double most = 0;
+  for (std::size_t j = 0; j < x.cols(); ++j) {
+    double residual = 0, right = 0;
+    for (std::size_t i = 0; i < x.rows(); ++i) {
+      const double b = system.b(i, j), r = b - product(i, j);
+      residual += r * r, right += b * b;
+    }
+    const double relative = std::sqrt(residual / right);
+    most = !(relative <= most) ? relative : most;
+  }
+  return most;
+}
+
+double error_of(const GridSystem& system, const Matrix& x) {
+  double difference = 0, largest = 0;
+  for (std::size_t i = 0; i < x.rows(); ++i) {
+    const double d = std::abs(x(i, 0) - system.exact[i]);
+    difference = !(d <= difference) ? d : difference;
+    largest = std::max(largest, std::abs(system.exact[i]));
+  }
+  return difference / largest;
+}
+
+// One case from its first run to its check.
+class Measuring {
+ public:
+  Measuring(DeviceContext* context, const GridSystem& system, const MakeSolver& make,
+            const Effort& effort, StructuredResult& result)
+      : context_(context), system_(system), make_(make), effort_(effort), result_(result) {}
+
+  void run() {
+    if (context_) context_->deadline().set(effort_.timeout_s);
+    prepare();
+    upload();
+    sample();  // the one that builds kernels
+    const bool quick = seconds_since(start_) < effort_.timeout_s / 4;
+    if (result_.iteration.converged && quick) {
+      result_.times_s.clear();
+      prepare();  // again, with all kernels built
+      upload();
+      do {
+        sample();
+      } while (wants_sample());
+    }
+    check();
+  }
+
+ private:
+  void prepare() {
+    solver_.reset();
+    const Clock::time_point start = Clock::now();
+    solver_ = make_();
+    if (context_) context_->queue().finish();
+    result_.setup_s = seconds_since(start);
+  }
+
+  void upload() { solver_->upload(system_.b, Matrix(system_.b.rows(), system_.b.cols())); }
+
+  void sample() {
+    const Clock::time_point start = Clock::now();
+    result_.iteration = solver_->solve();
+    result_.times_s.push_back(seconds_since(start));
+    sampled_s_ += result_.times_s.back();
+  }
+
+  bool wants_sample() const {
+    const std::size_t taken = result_.times_s.size();
+    const bool asked = taken >= static_cast<std::size_t>(effort_.runs) &&
+                       (sampled_s_ >= effort_.min_time_s || taken >= kMostSamples);
+    return !asked && seconds_since(start_) < effort_.timeout_s / 2;
+  }
+
+  void check() {
+    const Matrix x = solver_->download();
+    result_.residual = true_residual(system_, x);
+    result_.error = error_of(system_, x);
+    const StoppingRule& rule = result_.what.options.rule;
+    const bool reached = *result_.residual <= kResidualSlack * rule.tolerance;
+    result_.status = reached ? RunStatus::ok : RunStatus::failed;
+    if (reached) return;
+    const std::string residual = "the true residual is " + short_number(*result_.residual);
+    if (!result_.iteration.reason.empty()) {
+      result_.reason = result_.iteration.reason + "; " + residual + ".";
+      return;
+    }
+    const bool single = result_.what.options.precision == Precision::single_precision;
+    result_.reason = residual + ", above the tolerance of " + short_number(rule.tolerance) +
+                     (single ? ": single precision may not reach it." : ".");
+    result_.reason.front() = 'T';
+  }
+
+  DeviceContext* context_;
+  const GridSystem& system_;
+  const MakeSolver& make_;
+  const Effort& effort_;
+  StructuredResult& result_;
+  std::unique_ptr<PreparedSolver> solver_;
+  Clock::time_point start_ = Clock::now();
+  double sampled_s_ = 0;
+};
+
+}  // namespace
+
+StructuredResult measure_problem(DeviceContext* context, const StructuredCase& what,
+                                 const GridSystem& system, const MakeSolver& make,
+                                 const Effort& effort) {
+  StructuredResult result;
+  result.what = what;
+  result.unknowns = system.grid.unknowns();
+  const Result ended = attempt({}, effort, [&] {
+    Measuring(context, system, make, effort, result).run();
+    Result done;
+    done.status = result.status;
+    done.reason = result.reason;
+    return done;
+  });
+  result.status = ended.status;
+  result.reason = ended.reason;
+  if (context) context->deadline().set(INFINITY);
+  return result;
+}
+
+void judge_bandwidth(const Ceilings& ceilings, std::uint64_t cache, StructuredResult& result) {
+  const StructuredMethod* method = structured_method(result.what.routine);
+  if (result.status != RunStatus::ok || !method || method->words == 0 ||
+      result.iteration.iterations == 0) {
+    return;
+  }
+  const double vector =
+      static_cast<double>(result.unknowns * element_size(result.what.options.precision));
+  // Of the column with the most steps; the others take about as many.
+  const double steps = static_cast<double>(result.iteration.iterations * result.what.nrhs);
+  const double per_word = vector * steps / median(result.times_s);
+  constexpr double kNoise = 1.15, kCaches = 2;
+  const double least = method->least_words * per_word;
+  if (cache > 0 && vector > kCaches * static_cast<double>(cache) && result.what.nrhs == 1 &&
+      least > kNoise * ceilings.copy_bytes_per_s) {
+    result.status = RunStatus::error;
+    result.reason = "The time would mean " + short_number(least * 1e-9) +
+                    " GB/s where the device copies " +
+                    short_number(ceilings.copy_bytes_per_s * 1e-9) + " GB/s: it is not believed.";
+    return;
+  }
+  const double bytes = method->words * per_word;
+  result.bandwidth = {bytes, bytes / ceilings.copy_bytes_per_s};
+}
+
+std::uint64_t cache_bytes(const Device& device) {
+  cl_ulong bytes = 0;
+  const auto id = static_cast<cl_device_id>(device.id);
+  const bool known = clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof bytes, &bytes,
+                                     nullptr) == CL_SUCCESS;
+  return known ? bytes : 0;
+}
+
+}  // namespace lugpu

@@ -1,0 +1,73 @@
+#include "bench/structured_result.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/statistics.hpp"
+#include "opencl/element.hpp"
+
+namespace lugpu {
+namespace {
+
+using nlohmann::json;
+
+json number_or_null(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
+}
+
+}  // namespace
+
+double StructuredResult::total(double count) const {
+  return *setup_s + count * median(times_s);
+}
+
+bool same_structured_case(const json& a, const json& b) {
+  static const char* const keys[] = {"problem",        "grid",      "matrix",  "implementation",
+                                     "routine",        "precision", "storage", "device",
+                                     "compute_units",  "n",         "nrhs",    "tolerance",
+                                     "most_iterations"};
+  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+    return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
+  });
+}
+
+json to_json(const StructuredResult& result) {
+  const StructuredCase& what = result.what;
+  const bool timed = result.status == RunStatus::ok;
+  const bool has_steps = !result.iteration.residuals.empty();
+  json residuals = json::array();
+  for (const double value : result.iteration.residuals) residuals.push_back(number_or_null(value));
+  json row = {{"problem", what.problem.empty() ? json(nullptr) : json(what.problem)},
+              {"grid", what.grid == 0 ? json(nullptr) : json(what.grid)},
+              {"matrix", what.matrix.empty() ? json(nullptr) : json(what.matrix)},
+              {"implementation", what.implementation},
+              {"routine", what.routine},
+              {"precision", name(what.options.precision)},
+              {"storage", what.device ? name(what.options.storage) : "host"},
+              {"device", what.device ? json(*what.device) : json(nullptr)},
+              {"compute_units", what.units ? json(*what.units) : json(nullptr)},
+              {"n", result.unknowns},
+              {"nrhs", what.nrhs},
+              {"tolerance", what.options.rule.tolerance},
+              {"most_iterations", what.options.rule.iterations}};
+  row["choice"] = result.choice.empty() ? json(nullptr) : json(result.choice);
+  row["setup_s"] = timed ? number_or_null(result.setup_s) : json(nullptr);
+  row["times_s"] = result.times_s;
+  row["median_s"] = timed ? json(median(result.times_s)) : json(nullptr);
+  row["min_s"] =
+      timed ? json(*std::min_element(result.times_s.begin(), result.times_s.end())) : json(nullptr);
+  row["rel_stdev"] = timed ? json(relative_deviation(result.times_s)) : json(nullptr);
+  row["iterations"] = has_steps ? json(result.iteration.iterations) : json(nullptr);
+  row["residuals"] = residuals;
+  row["checks"] = {{"residual", number_or_null(result.residual)},
+                   {"error", number_or_null(result.error)},
+                   {"solve_ratio", number_or_null(result.solve_ratio)}};
+  row["bandwidth"] = result.bandwidth ? json{{"bytes_per_s", result.bandwidth->bytes_per_s},
+                                             {"over_copy", result.bandwidth->over_copy}}
+                                      : json(nullptr);
+  row["status"] = name(result.status);
+  row["reason"] = result.reason;
+  return row;
+}
+
+}  // namespace lugpu

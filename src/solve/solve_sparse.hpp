@@ -1,0 +1,25 @@
+// A X = B with a sparse matrix: choose, prepare, solve, check, judge.
+#pragma once
+
+#include "lugpu/solve.hpp"
+#include "solve/structured_methods.hpp"
+
+namespace lugpu {
+
+/// How a sparse system is solved.
+struct SparsePlan {
+  const StructuredMethod* method;  ///< null: as a dense matrix, by what make_plan() says
+  StructuredOptions options;
+  std::string why;  ///< a clause; empty if the user chose
+};
+
+/// From what a user asks for. Throws InputError for options that contradict one another,
+/// Unsupported if no method can take the matrix on this device.
+SparsePlan make_plan(const Options& options, const Device& device, const Sparse& a);
+
+/// By plan.method, which is not null. Throws as StructuredMethod::make, and InputError if a value
+/// overflows the precision.
+Solution<double> solve(DeviceContext& context, const SparsePlan& plan, const Sparse& a,
+                       const Matrix& b);
+
+}  // namespace lugpu
