@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "formats/formats.hpp"
 #include "iterative/cg.hpp"
 #include "iterative/colours.hpp"
 #include "iterative/iterative_solver.hpp"
@@ -325,6 +326,16 @@ TEST_P(IterativeSparse, CgSaysThatAMatrixIsNotPositiveDefinite) {
   EXPECT_NEAR(broken.iteration.residuals.back(), is, 1e-2 * is);
 }
 
+// Steps after the solution is as exact as it gets: p . A p underflows in the end.
+TEST_P(IterativeSparse, StepsBeyondTheSolutionDoNoHarm) {
+  const Sparse a = dominant(64, true);
+  const Matrix b = random(64, 1, 12);
+  const Solved solved = solve(*solver(a, Method::cg, {0, 5000}), b);
+  EXPECT_EQ(solved.iteration.reason.find("not positive definite"), std::string::npos);
+  EXPECT_LT(solved.iteration.residuals.back(), epsilon(precision));
+  EXPECT_LT(distance(solved.x, by_lapack(a, b)), 30 * tight);
+}
+
 TEST_P(IterativeSparse, NumbersThatAreNotFiniteEndIt) {
   const Sparse a = dominant(67, true);
   for (const Method method : {Method::cg, Method::jacobi, Method::gauss_seidel}) {
@@ -390,6 +401,35 @@ TEST_P(IterativeSparse, UnsuitableMatricesAreRefusedBeforehand) {
   const std::unique_ptr<PreparedSolver> two = solver(unsymmetric, Method::jacobi, {1e-6, 10});
   EXPECT_THROW(two->upload(Matrix(3, 1), Matrix(3, 1)), InputError);
   EXPECT_THROW(two->upload(Matrix(2, 2), Matrix(2, 1)), InputError);
+}
+
+Sparse from_file(const std::string& name) {
+  return std::get<Sparse>(read_dense_or_sparse(LUGPU_SOURCE_DIR "/tests/data/good/" + name));
+}
+
+// LFAT5 is positive definite with a condition of 1e8; the other two are not symmetric.
+TEST_P(IterativeSparse, MatricesOfThePublicCollections) {
+  if (!is_double) GTEST_SKIP() << "LFAT5 is too ill-conditioned for single precision";
+  const Sparse beam = from_file("LFAT5.mtx");
+  const Matrix b = filled(beam.rows(), 1, 1), exact = by_lapack(beam, b);
+  const StoppingRule rule{1e-8, 2000};
+  for (const Method method : {Method::cg, Method::jacobi, Method::gauss_seidel}) {
+    const Solved solved = solve(*solver(beam, method, rule), b);
+    EXPECT_TRUE(solved.iteration.converged) << solved.iteration.reason;
+    EXPECT_LT(true_residual(beam, solved.x, b), 2e-8);
+    EXPECT_LT(distance(solved.x, exact), 1e-8);
+  }
+  for (const char* name : {"bfwa62.mtx", "cage5.mtx"}) {
+    const Sparse a = from_file(name);
+    EXPECT_THROW(solver(a, Method::cg, rule), InputError);
+    const Iteration one = solve(*solver(a, Method::jacobi, rule), filled(a.rows(), 1, 1)).iteration;
+    EXPECT_NE(one.reason.find("diverge"), std::string::npos) << one.reason;
+  }
+  const Sparse cage = from_file("cage5.mtx");
+  const Matrix ones = filled(cage.rows(), 1, 1);
+  EXPECT_LT(
+      distance(solve(*solver(cage, Method::gauss_seidel, rule), ones).x, by_lapack(cage, ones)),
+      1e-6);
 }
 
 TEST_P(IterativeSparse, SeveralRightSidesOneAfterTheOther) {

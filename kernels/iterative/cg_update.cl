@@ -3,7 +3,7 @@
 // x += alpha p.
 //
 // Nothing is done when `over` is not 0. `ended` becomes k + 1 if p . q is not positive, for then A
-// is not positive definite, or -(k + 1) if it is not finite.
+// is not positive definite, or not finite.
 
 #include "common/vectors.clh"
 
@@ -18,7 +18,7 @@ __kernel WORK_GROUP void cg_update(
       sum_of_partials(curvature_partials, get_num_groups(0) * get_num_groups(1), scratch);
   const bool is_first = MY_GROUP == 0 && MY_LANE == 0;
   if (!(curvature > 0 && curvature < INFINITY)) {
-    if (is_first) *ended = curvature <= 0 ? k + 1 : -(k + 1);
+    if (is_first) *ended = k + 1;
     return;
   }
   const real step = history[k] / curvature;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -191,16 +191,29 @@ class Cg {
         if (is_over(result)) break;
         result.residuals.push_back(std::sqrt(square / b_.square));
         result.converged = square <= real(state.limit);
-        const bool ends = result.residuals.size() == static_cast<std::size_t>(std::abs(ended));
         if (!std::isfinite(square)) {
           result.reason = "The residual is not finite";
-        } else if (ends) {
-          result.reason = (ended > 0 ? "The matrix is not positive definite: p . A p <= 0 in step "
-                                     : "p . A p is not finite in step ") +
-                          std::to_string(std::abs(ended));
+        } else if (result.residuals.size() == static_cast<std::size_t>(ended)) {
+          result.reason = why_ended(state, result) + " in step " + std::to_string(ended);
         }
       }
     });
+  }
+
+  // p . A p of the step that ended it, whose parts are still there, is not positive.
+  std::string why_ended(const State& state, const Iteration& result) const {
+    double curvature = 0;
+    with_real(vectors_.layout().precision, [&](auto real) {
+      std::vector<decltype(real(0))> parts(vectors_.cut().groups());
+      vectors_.context().read_back("residuals", state.curvature_partials, 0,
+                                   parts.size() * real_bytes_, parts.data());
+      curvature = std::accumulate(parts.begin(), parts.end(), real(0));
+    });
+    if (!std::isfinite(curvature)) return "p . A p is not finite";
+    // Where p is that small, p . A p rounds to zero.
+    const bool is_tiny = result.residuals.back() < epsilon(vectors_.layout().precision);
+    return is_tiny ? "Nothing is left of the residual but rounding errors: p . A p <= 0"
+                   : "The matrix is not positive definite: p . A p <= 0";
   }
 
   void finish(State& state, Iteration& result, Surface& x) {

@@ -13,6 +13,12 @@ std::string definition(const char* name, std::size_t value) {
   return std::string(" -D") + name + "=" + std::to_string(value);
 }
 
+std::size_t order_of(const MatrixView& a) {
+  if (a.rows() == a.cols()) return a.rows();
+  throw InputError("A matrix of " + std::to_string(a.rows()) + " x " + std::to_string(a.cols()) +
+                   " is not square.");
+}
+
 // Column k: diagonal k, which goes on in the lower triangle where it leaves the upper one.
 Matrix diagonals(const MatrixView& a) {
   const std::size_t n = a.rows();
@@ -27,13 +33,9 @@ Matrix diagonals(const MatrixView& a) {
 
 DenseOperator::DenseOperator(DeviceContext& context, const MatrixView& a, Order order,
                              Precision precision, Storage storage, Texel texel)
-    : n_(a.rows()),
+    : n_(order_of(a)),
       layout_(VectorLayout::of_length(n_, precision, storage, texel)),
       a_(context, n_, n_, precision, storage, texel) {
-  if (a.rows() != a.cols()) {
-    throw InputError("A matrix of " + std::to_string(a.rows()) + " x " + std::to_string(a.cols()) +
-                     " is not square.");
-  }
   if (storage == Storage::buffer) fill(context, a_, 0);  // what is beyond the columns too
   const auto take = [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
     import_rows(context, piece, count, n_, a_, first);
