@@ -5,6 +5,7 @@
 // NaN of x. Zeros that are entries are +0.
 
 #include "sparse/slices.clh"
+#include "common/curvature.clh"
 
 #ifdef LUGPU_WIDE
 #ifdef LUGPU_DOUBLE
@@ -34,7 +35,9 @@ inline pack elements_from(SOURCE(x), int j, int n, int shift) {
 
 __kernel WORK_GROUP void apply(
     SOURCE(x), SOURCE(y), TARGET(result), __global const pack* restrict values,
-    __global const int* restrict offsets, int diagonals, int n, int rows, int shift, int walk) {
+    __global const int* restrict offsets, int diagonals, int n, int rows, int shift,
+    int walk CURVATURE_PARAMETERS) {
+  BEGIN_CURVATURE
   const pack_bits absent = AS_PACK_BITS((pack)(real)(-0.0f));
   const int t = get_global_id(0);
   const int first = MY_FIRST_ROW;
@@ -54,7 +57,9 @@ __kernel WORK_GROUP void apply(
       value = value OPERATOR LOAD_PACK(y, i, t);
 #endif
       STORE_PACK(result, i, t, value);
+      ADD_CURVATURE(LOAD_PACK(x, i, t), value);
     }
     IN_STEP;
   }
+  END_CURVATURE
 }

@@ -2,57 +2,152 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
+
+#include "iterative/norm.hpp"
 
 namespace lugpu {
 namespace {
 
-// Scalars of the device.
-constexpr std::size_t kSquare = 0;
+// Two vectors of which a step reads one and writes the other; the same one for buffers.
+struct Updated {
+  Surface old;
+  std::optional<Surface> other;
+  const Surface& now(std::size_t k) const { return other && k % 2 == 1 ? *other : old; }
+  const Surface& next(std::size_t k) const { return now(k + 1); }
+};
+
+// What an iteration keeps on the device.
+struct State {
+  Updated x, r, p;
+  cl::Buffer rr_partials, curvature_partials;
+  cl::Buffer history;  // r . r before every step
+  cl::Buffer ended;    // two ints: why it cannot go on, and for a stored matrix whether it is over
+  double limit;        // of r . r
+};
+
+// The launches of a step.
+class Steps {
+ public:
+  virtual ~Steps() = default;
+  // r . r of step k into the history; then p. x is up to date unless it is over.
+  virtual void direction(State& state, std::size_t k) = 0;
+  // x and r, or r alone if direction() changes x.
+  virtual void update(State& state, std::size_t k) = 0;
+  virtual void finish() {}
+};
+
+class GridSteps : public Steps {
+ public:
+  GridSteps(const GridOperator& a, Vectors& vectors)
+      : a_(a), vectors_(vectors), options_(vectors.cut().options()) {}
+
+  void direction(State& s, std::size_t k) override {
+    with_real(vectors_.layout().precision, [&](auto real) {
+      a_.run(vectors_, s.r.old.kernel("grid/cg_direction.cl", "cg_direction", options_), s.r.now(k),
+             s.p.now(k), s.p.next(k), s.rr_partials, s.curvature_partials, s.history, s.ended,
+             real(s.limit), static_cast<cl_int>(k));
+    });
+  }
+
+  void update(State& s, std::size_t k) override {
+    with_real(vectors_.layout().precision, [&](auto real) {
+      a_.run(vectors_, s.r.old.kernel("grid/cg_update.cl", "cg_update", options_), s.x.now(k),
+             s.x.next(k), s.r.now(k), s.r.next(k), s.p.next(k), s.curvature_partials, s.rr_partials,
+             s.history, s.ended, real(s.limit), static_cast<cl_int>(k));
+    });
+  }
+
+ private:
+  const GridOperator& a_;
+  Vectors& vectors_;
+  std::string options_;
+};
+
+class StoredSteps : public Steps {
+ public:
+  StoredSteps(const Operator& a, Vectors& vectors)
+      : a_(a),
+        vectors_(vectors),
+        options_(vectors.cut().options()),
+        q_(vectors.take()),
+        alpha_(vectors.context().allocate(element_size(vectors.layout().precision))),
+        over_(vectors.context().zeros(1)) {}
+
+  void direction(State& s, std::size_t k) override {
+    const std::size_t before = k == 0 ? 0 : k - 1;  // x is one step behind
+    with_real(vectors_.layout().precision, [&](auto real) {
+      run(s, "iterative/cg_direction.cl", "cg_direction", s.x.now(before), s.x.next(before),
+          s.r.now(k), s.p.now(k), s.p.next(k), s.rr_partials, alpha_, s.history, s.ended, over_,
+          real(s.limit), static_cast<cl_int>(k));
+    });
+  }
+
+  void update(State& s, std::size_t k) override {
+    a_.apply(vectors_, s.p.next(k), q_, {s.curvature_partials, over_});
+    run(s, "iterative/cg_update.cl", "cg_update", s.r.now(k), s.r.next(k), q_, s.curvature_partials,
+        s.history, s.rr_partials, alpha_, s.ended, over_, static_cast<cl_int>(k));
+  }
+
+  void finish() override { vectors_.give_back(std::move(q_)); }
+
+ private:
+  template <typename... Arguments>
+  void run(State& s, const char* file, const char* function, const Arguments&... arguments) {
+    const VectorLayout& layout = vectors_.layout();
+    vectors_.context().run("vector", s.r.old.kernel(file, function, options_),
+                           vectors_.cut().items(), arguments..., static_cast<cl_int>(layout.rows),
+                           static_cast<cl_int>(layout.columns),
+                           static_cast<cl_int>(vectors_.cut().walk));
+  }
+
+  const Operator& a_;
+  Vectors& vectors_;
+  std::string options_;
+  Surface q_;
+  cl::Buffer alpha_, over_;
+};
 
 class Cg {
  public:
-  Cg(const GridOperator& a, Vectors& vectors, const StoppingRule& rule)
+  Cg(const Operator& a, Vectors& vectors, const StoppingRule& rule, Steps& steps)
       : a_(a),
         vectors_(vectors),
         rule_(rule),
-        real_bytes_(element_size(vectors.layout().precision)),
-        rr_partials_(partials()),
-        curvature_partials_(partials()),
-        history_(vectors.context().allocate((rule.iterations + 1) * real_bytes_)),
-        ended_(vectors.context().zeros(1)),
-        options_(vectors.cut().options()) {}
+        steps_(steps),
+        real_bytes_(element_size(vectors.layout().precision)) {}
 
   Iteration solve(const Surface& b, Surface& x) {
-    vectors_.reduce(Reduction::dot, b, b, kSquare);
-    square_of_b_ = vectors_.scalar(kSquare);
-    limit_ = rule_.tolerance * rule_.tolerance * square_of_b_;
-    start(b, x);
+    b_ = scaled_square(vectors_, b);
     Iteration result;
+    if (b_.square == 0) {
+      vectors_.combine(Operation::multiply, {0}, b, {0}, b, x);
+      return {0, true, {0.0}, ""};
+    }
+    if (!std::isfinite(b_.square)) {
+      return {0, false, {b_.square}, "The right-hand side is not finite"};
+    }
+    State state = started(b, x);
     std::size_t done = 0;  // steps enqueued
     while (done < rule_.iterations && !is_over(result)) {
       const std::size_t last = std::min(done + steps_until_look(done), rule_.iterations);
-      for (; done < last; ++done) step(done);
-      look(result, done);
+      for (; done < last; ++done) {
+        steps_.direction(state, done);
+        steps_.update(state, done);
+      }
+      look(state, result, done);
     }
     if (!is_over(result)) {
-      direction(done);
-      look(result, done + 1);
+      steps_.direction(state, done);
+      look(state, result, done + 1);
     }
-    finish(result, x);
+    finish(state, result, x);
     return result;
   }
 
  private:
-  // Two vectors of which a step reads one and writes the other; the same one for buffers.
-  struct Updated {
-    Surface old;
-    std::optional<Surface> other;
-    const Surface& now(std::size_t k) const { return other && k % 2 == 1 ? *other : old; }
-    const Surface& next(std::size_t k) const { return now(k + 1); }
-  };
-
   cl::Buffer partials() const {
     return vectors_.context().allocate(vectors_.cut().groups() * real_bytes_);
   }
@@ -63,89 +158,105 @@ class Cg {
   }
 
   // r = b - A x, its square in the partial sums, and p = 0.
-  void start(const Surface& b, const Surface& x) {
+  State started(const Surface& b, Surface& x) {
+    if (b_.scale != 1) scale(vectors_, b_.scale, x);
     Surface product = vectors_.take(), r = vectors_.take();
     a_.apply(vectors_, x, product);
-    vectors_.combine(Operation::subtract, {}, b, {}, product, r);
-    vectors_.partial_sums(r, r, rr_partials_);
+    vectors_.combine(Operation::subtract, {b_.scale}, b, {}, product, r);
+    const cl::Buffer rr = partials();
+    vectors_.partial_sums(r, r, rr);
     vectors_.combine(Operation::multiply, {0}, b, {0}, b, product);
-    p_ = {std::move(product), vectors_.take()};
-    r_ = updated(std::move(r));
-    x_ = updated(x);
-  }
-
-  void direction(std::size_t k) {
-    with_real(vectors_.layout().precision, [&](auto real) {
-      a_.run(vectors_, r_->old.kernel("grid/cg_direction.cl", "cg_direction", options_), r_->now(k),
-             p_->now(k), p_->next(k), rr_partials_, curvature_partials_, history_, ended_,
-             real(limit_), static_cast<cl_int>(k));
-    });
-  }
-
-  void step(std::size_t k) {
-    direction(k);
-    with_real(vectors_.layout().precision, [&](auto real) {
-      a_.run(vectors_, r_->old.kernel("grid/cg_update.cl", "cg_update", options_), x_->now(k),
-             x_->next(k), r_->now(k), r_->next(k), p_->next(k), curvature_partials_, rr_partials_,
-             history_, ended_, real(limit_), static_cast<cl_int>(k));
-    });
+    return {updated(x),
+            updated(std::move(r)),
+            {std::move(product), vectors_.take()},
+            rr,
+            partials(),
+            vectors_.context().allocate((rule_.iterations + 1) * real_bytes_),
+            vectors_.context().zeros(1),
+            rule_.tolerance * rule_.tolerance * b_.square};
   }
 
   bool is_over(const Iteration& result) const { return result.converged || !result.reason.empty(); }
 
   // Reads r . r of the first `count` steps, and whether they came to an end.
-  void look(Iteration& result, std::size_t count) {
+  void look(const State& state, Iteration& result, std::size_t count) {
     const std::size_t known = result.residuals.size();
     cl_int ended = 0;
-    vectors_.context().read_back("residuals", ended_, 0, sizeof ended, &ended);
+    vectors_.context().read_back("residuals", state.ended, 0, sizeof ended, &ended);
     with_real(vectors_.layout().precision, [&](auto real) {
       std::vector<decltype(real(0))> squares(count - known);
-      vectors_.context().read_back("residuals", history_, known * real_bytes_,
+      vectors_.context().read_back("residuals", state.history, known * real_bytes_,
                                    squares.size() * real_bytes_, squares.data());
       for (const auto square : squares) {
         if (is_over(result)) break;
-        const double relative = square_of_b_ > 0 ? std::sqrt(square / square_of_b_) : 0;
-        result.residuals.push_back(square_of_b_ > 0 || square == 0 ? relative : INFINITY);
-        result.converged = square <= real(limit_);
+        result.residuals.push_back(std::sqrt(square / b_.square));
+        result.converged = square <= real(state.limit);
         if (!std::isfinite(square)) {
           result.reason = "The residual is not finite";
-        } else if (ended != 0 && result.residuals.size() == static_cast<std::size_t>(ended)) {
-          result.reason =
-              "The matrix is not positive definite: p . A p <= 0 in step " + std::to_string(ended);
+        } else if (result.residuals.size() == static_cast<std::size_t>(ended)) {
+          result.reason = why_ended(state, result) + " in step " + std::to_string(ended);
         }
       }
     });
   }
 
-  void finish(Iteration& result, Surface& x) {
+  // p . A p of the step that ended it, whose parts are still there, is not positive.
+  std::string why_ended(const State& state, const Iteration& result) const {
+    double curvature = 0;
+    with_real(vectors_.layout().precision, [&](auto real) {
+      std::vector<decltype(real(0))> parts(vectors_.cut().groups());
+      vectors_.context().read_back("residuals", state.curvature_partials, 0,
+                                   parts.size() * real_bytes_, parts.data());
+      curvature = std::accumulate(parts.begin(), parts.end(), real(0));
+    });
+    if (!std::isfinite(curvature)) return "p . A p is not finite";
+    // Where p is that small, p . A p rounds to zero.
+    const bool is_tiny = result.residuals.back() < epsilon(vectors_.layout().precision);
+    return is_tiny ? "Nothing is left of the residual but rounding errors: p . A p <= 0"
+                   : "The matrix is not positive definite: p . A p <= 0";
+  }
+
+  void finish(State& state, Iteration& result, Surface& x) {
     result.iterations = result.residuals.size() - 1;
     if (!is_over(result)) {
       result.reason = "The residual is not below the tolerance after " +
                       std::to_string(result.iterations) + " iterations";
     }
-    if (x_->other && result.iterations % 2 == 1) std::swap(x_->old, *x_->other);
-    x = x_->old;
-    for (auto* both : {&x_, &r_, &p_}) {
-      if ((*both)->other) vectors_.give_back(std::move(*(*both)->other));
-      if (both != &x_) vectors_.give_back(std::move((*both)->old));
+    if (state.x.other && result.iterations % 2 == 1) std::swap(state.x.old, *state.x.other);
+    x = state.x.old;
+    for (auto* both : {&state.x, &state.r, &state.p}) {
+      if (both->other) vectors_.give_back(std::move(*both->other));
+      if (both != &state.x) vectors_.give_back(std::move(both->old));
+    }
+    steps_.finish();
+    if (b_.scale == 1) return;
+    scale(vectors_, 1 / b_.scale, x);
+    if (result.converged && !std::isfinite(norm(vectors_, x))) {
+      result.converged = false;
+      result.reason = "The solution is beyond the range of the precision";
     }
   }
 
-  const GridOperator& a_;
+  const Operator& a_;
   Vectors& vectors_;
   StoppingRule rule_;
+  Steps& steps_;
   std::size_t real_bytes_;
-  cl::Buffer rr_partials_, curvature_partials_, history_, ended_;
-  std::string options_;
-  std::optional<Updated> x_, r_, p_;
-  double square_of_b_ = 0, limit_ = 0;
+  ScaledSquare b_;
 };
 
 }  // namespace
 
+Iteration conjugate_gradients(const Operator& a, Vectors& vectors, const Surface& b, Surface& x,
+                              const StoppingRule& rule) {
+  StoredSteps steps(a, vectors);
+  return Cg(a, vectors, rule, steps).solve(b, x);
+}
+
 Iteration conjugate_gradients(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                               const StoppingRule& rule) {
-  return Cg(a, vectors, rule).solve(b, x);
+  GridSteps steps(a, vectors);
+  return Cg(a, vectors, rule, steps).solve(b, x);
 }
 
 }  // namespace lugpu

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "iterative/norm.hpp"
 
 namespace lugpu {
 namespace {
@@ -13,34 +14,43 @@ namespace {
 // A sweep from x to x_new, which it may leave in x and swap, or write and swap.
 using Sweep = std::function<void(Surface& x, Surface& x_new)>;
 
+// Residuals that have grown by this factor do not come back.
+constexpr double kDivergence = 1e10;
+
 // ||b - A x||_2, with `scratch` for A x - b.
-double residual(const GridOperator& a, Vectors& vectors, const Surface& b, const Surface& x,
+double residual(const Operator& a, Vectors& vectors, const Surface& b, const Surface& x,
                 Surface& scratch) {
   a.apply(vectors, x, Operation::subtract, b, scratch);
-  vectors.reduce(Reduction::dot, scratch, scratch, 0);
-  return std::sqrt(vectors.scalar(0));
+  return norm(vectors, scratch);
 }
 
-Iteration relax(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
+// Why sweeps end without converging; empty if they go on.
+std::string reason_to_end(const Iteration& result, const StoppingRule& rule) {
+  const double last = result.residuals.back();
+  if (!std::isfinite(last)) return "The residual is not finite: the sweeps diverge";
+  if (last > kDivergence * result.residuals.front()) {
+    return "The residual has grown by a factor of 1e10: the sweeps diverge";
+  }
+  if (result.iterations < rule.iterations) return "";
+  return "The residual is not below the tolerance after " + std::to_string(result.iterations) +
+         " sweeps";
+}
+
+Iteration relax(const Operator& a, Vectors& vectors, const Surface& b, Surface& x,
                 const StoppingRule& rule, const Sweep& sweep) {
+  const double norm_b = norm(vectors, b);
+  if (norm_b == 0) {
+    vectors.combine(Operation::multiply, {0}, b, {0}, b, x);
+    return {0, true, {0.0}, ""};
+  }
   Surface other = vectors.take();
-  vectors.reduce(Reduction::dot, b, b, 0);
-  const double norm_b = std::sqrt(vectors.scalar(0));
   Iteration result;
   while (true) {
-    const double norm = residual(a, vectors, b, x, other);
-    result.residuals.push_back(norm == 0 ? 0 : norm / norm_b);
-    result.converged = norm <= rule.tolerance * norm_b;
+    result.residuals.push_back(residual(a, vectors, b, x, other) / norm_b);
+    result.converged = result.residuals.back() <= rule.tolerance;
     if (result.converged) break;
-    if (!std::isfinite(norm)) {
-      result.reason = "The residual is not finite: the sweeps diverge";
-      break;
-    }
-    if (result.iterations == rule.iterations) {
-      result.reason = "The residual is not below the tolerance after " +
-                      std::to_string(result.iterations) + " sweeps";
-      break;
-    }
+    result.reason = reason_to_end(result, rule);
+    if (!result.reason.empty()) break;
     const std::size_t count =
         std::min(steps_until_look(result.iterations), rule.iterations - result.iterations);
     for (std::size_t i = 0; i < count; ++i) sweep(x, other);
@@ -48,6 +58,18 @@ Iteration relax(const GridOperator& a, Vectors& vectors, const Surface& b, Surfa
   }
   vectors.give_back(std::move(other));
   return result;
+}
+
+// x -= d q, element by element. x_new: not used where x is a buffer.
+void subtract_product(Vectors& vectors, const Surface& d, const Surface& q, Surface& x,
+                      Surface& x_new) {
+  const bool in_place = x.storage() == Storage::buffer;
+  const VectorLayout& layout = vectors.layout();
+  vectors.context().run("sweep", x.kernel("iterative/jacobi.cl", "jacobi", vectors.cut().options()),
+                        vectors.cut().items(), x, in_place ? x : x_new, d, q,
+                        static_cast<cl_int>(layout.rows), static_cast<cl_int>(layout.columns),
+                        static_cast<cl_int>(vectors.cut().walk));
+  if (!in_place) std::swap(x, x_new);
 }
 
 }  // namespace
@@ -59,6 +81,17 @@ Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surf
     a.run(vectors, kernel, now, b, next);
     std::swap(now, next);
   });
+}
+
+Iteration jacobi(const Operator& a, const Surface& inverse_diagonal, Vectors& vectors,
+                 const Surface& b, Surface& x, const StoppingRule& rule) {
+  Surface next = vectors.take();
+  const Iteration result = relax(a, vectors, b, x, rule, [&](Surface& now, Surface& q) {
+    a.apply(vectors, now, Operation::subtract, b, q);
+    subtract_product(vectors, inverse_diagonal, q, now, next);
+  });
+  vectors.give_back(std::move(next));
+  return result;
 }
 
 Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
@@ -78,6 +111,29 @@ Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b
       if (!in_place) std::swap(now, next);
     }
   });
+}
+
+Iteration gauss_seidel(const SparseOperator& a, const std::vector<std::size_t>& begins,
+                       const Surface& inverse_diagonal, Vectors& vectors, const Surface& b,
+                       Surface& x, const StoppingRule& rule) {
+  return relax(a, vectors, b, x, rule, [&](Surface& now, Surface& scratch) {
+    for (std::size_t c = 0; c + 1 < begins.size(); ++c) {
+      a.relax(vectors, inverse_diagonal, b, begins[c], begins[c + 1], now, scratch);
+    }
+  });
+}
+
+Iteration gauss_seidel(const DenseOperator& a, Vectors& vectors, const Surface& b, Surface& x,
+                       const StoppingRule& rule) {
+  Surface next = vectors.take();
+  const Iteration result = relax(a, vectors, b, x, rule, [&](Surface& now, Surface& q) {
+    a.apply(vectors, now, Operation::subtract, b, q);
+    a.solve_lower(vectors, q);
+    vectors.combine(Operation::subtract, {}, now, {}, q, next);
+    std::swap(now, next);
+  });
+  vectors.give_back(std::move(next));
+  return result;
 }
 
 }  // namespace lugpu

@@ -1,20 +1,40 @@
-// Relaxation on grids: Jacobi's method and the Gauss-Seidel method with red and black points.
+// Relaxation: Jacobi's method and the Gauss-Seidel method, on grids with red and black points, on
+// sparse matrices by colours, on dense ones by columns.
+//
+// x: the start, and the result; of b = 0 the solution is 0. The residuals are those that the host
+// looked at, not one for each sweep. One that is not finite, or 1e10 times the first, ends the
+// iteration with that reason. Uses scalars(0).
 #pragma once
 
+#include <vector>
+
 #include "iterative/stopping.hpp"
+#include "operators/dense_operator.hpp"
 #include "operators/grid_operator.hpp"
+#include "operators/sparse_operator.hpp"
 
 namespace lugpu {
 
-/// x += (b - A x) / diagonal at every point, all from the x before. x: the start, and the result.
-/// The residuals are those that the host looked at, not one for each sweep.
+/// x += (b - A x) / diagonal at every point, all from the x before.
 Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                  const StoppingRule& rule);
+/// inverse_diagonal: 1 / a(i, i), all finite.
+Iteration jacobi(const Operator& a, const Surface& inverse_diagonal, Vectors& vectors,
+                 const Surface& b, Surface& x, const StoppingRule& rule);
 
 /// The same at the red points, (x + y + z) even, then at the black ones, each with the latest
 /// values of its neighbours. Throws InputError for a periodic axis with an odd number of points,
 /// where neighbours have the same colour.
 Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
+                       const StoppingRule& rule);
+/// Colour c is the rows begins[c] : begins[c + 1], none of which refers to another of them (see
+/// colours.hpp).
+Iteration gauss_seidel(const SparseOperator& a, const std::vector<std::size_t>& begins,
+                       const Surface& inverse_diagonal, Vectors& vectors, const Surface& b,
+                       Surface& x, const StoppingRule& rule);
+/// In the order of the rows, by columns of A (Krueger, Westermann 2003, section 5.2): x += inv(D +
+/// L) (b - A x) with A = L + D + U. A is stored by columns, with a diagonal without zeros.
+Iteration gauss_seidel(const DenseOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                        const StoppingRule& rule);
 
 }  // namespace lugpu

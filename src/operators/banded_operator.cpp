@@ -57,14 +57,25 @@ BandedOperator::BandedOperator(DeviceContext& context, const Sparse& a, Precisio
   values_ = upload_slots(context, stored(a, diagonals, slices_), slices_, precision);
 }
 
-void BandedOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
-                             const Surface& y, Surface& result) const {
+template <typename... More>
+void BandedOperator::run(Vectors& vectors, const std::string& options, const Surface& x,
+                         const Surface& y, Surface& result, const More&... more) const {
   const VectorCut& cut = vectors.cut();
   vectors.context().run(
-      "product", x.kernel("sparse/banded.cl", "apply", slices_.options(cut) + operation),
-      cut.items(), x, y, result, values_, offsets_, static_cast<cl_int>(diagonals_),
-      static_cast<cl_int>(n_), static_cast<cl_int>(layout_.rows),
-      static_cast<cl_int>(slices_.shift), static_cast<cl_int>(cut.walk));
+      "product", x.kernel("sparse/banded.cl", "apply", slices_.options(cut) + options), cut.items(),
+      x, y, result, values_, offsets_, static_cast<cl_int>(diagonals_), static_cast<cl_int>(n_),
+      static_cast<cl_int>(layout_.rows), static_cast<cl_int>(slices_.shift),
+      static_cast<cl_int>(cut.walk), more...);
+}
+
+void BandedOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
+                             const Surface& y, Surface& result) const {
+  run(vectors, operation, x, y, result);
+}
+
+void BandedOperator::product_with_curvature(Vectors& vectors, const Surface& x, Surface& result,
+                                            const Curvature& curvature) const {
+  run(vectors, " -DCURVATURE", x, x, result, curvature.partials, curvature.over);
 }
 
 }  // namespace lugpu

@@ -24,6 +24,11 @@ class BandedOperator : public Operator {
  private:
   void product(Vectors& vectors, const std::string& operation, const Surface& x, const Surface& y,
                Surface& result) const override;
+  void product_with_curvature(Vectors& vectors, const Surface& x, Surface& result,
+                              const Curvature& curvature) const override;
+  template <typename... More>
+  void run(Vectors& vectors, const std::string& options, const Surface& x, const Surface& y,
+           Surface& result, const More&... more) const;
 
   std::size_t n_;
   VectorLayout layout_;

@@ -143,20 +143,53 @@ SparseOperator::SparseOperator(DeviceContext& context, const Sparse& a, Precisio
   sums_ = upload(context, Matrix(1 + parts_, 1), precision);
 }
 
+void SparseOperator::sum_parts(Vectors& vectors, const Surface& x) const {
+  if (parts_ == 0) return;
+  const VectorCut& cut = vectors.cut();
+  vectors.context().run("product", x.kernel("sparse/sell.cl", "sum_parts", slices_.options(cut)),
+                        {parts_ * cut.group_x, cut.group_y}, x, part_begins_, part_values_,
+                        part_places_, sums_, static_cast<cl_int>(slices_.shift));
+}
+
+template <typename... More>
+void SparseOperator::run(Vectors& vectors, const std::string& options, const Surface& x,
+                         const Surface& y, Surface& result, const More&... more) const {
+  const VectorCut& cut = vectors.cut();
+  sum_parts(vectors, x);
+  vectors.context().run(
+      "product", x.kernel("sparse/sell.cl", "apply", slices_.options(cut) + options), cut.items(),
+      x, y, result, begins_, starts_, values_, places_, sums_, static_cast<cl_int>(layout_.rows),
+      static_cast<cl_int>(slices_.shift), static_cast<cl_int>(cut.walk), more...);
+}
+
 void SparseOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
                              const Surface& y, Surface& result) const {
+  run(vectors, operation, x, y, result);
+}
+
+void SparseOperator::product_with_curvature(Vectors& vectors, const Surface& x, Surface& result,
+                                            const Curvature& curvature) const {
+  run(vectors, " -DCURVATURE", x, x, result, curvature.partials, curvature.over);
+}
+
+void SparseOperator::relax(Vectors& vectors, const Surface& inverse_diagonal, const Surface& b,
+                           std::size_t first, std::size_t end, Surface& x, Surface& scratch) const {
   const VectorCut& cut = vectors.cut();
+  const bool in_place = x.storage() == Storage::buffer;
+  const std::size_t pack = slices_.pack;
+  const std::size_t groups = ceiling(ceiling(end, pack) - first / pack, cut.group_x * cut.group_y);
+  const Items items{groups * cut.group_x, cut.group_y};
+  const auto from = static_cast<cl_int>(first), to = static_cast<cl_int>(end);
   const auto shift = static_cast<cl_int>(slices_.shift);
-  if (parts_ > 0) {
-    vectors.context().run("product",
-                          x.kernel("sparse/sell.cl", "sum_parts", slices_.options(cut) + operation),
-                          {parts_ * cut.group_x, cut.group_y}, x, part_begins_, part_values_,
-                          part_places_, sums_, shift);
-  }
-  vectors.context().run("product",
-                        x.kernel("sparse/sell.cl", "apply", slices_.options(cut) + operation),
-                        cut.items(), x, y, result, begins_, starts_, values_, places_, sums_,
-                        static_cast<cl_int>(layout_.rows), shift, static_cast<cl_int>(cut.walk));
+  const auto kernel = [&](const char* function) {
+    return x.kernel("sparse/gauss_seidel.cl", function, slices_.options(cut));
+  };
+  sum_parts(vectors, x);
+  vectors.context().run("sweep", kernel("relax_colour"), items, x, in_place ? x : scratch, b,
+                        inverse_diagonal, begins_, starts_, values_, places_, sums_, from, to,
+                        shift);
+  if (in_place) return;
+  vectors.context().run("sweep", kernel("copy_texels"), items, scratch, x, from, to, shift);
 }
 
 }  // namespace lugpu

@@ -24,9 +24,21 @@ class SparseOperator : public Operator {
   /// Of the vectors of n elements that apply() takes.
   const VectorLayout& layout() const { return layout_; }
 
+  /// x += inverse_diagonal (b - A x) in the rows first : end, none of which refers to another of
+  /// them: Gauss-Seidel's step for unknowns of one colour. scratch: any vector where x is an image;
+  /// not used where it is a buffer.
+  void relax(Vectors& vectors, const Surface& inverse_diagonal, const Surface& b, std::size_t first,
+             std::size_t end, Surface& x, Surface& scratch) const;
+
  private:
   void product(Vectors& vectors, const std::string& operation, const Surface& x, const Surface& y,
                Surface& result) const override;
+  void product_with_curvature(Vectors& vectors, const Surface& x, Surface& result,
+                              const Curvature& curvature) const override;
+  template <typename... More>
+  void run(Vectors& vectors, const std::string& options, const Surface& x, const Surface& y,
+           Surface& result, const More&... more) const;
+  void sum_parts(Vectors& vectors, const Surface& x) const;
 
   VectorLayout layout_;
   Slices slices_;
