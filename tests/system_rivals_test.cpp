@@ -175,14 +175,16 @@ TEST_P(SystemRivals, SolveAsLapackDoes) {
         if (rival.on_device && turn++ % 4 != 0) continue;  // they see no more than stored matrices
         const Grid grid = grid_of(size, walls, medium, 0.5);
         SCOPED_TRACE(testing::PrintToString(size) + testing::PrintToString(walls));
+        const Matrix b = random_in(precision, grid.unknowns(), 1, 1);
+        Solved solved;
         try {
           require(grid);
-        } catch (const Unsupported& error) {  // odd and periodic
-          EXPECT_TRUE(is("plain-gauss-seidel")) << error.what();
+          solved = solve(grid, b, {tolerance, 4000});
+        } catch (const Unsupported& error) {  // odd and periodic; nothing to coarsen
+          EXPECT_TRUE(is("plain-gauss-seidel") || (is("viennacl-amg-cg") && grid.unknowns() == 1))
+              << error.what();
           continue;
         }
-        const Matrix b = random_in(precision, grid.unknowns(), 1, 1);
-        const Solved solved = solve(grid, b, {tolerance, 4000});
         EXPECT_TRUE(solved.iteration.converged) << solved.iteration.reason;
         EXPECT_EQ(solved.iteration.reason, "");
         EXPECT_LT(true_residual(grid, b, solved.x), tolerance + 500 * eps);
@@ -231,7 +233,9 @@ TEST_P(SystemRivals, StopAtTheLimit) {
         << solved.iteration.reason;
     EXPECT_EQ(solved.iteration.iterations, steps);
     const double is = true_residual(grid, b, solved.x);
-    EXPECT_NEAR(solved.iteration.residuals.back(), is, 1e-3 * is + 50 * eps) << steps;
+    const double rounding =
+        8 * eps * norm(solved.x.column(0), b.rows()) / norm(b.column(0), b.rows());
+    EXPECT_NEAR(solved.iteration.residuals.back(), is, 1e-3 * is + rounding + 50 * eps) << steps;
   }
 }
 
@@ -294,7 +298,8 @@ TEST_P(SystemRivals, EndWithAReasonIfThereIsNoSolution) {
     for (const Medium medium : {Medium::constant, Medium::varying, Medium::obstacles}) {
       for (const Lengths& size : {Lengths{16, 16, 1}, {16, 12, 6}, {2, 2, 2}}) {
         // With A 1 near 0, not at 0, p . A p > 0 leads conjugate gradients anywhere.
-        if (medium != Medium::constant && std::strstr(rival.name, "cg")) continue;
+        const bool is_exact = medium == Medium::constant && !is("viennacl-amg-cg");
+        if (!is_exact && std::strstr(rival.name, "cg")) continue;
         const Grid grid = grid_of(size, walls, medium, 0);
         Matrix b(grid.unknowns(), 1);
         for (std::size_t i = 0; i < b.rows(); ++i) {  // not in the range
@@ -522,6 +527,18 @@ TEST(SystemBaselines, CholmodSaysWhatIsNotPositiveDefinite) {
     EXPECT_FALSE(iteration.converged);
     EXPECT_NE(iteration.reason.find("not positive definite"), std::string::npos);
     EXPECT_TRUE(equal(solver->download(), b));
+  }
+}
+
+TEST(SystemBaselines, PointsWithoutNeighboursAreNotCoarsened) {
+  const SystemBaseline& rival = find_system_baseline("viennacl-amg-cg");
+  if (!rival.library()) GTEST_SKIP() << "no ViennaCL";
+  for (const std::size_t n : {1, 32}) {
+    const Walls walls = {Wall::neumann, Wall::neumann, Wall::neumann};
+    const Grid grid = grid_of({n, n, 1}, walls, Medium::obstacles, 0.5);
+    EXPECT_THROW(
+        rival.make(&shared_context(), grid, sparse(grid), Precision::single_precision, {1e-6, 100}),
+        Unsupported);
   }
 }
 

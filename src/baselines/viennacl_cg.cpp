@@ -87,6 +87,9 @@ class ViennaClCg : public PreparedSolver {
     if (n_ == 0) return;
     write(a);
     if (preconditioner == ViennaClPreconditioner::amg) {
+      if (a.values().size() <= n_) {  // ViennaCL would never end
+        throw Unsupported("ViennaCL's multigrid needs points with neighbours.");
+      }
       amg_.emplace(a_, viennacl::context(context_));
     }
     finish();
@@ -165,10 +168,12 @@ class ViennaClCg : public PreparedSolver {
     if (!over) {
       x_[j] = solve(r, watch);
       x_[j] += start_[j];
-      if (watch.iteration.iterations == rule_.iterations && !watch.iteration.converged &&
-          watch.iteration.reason.empty()) {
-        watch.iteration.reason = "The residual is not below the tolerance after " +
-                                 std::to_string(rule_.iterations) + " iterations";
+      if (!watch.iteration.converged && watch.iteration.reason.empty()) {
+        watch.iteration.reason =
+            watch.iteration.iterations == rule_.iterations
+                ? "The residual is not below the tolerance after " +
+                      std::to_string(rule_.iterations) + " iterations"
+                : "The matrix or its preconditioner is not positive definite: r . z <= 0";
       }
     } else {
       x_[j] = start_[j];
@@ -240,7 +245,8 @@ std::unique_ptr<PreparedSolver> make_viennacl_cg(ViennaClPreconditioner precondi
     return std::make_unique<ViennaClCg<float>>(preconditioner, known, a, rule);
   } catch (const linalg::amg_coarse_problem_too_large_exception& error) {
     throw Unsupported("ViennaCL's multigrid cannot coarsen this matrix below " +
-                      std::to_string(error.coarse_points()) + " points.");
+                      std::to_string(error.coarse_points()) +
+                      " points, as those without neighbours stay what they are.");
   }
 }
 
