@@ -33,7 +33,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/solve": OPENCL + " src/operators src/dense src/accuracy",
     "src/library": SOLVE,
     "src/lapack": SOLVE,
-    "src/baselines": OPENCL + " src/dense src/solve",
+    "src/baselines": OPENCL + " src/iterative src/dense src/solve",
     "src/bench": SOLVE + " src/baselines",
     "python": "include/lugpu",
     "cli": SOLVE + " src/formats src/baselines src/bench",

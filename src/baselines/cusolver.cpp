@@ -1,7 +1,5 @@
 #include "baselines/cusolver.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "baselines/shared_library.hpp"
 #include "matrix/rounded.hpp"
 
 namespace lugpu {
@@ -79,53 +78,16 @@ struct Api {
                           int type_b, void* b, std::int64_t ldb, int* info);
 };
 
-// A shared library that stays open.
-class Library {
- public:
-  // Opens the first of `names` found where the linker looks for libraries or in CUDA's usual
-  // folders. Throws Unsupported.
-  explicit Library(const std::vector<std::string>& names) {
-    const std::string stem = names.front().substr(0, names.front().find('.'));
-    std::string obstacle = stem + " was not found";
-    for (const std::string folder : {"", "/usr/local/cuda/lib64/", "/opt/cuda/lib64/"}) {
-      for (const std::string& name : names) {
-        path_ = folder + name;
-        handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (handle_) return;
-        // A file that is there but cannot be used, e.g. because it needs a missing one.
-        const std::string error = dlerror();
-        if (!error.starts_with(path_ + ": cannot open")) {
-          obstacle = path_ + " cannot be opened (" + error + ")";
-        }
-      }
-    }
-    throw Unsupported(obstacle +
-                      "; install NVIDIA's CUDA libraries, or add their folder to "
-                      "LD_LIBRARY_PATH.");
-  }
-
-  // Throws Unsupported if the library is too old to have the first of `symbols` or, failing that,
-  // the second.
-  template <typename Function>
-  void find(Function*& function, const char* symbol, const char* other = nullptr) const {
-    void* address = dlsym(handle_, symbol);
-    if (!address && other) address = dlsym(handle_, other);
-    if (!address) throw Unsupported(path_ + " has no " + symbol + "; use CUDA 11.1 or later.");
-    function = reinterpret_cast<Function*>(address);
-  }
-
- private:
-  std::string path_;
-  void* handle_ = nullptr;
-};
-
-std::string file_of(const void* address) {
-  Dl_info found;
-  return dladdr(address, &found) && found.dli_fname ? found.dli_fname : "";
+SharedLibrary open_cuda(const std::vector<std::string>& names) {
+  return SharedLibrary({names,
+                        {"", "/usr/local/cuda/lib64/", "/opt/cuda/lib64/"},
+                        "install NVIDIA's CUDA libraries, or add their folder to LD_LIBRARY_PATH",
+                        "use CUDA 11.1 or later"});
 }
 
 void find_runtime(Api& api) {
-  const Library cudart({"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"});
+  const SharedLibrary cudart =
+      open_cuda({"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"});
   cudart.find(api.cudaGetDeviceCount, "cudaGetDeviceCount");
   // CUDA 12 has the old layout of the properties under the old name; the device's name is first in
   // both.
@@ -146,7 +108,8 @@ void find_runtime(Api& api) {
 }
 
 void find_solver(Api& api) {
-  const Library cusolver({"libcusolver.so", "libcusolver.so.12", "libcusolver.so.11"});
+  const SharedLibrary cusolver =
+      open_cuda({"libcusolver.so", "libcusolver.so.12", "libcusolver.so.11"});
   cusolver.find(api.cusolverGetProperty, "cusolverGetProperty");
   cusolver.find(api.cusolverDnCreate, "cusolverDnCreate");
   cusolver.find(api.cusolverDnDestroy, "cusolverDnDestroy");

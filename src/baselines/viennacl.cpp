@@ -4,7 +4,6 @@
 
 #ifdef LUGPU_VIENNACL
 
-#define VIENNACL_WITH_OPENCL
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -13,6 +12,7 @@
 #include <viennacl/matrix.hpp>
 #include <viennacl/version.hpp>
 
+#include "baselines/viennacl_context.hpp"
 #include "matrix/rounded.hpp"
 #include "opencl/surface.hpp"
 
@@ -22,19 +22,6 @@ namespace {
 std::uint64_t padded(std::uint64_t length) {
   constexpr std::uint64_t multiple = viennacl::dense_padding_size;
   return (length + multiple - 1) / multiple * multiple;
-}
-
-// ViennaCL knows contexts by number and keeps them until the program ends.
-viennacl::ocl::context& context_of(DeviceContext& device) {
-  static std::vector<cl_context> known;
-  const cl_context handle = device.handle()();
-  const auto found = std::find(known.begin(), known.end(), handle);
-  const long number = found - known.begin();
-  if (found == known.end()) {
-    viennacl::ocl::setup_context(number, handle, handle_of(device.device())(), device.queue()());
-    known.push_back(handle);
-  }
-  return viennacl::ocl::get_context(number);
 }
 
 template <typename Real>

@@ -1,0 +1,57 @@
+#include "baselines/columns.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+#include "base/error.hpp"
+
+namespace lugpu {
+namespace {
+
+// The largest ||b - A x||_2 / ||b||_2 of a column; NaN if there is one.
+double residual_of(const Grid& grid, const Matrix& b, const Matrix& x) {
+  const Matrix product = multiply(grid, x);
+  double largest = 0;
+  for (std::size_t j = 0; j < b.cols(); ++j) {
+    double residual = 0, norm = 0;
+    for (std::size_t i = 0; i < b.rows(); ++i) {
+      residual += (b(i, j) - product(i, j)) * (b(i, j) - product(i, j));
+      norm += b(i, j) * b(i, j);
+    }
+    const double relative = residual == 0 ? 0 : std::sqrt(residual / norm);
+    largest = relative <= largest ? largest : relative;
+  }
+  return largest;
+}
+
+}  // namespace
+
+Iteration direct_solution(const Pivots& pivots, const Grid& grid, const Matrix& b, const Matrix& x,
+                          double tolerance) {
+  Iteration result;
+  result.reason = pivots.obstacle;
+  if (pivots.doubtful) {
+    const double residual = residual_of(grid, b, x);
+    if (!(residual <= tolerance)) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.2g", residual);
+      result.reason =
+          "The matrix is singular to working precision, and the residual is " + std::string(text);
+    }
+  }
+  result.converged = result.reason.empty();
+  return result;
+}
+
+void require_half_of_memory(double bytes, const std::string& what) {
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  if (bytes > memory / 2) {
+    throw Unsupported(what + " takes " + std::to_string(static_cast<std::uint64_t>(bytes / 1e6)) +
+                      " MB, more than half of this machine's memory; choose a smaller grid.");
+  }
+}
+
+}  // namespace lugpu

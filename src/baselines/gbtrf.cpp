@@ -1,0 +1,152 @@
+#include "baselines/gbtrf.hpp"
+
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.hpp"
+#include "baselines/columns.hpp"
+#include "matrix/rounded.hpp"
+
+namespace lugpu {
+namespace {
+
+// The largest |i - j| of neighbours.
+std::size_t bandwidth_of(const Grid& grid) {
+  std::size_t stride = 1, largest = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::size_t size = grid.size[axis];
+    if (grid.coefficients[axis] != 0 && size > 1) {
+      largest =
+          std::max(largest, grid.walls[axis] == Wall::periodic ? stride * (size - 1) : stride);
+    }
+    stride *= size;
+  }
+  return largest;
+}
+
+template <typename Real>
+class Gbtrf : public PreparedSolver {
+ public:
+  Gbtrf(const Grid& grid, const Sparse& a, double tolerance)
+      : grid_(grid),
+        tolerance_(tolerance),
+        n_(static_cast<lapack_int>(a.rows())),
+        width_(static_cast<lapack_int>(bandwidth_of(grid))),
+        ld_(3 * width_ + 1),
+        lu_(static_cast<std::size_t>(ld_) * a.rows()),
+        ipiv_(a.rows()) {
+    const std::vector<Real> diagonal = filled(a);
+    if (n_ > 0) factor(diagonal);
+  }
+
+  void upload(const Matrix& b, const Matrix& x) override {
+    b_ = b;
+    rounded_b_ = rounded<Real>(b);
+    x_ = rounded<Real>(x);
+  }
+
+  Iteration solve() override {
+    if (x_.empty()) return direct_solution({}, grid_, b_, b_, tolerance_);
+    if (pivots_.obstacle.empty()) substitute();
+    return direct_solution(pivots_, grid_, b_, pivots_.doubtful ? download() : Matrix(),
+                           tolerance_);
+  }
+
+  Matrix download() override {
+    Matrix x(static_cast<std::size_t>(n_), b_.cols());
+    std::copy(x_.begin(), x_.end(), x.values().begin());
+    return x;
+  }
+
+ private:
+  // a(i, j) is in row 2 width + i - j of column j, below room for the fill-in. Returns the
+  // magnitudes of the diagonal.
+  std::vector<Real> filled(const Sparse& a) {
+    std::vector<Real> diagonal(a.rows());
+    for (std::size_t i = 0; i < a.rows(); ++i) {
+      const auto end = static_cast<std::size_t>(a.row_begin()[i + 1]);
+      for (auto k = static_cast<std::size_t>(a.row_begin()[i]); k < end; ++k) {
+        const auto j = static_cast<std::size_t>(a.columns()[k]);
+        if (overflows<Real>(a.values()[k])) refuse_overflow<Real>(a.values()[k]);
+        const Real value = static_cast<Real>(a.values()[k]);
+        lu_[top() + i - j + j * static_cast<std::size_t>(ld_)] = value;
+        if (i == j) diagonal[i] = std::abs(value);
+      }
+    }
+    return diagonal;
+  }
+
+  void factor(const std::vector<Real>& diagonal) {
+    lapack_int info = 0;
+    if constexpr (std::is_same_v<Real, double>) {
+      info = LAPACKE_dgbtrf_work(LAPACK_COL_MAJOR, n_, n_, width_, width_, lu_.data(), ld_,
+                                 ipiv_.data());
+    } else {
+      info = LAPACKE_sgbtrf_work(LAPACK_COL_MAJOR, n_, n_, width_, width_, lu_.data(), ld_,
+                                 ipiv_.data());
+    }
+    if (info != 0) {
+      pivots_.obstacle = "The matrix is singular: pivot " + std::to_string(info) + " is zero";
+      return;
+    }
+    const double limit = doubtful_pivot(diagonal.size(), epsilon(kPrecision<Real>));
+    for (std::size_t k = 0; k < diagonal.size(); ++k) {
+      const double pivot = std::abs(lu_[top() + k * static_cast<std::size_t>(ld_)]);
+      if (!(pivot > limit * static_cast<double>(diagonal[k]))) pivots_.doubtful = true;
+    }
+  }
+
+  void substitute() {
+    x_ = rounded_b_;
+    const auto nrhs = static_cast<lapack_int>(b_.cols());
+    if constexpr (std::is_same_v<Real, double>) {
+      LAPACKE_dgbtrs_work(LAPACK_COL_MAJOR, 'N', n_, width_, width_, nrhs, lu_.data(), ld_,
+                          ipiv_.data(), x_.data(), n_);
+    } else {
+      LAPACKE_sgbtrs_work(LAPACK_COL_MAJOR, 'N', n_, width_, width_, nrhs, lu_.data(), ld_,
+                          ipiv_.data(), x_.data(), n_);
+    }
+  }
+
+  std::size_t top() const { return 2 * static_cast<std::size_t>(width_); }
+
+  Grid grid_;
+  double tolerance_;
+  lapack_int n_, width_, ld_;
+  std::vector<Real> lu_;
+  std::vector<lapack_int> ipiv_;
+  Pivots pivots_;
+  Matrix b_;
+  std::vector<Real> rounded_b_, x_;
+};
+
+}  // namespace
+
+void require_gbtrf(const Grid& grid, Precision precision) {
+  const double n = static_cast<double>(grid.unknowns());
+  const double rows = 3 * static_cast<double>(bandwidth_of(grid)) + 1;
+  require_half_of_memory(n * rows * static_cast<double>(element_size(precision)),
+                         "The band of a grid of " + std::to_string(grid.unknowns()) + " points");
+  constexpr double kLargest = std::numeric_limits<lapack_int>::max();
+  if (n > kLargest || rows > kLargest) {
+    throw Unsupported("LAPACK counts in 32 bits, and this grid has " +
+                      std::to_string(grid.unknowns()) + " points.");
+  }
+}
+
+std::unique_ptr<PreparedSolver> make_gbtrf(const Grid& grid, const Sparse& a, Precision precision,
+                                           const StoppingRule& rule) {
+  require_gbtrf(grid, precision);
+  if (precision == Precision::double_precision) {
+    return std::make_unique<Gbtrf<double>>(grid, a, rule.tolerance);
+  }
+  return std::make_unique<Gbtrf<float>>(grid, a, rule.tolerance);
+}
+
+}  // namespace lugpu
