@@ -15,12 +15,12 @@ typedef vec piece;
 // C(0:rows, 0:STRIP) = L(0:rows, 0:depth) U(0:depth, 0:STRIP), or += that if `begun`, with
 // L(r, q) = l[r * l_row + q * l_column], of which tile >= rows rows are there, and U in rows of
 // STRIP.
-inline void multiply_tile(
-    const int tile, const __global real* l, size_t l_row, int l_column, const __global real* u,
-    int depth, __global real* c, size_t c_pitch, int rows, bool begun) {
+inline void multiply_tile(const int tile, const __global real* l, size_t l_row, int l_column,
+                          const __global real* u, int depth, __global real* c, size_t c_pitch,
+                          int rows, bool begun) {
   vec sum[ROWS][2];
 #pragma unroll
-  for (int r = 0; r < tile; ++r) {
+  for (int r = 0; r < ROWS; ++r) {
     sum[r][0] = sum[r][1] = 0;
     if (begun && r < rows) {
       const __global vec* old = (const __global vec*)(c + r * c_pitch);
@@ -32,14 +32,15 @@ inline void multiply_tile(
     const __global vec* row = (const __global vec*)(u + q * STRIP);
     const vec u0 = row[0], u1 = row[1];
 #pragma unroll
-    for (int r = 0; r < tile; ++r) {
+    for (int r = 0; r < ROWS; ++r) {
+      if (r >= tile) continue;
       const vec factor = (vec)l[r * l_row + q * l_column];
       sum[r][0] = fma(factor, u0, sum[r][0]);
       sum[r][1] = fma(factor, u1, sum[r][1]);
     }
   }
 #pragma unroll
-  for (int r = 0; r < tile; ++r) {
+  for (int r = 0; r < ROWS; ++r) {
     if (r < rows) {
       __global vec* to = (__global vec*)(c + r * c_pitch);
       to[0] = sum[r][0];
@@ -63,9 +64,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void along_x(
     const int depth = min(DEPTH, count - k);
     for (int s = 0; s < strips; ++s) {
       for (int i = top; i < end; i += ROWS) {
-        multiply_tile(ROWS, b + (size_t)i * pitch + start + k, pitch, 1,
-                      q + ((size_t)s * count + k) * STRIP, depth,
-                      c + (size_t)i * pitch + start + s * STRIP, pitch, min(ROWS, end - i), k > 0);
+        multiply_tile(
+            ROWS, b + (size_t)i * pitch + start + k, pitch, 1, q + ((size_t)s * count + k) * STRIP,
+            depth, c + (size_t)i * pitch + start + s * STRIP, pitch, min(ROWS, end - i), k > 0);
       }
     }
   }
@@ -111,8 +112,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void along_rows(
     const int half_ = task / across / lines % 2, field = task / across / lines / 2;
     const int count = half_ ? odd : even, first = half_ ? even : 0;
     const __global real* q_half = q + half_ * odd_q;
-    const size_t start = ((size_t)field * (even + odd) + first) * width + (size_t)line * pitch +
-                         strip * STRIP;
+    const size_t start =
+        ((size_t)field * (even + odd) + first) * width + (size_t)line * pitch + strip * STRIP;
     for (int k = 0; k < count; k += DEPTH) {
       const int depth = min(DEPTH, count - k);
       for (int p = 0; p < depth; ++p) {
@@ -125,19 +126,19 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void along_rows(
         const int rows = min(ROWS, count - i);
         const __global real* l = q_half + (size_t)i * count + (size_t)k * ROWS;
         __global real* to = c + start + (size_t)i * width;
-        if (rows > 8 || (ROWS <= 8 && rows > 4)) {
+        if (3 * rows > 2 * ROWS) {
           multiply_tile(ROWS, l, 1, ROWS, room, depth, to, width, rows, k > 0);
-        } else if (rows > 4) {
-          multiply_tile(min(8, ROWS), l, 1, ROWS, room, depth, to, width, rows, k > 0);
+        } else if (3 * rows > ROWS) {
+          multiply_tile(2 * ROWS / 3, l, 1, ROWS, room, depth, to, width, rows, k > 0);
         } else {
-          multiply_tile(4, l, 1, ROWS, room, depth, to, width, rows, k > 0);
+          multiply_tile(ROWS / 3, l, 1, ROWS, room, depth, to, width, rows, k > 0);
         }
       }
     }
 #ifdef LUGPU_DIVIDE
-    divide_strip(c + start, width, count, x_terms + strip * STRIP,
-                 y_terms + (along_z ? line : first), !along_z,
-                 z_terms + (along_z ? first : field % planes), along_z != 0);
+    divide_strip(
+        c + start, width, count, x_terms + strip * STRIP, y_terms + (along_z ? line : first),
+        !along_z, z_terms + (along_z ? first : field % planes), along_z != 0);
 #endif
   }
 }

@@ -27,9 +27,9 @@ inline void put_piece(const struct target* to, int row, int column, piece value)
   if (row >= to->rows || column >= to->columns) return;
 #ifdef LUGPU_DIVIDE
   const int line = column / to->pitch;
-  value = quotient(value, *(__global const piece*)(to->x_terms + (column - line * to->pitch)),
-                   to->y_terms[to->y_of_row * row + to->y_of_line * line],
-                   to->z_terms[to->z_of_row * row]);
+  value = quotient(
+      value, *(__global const piece*)(to->x_terms + (column - line * to->pitch)),
+      to->y_terms[to->y_of_row * row + to->y_of_line * line], to->z_terms[to->z_of_row * row]);
 #endif
   *(__global piece*)(to->c + (size_t)row * to->width + column) = value;
 }
@@ -46,8 +46,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void along_x(
   const int row = group / across / 2 * TILE, column = group % across * TILE;
   if (column >= depth) return;  // the same for the work-group
   if (half_) q += (size_t)q_even * q_even;
-  const struct target to = {c + start, rows, depth, pitch, pitch, x_terms + start, y_terms, z_terms,
-                            0,         0,    0};
+  const struct target to = {
+      c + start, rows, depth, pitch, pitch, x_terms + start, y_terms, z_terms, 0, 0, 0};
   multiply_tile(b + start, pitch, rows, q, depth, depth, depth, depth, row, column,
                 (__local real*)stages, &to);
 }
@@ -69,17 +69,18 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void along_rows
   if (row >= count) return;  // the same for the work-group
   if (half_) q += (size_t)q_even * q_even;
   const size_t start = ((size_t)field * (even + odd) + first) * width;
-  const struct target to = {c + start,
-                            count,
-                            width,
-                            width,
-                            pitch,
-                            x_terms,
-                            y_terms + (along_z ? 0 : first),
-                            z_terms + (along_z ? first : field % planes),
-                            !along_z,
-                            along_z,
-                            along_z};
+  const struct target to = {
+      c + start,
+      count,
+      width,
+      width,
+      pitch,
+      x_terms,
+      y_terms + (along_z ? 0 : first),
+      z_terms + (along_z ? first : field % planes),
+      !along_z,
+      along_z,
+      along_z};
   multiply_tile(q, depth, count, b + start, width, count, width, depth, row, column,
                 (__local real*)stages, &to);
 }

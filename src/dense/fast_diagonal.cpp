@@ -38,10 +38,13 @@ bool cancel(Real x, Real y, Real z) {
   return !(std::abs(sum) > 4 * std::numeric_limits<Real>::epsilon() * magnitude);
 }
 
-bool is_normal_or_zero(double value, Precision precision) {
-  if (value == 0) return true;
-  return precision == Precision::double_precision ? std::isnormal(value)
-                                                  : std::isnormal(static_cast<float>(value));
+void require_normal(double value, Precision precision) {
+  const bool is_normal = precision == Precision::double_precision
+                             ? std::isnormal(value)
+                             : std::isnormal(static_cast<float>(value));
+  if (is_normal || value == 0) return;
+  throw InputError("The shift or an eigenvalue of the grid is too large or too small for " +
+                   std::string(name(precision)) + " precision; scale the equation.");
 }
 
 std::string points(const Grid& grid) {
@@ -98,7 +101,8 @@ void FastDiagonal::require_room(const Device& device, const Grid& grid, Precisio
   std::uint64_t bytes = 0;
   if (fits) {
     const Layout layout = Layout::make(device, grid, precision);
-    fits = layout.pitch * ny <= kMost && layout.pitch * ny * nz <= kMost - layout.rows * layout.pitch;
+    fits =
+        layout.pitch * ny <= kMost && layout.pitch * ny * nz <= kMost - layout.rows * layout.pitch;
     if (fits) {
       const std::uint64_t size = element_size(precision);
       const std::uint64_t field = (ny * nz + layout.rows) * layout.pitch * size;
@@ -212,9 +216,10 @@ std::vector<double> FastDiagonal::arranged(const Matrix& even, const Matrix& odd
 
 void FastDiagonal::prepare_axes() {
   const auto on_device = [&](const std::vector<double>& values) {
-    return lugpu::upload(context_, View<const double>{values.data(), values.size(), 1, values.size()},
-                         precision_);
+    return lugpu::upload(
+        context_, View<const double>{values.data(), values.size(), 1, values.size()}, precision_);
   };
+  require_normal(grid_.shift, precision_);
   Terms terms;
   for (std::size_t a = 0; a < 3; ++a) {
     Axis& axis = axes_[a];
@@ -227,12 +232,9 @@ void FastDiagonal::prepare_axes() {
     for (const AxisModes* modes : {&even, &odd}) {
       for (const double eigenvalue : modes->eigenvalues) {
         const double term = grid_.coefficients[a] * eigenvalue;
+        require_normal(term, precision_);
         const double sum = cancel(shift, term, 0.0) ? 0 : shift + term;
-        if (!is_normal_or_zero(sum, precision_)) {
-          throw InputError(std::string("The coefficients of the grid are too large or too small "
-                                       "for ") +
-                           name(precision_) + " precision; scale them.");
-        }
+        require_normal(sum, precision_);
         terms[a].push_back(sum);
       }
     }
@@ -248,6 +250,13 @@ void FastDiagonal::prepare_axes() {
     axis.forward = on_device(arranged(even.vectors, odd.vectors, false, a == 0));
     axis.back = on_device(arranged(even.vectors, odd.vectors, true, a == 0));
   }
+  double largest = 0;
+  for (const std::vector<double>& of_axis : terms) {
+    double of_this = 0;
+    for (const double term : of_axis) of_this = std::max(of_this, std::abs(term));
+    largest += of_this;
+  }
+  require_normal(largest, precision_);
   zeros_ = precision_ == Precision::double_precision ? count_zeros<double>(terms)
                                                      : count_zeros<float>(terms);
 }
@@ -284,16 +293,17 @@ std::string FastDiagonal::trouble() const {
         only_constant && (grid_.walls[a] != Wall::dirichlet || grid_.coefficients[a] == 0);
   }
   if (only_constant) return "";
-  return "the matrix is singular in " + std::string(name(precision_)) + " precision: " +
-         std::to_string(zeros_) + " of its eigenvalues are zero, and the solution has no component "
+  return "the matrix is singular in " + std::string(name(precision_)) +
+         " precision: " + std::to_string(zeros_) +
+         " of its eigenvalues are zero, and the solution has no component "
          "along their eigenvectors";
 }
 
 KernelId FastDiagonal::kernel(const char* file, const char* function, bool divide) const {
   KernelId id{file, function, precision_, Storage::buffer};
   if (layout_.on_cpu) {
-    id.options = cpu_tile_options(context_.device(), precision_) +
-                 " -DDEPTH=" + std::to_string(kDepth);
+    id.options =
+        cpu_tile_options(context_.device(), precision_) + " -DDEPTH=" + std::to_string(kDepth);
   } else {
     id.texel = Texel::rgba;
     if (nvidia_) id.options = " -DLUGPU_NVIDIA";
@@ -363,8 +373,8 @@ void FastDiagonal::along_rows(int axis, bool back, bool divide, std::size_t nrhs
     context_.run("solve", kernel("cpu/fast_diagonal.cl", "along_rows", divide),
                  {std::min(tasks, kGroups * context_.device().compute_units)}, field_, result_,
                  to_int(width), to_int(lines), to_int(layout_.pitch), to_int(columns),
-                 to_int(fields), q, to_int(along.even), to_int(along.odd), room_, z,
-                 to_int(planes), x_terms, y_terms, z_terms);
+                 to_int(fields), q, to_int(along.even), to_int(along.odd), room_, z, to_int(planes),
+                 x_terms, y_terms, z_terms);
   } else {
     const auto padded = [](std::size_t n) { return to_int(ceiling(n, kPadding) * kPadding); };
     const std::size_t across = ceiling(width, kTile), down = ceiling(along.even, kTile);
@@ -388,25 +398,24 @@ void FastDiagonal::solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t n
     const cl_int4 size = {{to_int(nx), to_int(ny), to_int(nz), to_int(count)}};
     const std::size_t rows = ceiling(ny, 2) * ceiling(nz, 2) * count;
     const auto offset = static_cast<cl_ulong>(first * n);
-    const auto transfer = [&](const char* function, const cl::Buffer& from, const cl::Buffer& to,
-                              bool fold) {
-      KernelId id{"dense/fold.cl", function, precision_, Storage::buffer};
-      const cl_int half = to_int(layout_.half), pitch = to_int(layout_.pitch);
-      const Items items{fold ? layout_.half : ceiling(nx, 2), rows};
-      if (fold) {
-        context_.run("solve", id, items, from, offset, to, size, to_int(rows), pitch, half);
-      } else {
-        context_.run("solve", id, items, from, to, offset, size, to_int(rows), pitch, half);
-      }
-    };
-    transfer("fold", b, field_, true);
+    // On a CPU as vectors, if there is one.
+    KernelId fold{"dense/fold.cl", "fold", precision_, Storage::buffer};
+    Items items{layout_.half, rows};
+    if (layout_.on_cpu && 2 * ceiling(nx, 2) >= layout_.strip) {
+      fold.options = " -DVECTOR=" + std::to_string(layout_.strip / 2);
+      items.x = 1;
+    }
+    KernelId unfold = fold;
+    unfold.function = "unfold";
+    const cl_int pitch = to_int(layout_.pitch), half = to_int(layout_.half);
+    context_.run("fold", fold, items, b, offset, field_, size, to_int(rows), pitch, half);
     along_x(false, !y && !z, count);
     if (y) along_rows(1, false, !z, count);
     if (z) along_rows(2, false, true, count);
     if (z) along_rows(2, true, false, count);
     if (y) along_rows(1, true, false, count);
     along_x(true, false, count);
-    transfer("unfold", field_, x, false);
+    context_.run("fold", unfold, items, field_, x, offset, size, to_int(rows), pitch, half);
     context_.checkpoint();
   }
 }
