@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/error.hpp"
+#include "dense/matrix_units.hpp"
 #include "kernels/gpu/update_arguments.h"
 #include "matrix/random.hpp"
 
@@ -21,21 +22,6 @@ constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
-
-// Compute capability of an NVIDIA GPU, 10 major + minor; 0 for others.
-int compute_capability(const Device& device) {
-  constexpr cl_device_info kMajor = 0x4000, kMinor = 0x4001;  // cl_nv_device_attribute_query
-  if (device.platform.find("NVIDIA") == std::string::npos) return 0;
-  cl_uint major = 0, minor = 0;
-  clGetDeviceInfo(handle_of(device)(), kMajor, sizeof major, &major, nullptr);
-  clGetDeviceInfo(handle_of(device)(), kMinor, sizeof minor, &minor, nullptr);
-  return static_cast<int>(10 * major + minor);
-}
-
-// Of the matrix units: tf32 from 8.0 on, the double shapes used here from 9.0.
-bool has_matrix_units(const Device& device, Precision precision) {
-  return compute_capability(device) >= (precision == Precision::double_precision ? 90 : 80);
-}
 
 // As the device lays it out: nothing but 32-bit integers, one after the other.
 static_assert(std::is_trivially_copyable_v<update_arguments> &&

@@ -7,6 +7,9 @@
 
 namespace lugpu {
 
+/// ROWS of cpu/tile.clh.
+std::size_t cpu_tile_rows(const Device& device, Precision precision);
+
 /// Build options of kernels that include cpu/tile.clh.
 std::string cpu_tile_options(const Device& device, Precision precision);
 

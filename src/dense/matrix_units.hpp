@@ -1,0 +1,15 @@
+// What NVIDIA's GPUs can do.
+#pragma once
+
+#include "opencl/device.hpp"
+
+namespace lugpu {
+
+/// Compute capability of an NVIDIA GPU, 10 major + minor; 0 for other devices.
+int compute_capability(const Device& device);
+
+/// Whether a device has the matrix units that the kernels of nvidia/ use: those for tf32 are there
+/// from 8.0 on, the shapes of doubles used here from 9.0.
+bool has_matrix_units(const Device& device, Precision precision);
+
+}  // namespace lugpu
