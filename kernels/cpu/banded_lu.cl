@@ -11,8 +11,9 @@
 // its diagonal on, factored in its own workspace as in the dense case (cpu/panel.clh): its L is
 // interchanged within the panel, but not by later ones. Threads share the work through the tasks of
 // each panel s in order: task 0 updates block s + 1 and factors it as the next panel, the others
-// update some of the blocks after it. A task waits only for tasks before it, which running threads
-// have taken.
+// update some of the blocks after it. A task needs only tasks before it, which running threads have
+// taken: so a thread that has waited for long leaves, as the other one must have been interrupted,
+// and until the end of the launch there is one fewer.
 //
 // Build options: those of cpu/tile.clh, and NB, a multiple of STRIP.
 
@@ -39,12 +40,6 @@ inline int rows_of_panel(const struct band* b, int s) { return min(b->lower + NB
 
 inline __global real* workspace(const struct band* b, int s) {
   return b->w + (size_t)(s % WORKSPACES) * (b->lower + NB) * NB;
-}
-
-inline void wait_until(const volatile __global int* place, int value) {
-  while (*place < value) {
-  }
-  mem_fence(CLK_GLOBAL_MEM_FENCE);
 }
 
 // Panel s, whose columns are in its workspace.
@@ -101,17 +96,10 @@ inline void apply_panel(const struct band* b, const __global int* ipiv, int s, i
   }
 }
 
-// Waits for what the panels before s do to a block.
-inline void wait_for_block(const struct band* b, int s, int block) {
-  if (s > 0 && block * NB <= b->last[s - 1]) wait_until(b->applied + block, s);
-}
-
 // The first task of panel s.
-inline void make_next_panel(const struct band* b, struct panel* p, int s, int tasks) {
+inline void make_next_panel(const struct band* b, struct panel* p, int s) {
   const int first = (s + 1) * NB;
   if (first >= b->n) return;
-  wait_for_block(b, s, s + 1);
-  if (s + 1 >= WORKSPACES) wait_until(b->done + s + 1 - WORKSPACES, tasks);
   const int changed = first <= b->last[s];
   if (changed) {
     const int end = min(first + NB, (b->last[s] / STRIP + 1) * STRIP);
@@ -128,10 +116,22 @@ inline void update_blocks(const struct band* b, const __global int* ipiv, int s,
   const int end = min((block + count) * NB, (b->last[s] / STRIP + 1) * STRIP);
   if (block * NB >= end) return;
   const int blocks = (end - block * NB + NB - 1) / NB;
-  for (int g = block; g < block + blocks; ++g) wait_for_block(b, s, g);
   apply_panel(b, ipiv, s, block * NB, end, 0);
   mem_fence(CLK_GLOBAL_MEM_FENCE);
   for (int g = block; g < block + blocks; ++g) b->applied[g] = s + 1;
+}
+
+// Whether all that a task of panel s needs is done: panel s, what the panels before it do to its
+// blocks, and of task 0, all that needs what is in its workspace.
+inline bool is_ready(const struct band* b, int s, int part, int tasks, int count) {
+  if (*b->panels <= s) return s == 0 && part == 0;
+  if (part == 0 && s + 1 >= WORKSPACES && b->done[s + 1 - WORKSPACES] < tasks) return false;
+  const int block = part == 0 ? s + 1 : s + 2 + (part - 1) * count;
+  const int end = block + (part == 0 ? 1 : count);
+  for (int g = block; s > 0 && g < end && g * NB <= b->last[s - 1]; ++g) {
+    if (b->applied[g] < s) return false;
+  }
+  return true;
 }
 
 // The panels first : last, each of `tasks` tasks of `count` blocks; panel 0 is factored before.
@@ -152,19 +152,25 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_band(
   p.launch = work;
   p.work = work + NOTES + 2 * NOTE_INTS;
   p.pivoted = 1;
-  for (int task; (task = atomic_inc(state + NEXT_TASK)) < (last - first) * tasks;) {
+  for (int reads = 0; reads < PATIENCE;) {
+    const int task = state[NEXT_TASK];
+    if (task >= (last - first) * tasks) return;
     const int s = first + task / tasks, part = task % tasks;
+    ++reads;
+    if (!is_ready(&b, s, part, tasks, count)) continue;
+    if (atomic_cmpxchg(state + NEXT_TASK, task, task + 1) != task) continue;
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
     if (s == 0 && part == 0) {
       load_rows(&b, 0, 0);
       factor_block(&b, &p, 0);
     }
-    wait_until(b.panels, s + 1);
     if (part == 0) {
-      make_next_panel(&b, &p, s, tasks);
+      make_next_panel(&b, &p, s);
     } else {
       update_blocks(&b, ipiv, s, s + 2 + (part - 1) * count, count);
     }
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     atomic_inc(b.done + s);
+    reads = 0;
   }
 }

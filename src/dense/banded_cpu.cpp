@@ -12,7 +12,7 @@ namespace {
 // Bands of no more diagonals on either side are factored column by column.
 constexpr std::size_t kNarrow = 8;
 // From so many diagonals below the main one on, threads share the work.
-constexpr std::size_t kShared = 96;
+constexpr std::size_t kShared = 192;
 // Tasks of a panel for each thread, so that none waits long for the others.
 constexpr std::size_t kTasks = 4;
 // The most columns that are solved for one by one, and the strips of a work-group otherwise.
@@ -20,8 +20,8 @@ constexpr std::size_t kFewColumns = 4, kStrips = 4;
 // WORKSPACES and STATE_INTS of cpu/banded_lu.cl; NOTES and 2 NOTE_INTS, and WORK_INTS of
 // cpu/team.clh; UNIT of cpu/strip.clh, in vectors.
 constexpr std::size_t kWorkspaces = 3, kStateInts = 32, kTeamInts = 16 + 32 + 192, kUnit = 4;
-// A launch takes no more panels once it has so much to do.
-constexpr std::uint64_t kMultiplyAdds = 4'000'000'000;
+// A launch takes no more panels once it has so much to do: some milliseconds.
+constexpr std::uint64_t kMultiplyAdds = 500'000'000;
 
 // Columns of a block: the wider the band, the more they are worth.
 std::size_t block_columns(std::size_t lower, std::size_t strip) {
