@@ -1,7 +1,6 @@
 #include "dense/banded_lu.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.hpp"
 #include "dense/banded_cpu.hpp"
@@ -14,18 +13,22 @@ namespace {
 // Entries that are sent at a time.
 constexpr std::size_t kEntries = 1 << 20;
 
+// In double, which does not overflow.
 void require_room(const DeviceContext& context, const BandSize& size, Precision precision,
                   std::size_t band, std::uint64_t workspace) {
   const Device& device = context.device();
   if (precision == Precision::double_precision && !device.double_precision) {
     throw Unsupported(device.name + " has no double precision", {"precision", "single"});
   }
-  constexpr std::size_t kMost = std::numeric_limits<cl_int>::max() / 2;
-  const std::uint64_t largest = std::max(band, size.n * size.nrhs) * element_size(precision);
-  const std::uint64_t all =
-      (band + workspace + 3 * size.n * size.nrhs) * element_size(precision) + 8 * size.n;
-  if (size.n > kMost || size.nrhs > kMost || largest > device.max_allocation ||
-      all > device.global_memory) {
+  constexpr std::size_t kMost = 1 << 30;
+  const auto element = static_cast<double>(element_size(precision));
+  const double right = static_cast<double>(size.n) * static_cast<double>(size.nrhs);
+  const double largest = element * std::max(static_cast<double>(band), right);
+  const double all =
+      element * (static_cast<double>(band) + static_cast<double>(workspace) + 3 * right) +
+      8 * static_cast<double>(size.n);
+  if (size.n > kMost || size.nrhs > kMost || largest > static_cast<double>(device.max_allocation) ||
+      all > static_cast<double>(device.global_memory)) {
     throw Unsupported("A band of " + std::to_string(size.lower) + " + 1 + " +
                       std::to_string(size.upper) + " diagonals of order " + std::to_string(size.n) +
                       " does not fit into the memory of " + device.name);
