@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "iterative/coarse_grids.hpp"
 #include "opencl/transfer.hpp"
+#include "operators/conductivity_operator.hpp"
 
 namespace lugpu {
 namespace {
@@ -91,26 +92,16 @@ std::vector<double> inverses(std::vector<double> values) {
 void require_grid(const Device& device, const Grid& grid, Precision precision, Storage storage,
                   Texel texel) {
   if (storage == Storage::image) {
-    throw Unsupported("Multigrid works in buffers", {"storage", "buffer"});
+    throw Unsupported("Multigrid works in buffers alone", {"storage", "buffer"});
   }
-  if (texel != Texel::r) throw Unsupported("Multigrid takes single texels", {"texel", "r"});
-  const std::vector<double>& k = grid.conductivity;
-  if (!k.empty() && k.size() != grid.unknowns()) {
-    throw InputError("The grid has " + std::to_string(grid.unknowns()) + " unknowns and " +
-                     std::to_string(k.size()) + " conductivities");
-  }
-  for (const double value : k) {
-    if (!(value >= 0 && std::isfinite(value))) {
-      throw InputError("The conductivity " + std::to_string(value) +
-                       " is not a number of at least 0");
-    }
-  }
+  if (texel != Texel::r) throw Unsupported("Multigrid takes one element a texel", {"texel", "r"});
+  require_conductivity(grid);
   // Fields of the finest grid: r, z, another and p; the coefficients; at most as much as the finest
   // grid has on the coarse ones; b and x.
   const FieldShape shape = FieldShape::make(grid.size, precision);
   const std::uint64_t bytes = shape.elements() * element_size(precision);
   require_fits(device, shape.rows(), grid.size[0], precision, storage, 2,
-               (k.empty() ? 12 : 17) * bytes, texel);
+               (grid.conductivity.empty() ? 12 : 17) * bytes, texel);
   if (shape.elements() > std::numeric_limits<cl_int>::max() || bytes > device.max_allocation) {
     throw Unsupported("A grid of " + std::to_string(grid.unknowns()) +
                       " unknowns has fields of more than 2^31 elements or more than " +
