@@ -1,6 +1,14 @@
 #include "operators/grid_operator.hpp"
 
+#include "base/error.hpp"
+
 namespace lugpu {
+
+GridOperator::GridOperator(const Grid& grid) : grid_(grid) {
+  if (!grid.conductivity.empty()) {
+    throw InputError("A grid with a conductivity needs multigrid or a stored matrix.");
+  }
+}
 
 VectorLayout GridOperator::layout(Precision precision, Storage storage, Texel texel) const {
   return {grid_.size[1] * grid_.size[2], grid_.size[0], precision, storage, texel};

@@ -6,10 +6,12 @@
 
 namespace lugpu {
 
-/// The matrix of a grid times a vector on a device; its vectors have a row for each (y, z).
+/// The matrix of a grid without a conductivity times a vector on a device; its vectors have a row
+/// for each (y, z).
 class GridOperator : public Operator {
  public:
-  explicit GridOperator(const Grid& grid) : grid_(grid) {}
+  /// Throws InputError for a grid with a conductivity, which ConductivityOperator takes.
+  explicit GridOperator(const Grid& grid);
 
   const Grid& grid() const { return grid_; }
   VectorLayout layout(Precision precision, Storage storage, Texel texel) const;

@@ -1,0 +1,582 @@
+#include "iterative/multigrid.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/error.hpp"
+#include "iterative/coarse_grids.hpp"
+#include "opencl/transfer.hpp"
+#include "operators/conductivity_operator.hpp"
+
+namespace lugpu {
+namespace {
+
+// LEAD of grid/cells.clh: elements of a field before its first row.
+constexpr std::size_t kLead = 32;
+// Grids of at most so many cells are left to one work-group, and those of so many to their inverse.
+constexpr std::size_t kSmall = 1024;
+constexpr std::size_t kSmallest = 64;
+// Cells whose sum a work-group takes (grid/mean.cl).
+constexpr std::size_t kChunk = 4096;
+// Steps before the host looks at the residuals for the first time.
+constexpr std::size_t kFirstLook = 4;
+
+// How the rows of a grid are stored as a field.
+struct FieldShape {
+  std::array<std::size_t, 3> size;
+  std::size_t pitch;
+
+  static FieldShape make(const std::array<std::size_t, 3>& size, Precision precision) {
+    constexpr std::size_t kRowAlignment = 128;  // as rows of surfaces, so at odd multiples of it
+    const std::size_t unit = kRowAlignment / element_size(precision);
+    return {size, (ceiling(size[0] + 1, unit) | 1) * unit};
+  }
+  std::size_t rows() const { return size[1] * size[2]; }
+  std::size_t elements() const { return rows() * pitch + 3 * kLead; }
+  cl_int4 numbers() const {
+    return {{static_cast<cl_int>(size[0]), static_cast<cl_int>(size[1]),
+             static_cast<cl_int>(size[2]), static_cast<cl_int>(pitch)}};
+  }
+
+  // A number of every cell, and zeros around them.
+  std::vector<double> field(const std::vector<double>& values) const {
+    std::vector<double> padded(elements());
+    for (std::size_t row = 0; row < rows() && !values.empty(); ++row) {
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(row * size[0]), size[0],
+                  padded.begin() + static_cast<std::ptrdiff_t>(kLead + row * pitch));
+    }
+    return padded;
+  }
+};
+
+// The weights of the two steps of Jacobi's method. `interpolating` removes of a constant correction
+// what alternates from cell to cell along a halved axis, whose eigenvalue is 2 c / (the sum of all
+// c) of D^-1 A; `other` damps the rest.
+struct Weights {
+  double other = 0.6, interpolating = 1.5;
+
+  static Weights make(const Cells& cells, const Coarsening& how) {
+    double all = 0, halved = 0, axes = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      all += cells.strength[axis];
+      halved += how.axes[axis] ? cells.strength[axis] : 0;
+      axes += how.axes[axis] ? 1 : 0;
+    }
+    if (axes == 0) return {0, 1};  // A is diagonal
+    Weights weights;
+    weights.interpolating = std::min(1.5, all * axes / (2 * halved));
+    weights.other = weights.interpolating > 1.25 ? 0.6 : 2.0 / 3;
+    return weights;
+  }
+  double sum() const { return other + interpolating; }
+  double product() const { return other * interpolating; }
+};
+
+cl_int4 numbers_of(const std::array<bool, 3>& flags) {
+  return {{flags[0], flags[1], flags[2], 0}};
+}
+cl_int4 numbers_of(const std::array<std::size_t, 3>& sizes) {
+  return {{static_cast<cl_int>(sizes[0]), static_cast<cl_int>(sizes[1]),
+           static_cast<cl_int>(sizes[2]), 0}};
+}
+
+std::vector<double> inverses(std::vector<double> values) {
+  for (double& value : values) value = value == 0 ? 0 : 1 / value;
+  return values;
+}
+
+void require_grid(const Device& device, const Grid& grid, Precision precision, Storage storage,
+                  Texel texel) {
+  if (storage == Storage::image) {
+    throw Unsupported("Multigrid works in buffers alone", {"storage", "buffer"});
+  }
+  if (texel != Texel::r) throw Unsupported("Multigrid takes one element a texel", {"texel", "r"});
+  require_conductivity(grid);
+  // Fields of the finest grid: r, z, another and p; the coefficients; at most as much as the finest
+  // grid has on the coarse ones; b and x.
+  const FieldShape shape = FieldShape::make(grid.size, precision);
+  const std::uint64_t bytes = shape.elements() * element_size(precision);
+  require_fits(device, shape.rows(), grid.size[0], precision, storage, 2,
+               (grid.conductivity.empty() ? 12 : 17) * bytes, texel);
+  if (shape.elements() > std::numeric_limits<cl_int>::max() || bytes > device.max_allocation) {
+    throw Unsupported("A grid of " + std::to_string(grid.unknowns()) +
+                      " unknowns has fields of more than 2^31 elements or more than " +
+                      device.name + " allocates at once.");
+  }
+}
+
+}  // namespace
+
+// The grids on the device, and what takes the mean of floating parts off a vector.
+class MultigridCg::Hierarchy {
+ public:
+  Hierarchy(DeviceContext& context, const Grid& grid, Precision precision)
+      : context_(context), precision_(precision) {
+    Cells cells = cells_of(grid);
+    Coarsening how = coarsening_of(cells);
+    add_level(grid, cells, how);
+    while (cells.count() > kSmall && how.any()) {
+      cells = coarser(cells, how);
+      connect(levels_.back(), cells);
+      if (cells.count() <= kSmall) break;
+      how = coarsening_of(cells);
+      add_level(grid, cells, how);
+    }
+    if (cells.count() <= kSmall) add_small_grids(std::move(cells));
+    add_parts(floating_parts(grid));
+    p_ = field(levels_.front().shape);
+    std::size_t groups = 0;
+    for (const Level& level : levels_) groups = std::max(groups, level.cut.groups());
+    for (cl::Buffer* sums : {&rr_partials_, &rz_partials_, &curvature_partials_, &no_partials_}) {
+      *sums = context_.allocate(groups * element_size(precision));
+    }
+  }
+
+  Iteration solve(const Surface& b, Surface& x, const StoppingRule& rule);
+  std::vector<double> preconditioned(Vectors& vectors, const Surface& r);
+
+ private:
+  // A grid. `coarse` is the shape of the next one, whose r and z are the next level's, or those of
+  // the first small grid.
+  struct Level {
+    FieldShape shape, coarse;
+    VectorCut cut, coarse_cut;
+    bool uniform = false, has_coarse = false;
+    cl_int4 walls = {}, halve = {}, offset = {};
+    std::array<double, 4> constants = {};
+    Weights weights;
+    cl::Buffer held, inverse, links[3];
+    cl::Buffer r, z, work;
+  };
+
+  void add_level(const Grid& grid, const Cells& cells, const Coarsening& how);
+  void connect(Level& level, const Cells& coarse);
+  void store_coefficients(Level& level, const Cells& cells, const std::vector<double>& held);
+  void set_constants(Level& level, const Grid& grid);
+  void add_small_grids(Cells cells);
+  void add_parts(const std::vector<std::vector<std::int32_t>>& parts);
+  cl::Buffer upload_reals(const std::vector<double>& values) {
+    return upload(
+        context_,
+        View<const double>{values.data(), values.size(), 1, values.size(), Order::columns},
+        precision_);
+  }
+  cl::Buffer upload_ints(const std::vector<cl_int>& values);
+  // Zeros.
+  cl::Buffer field(const FieldShape& shape);
+  VectorCut cut_of(const FieldShape& shape) const {
+    return VectorCut::make(context_.device(),
+                           {shape.rows(), shape.size[0], precision_, Storage::buffer, Texel::r});
+  }
+  KernelId kernel(const char* file, const char* function, const std::string& options) const {
+    return {file, function, precision_, Storage::buffer, Texel::r, options};
+  }
+  std::string group_options() const;
+
+  // Runs a kernel that has CELLS and `walk` as its last parameters (grid/cells.clh).
+  template <typename... Arguments>
+  void run(const char* phase, const Level& level, const VectorCut& cut, const char* file,
+           const char* function, const std::string& options, const Arguments&... arguments);
+  template <typename... Arguments>
+  void run(const char* phase, const Level& level, const char* file, const char* function,
+           const Arguments&... arguments) {
+    run(phase, level, level.cut, file, function, "", arguments...);
+  }
+
+  // The r and z of the grid after level l.
+  const cl::Buffer& coarse_r(std::size_t l) const {
+    return l + 1 < levels_.size() ? levels_[l + 1].r : top_r_;
+  }
+  const cl::Buffer& coarse_z(std::size_t l) const {
+    return l + 1 < levels_.size() ? levels_[l + 1].z : top_z_;
+  }
+  void cycle();
+  void descend(std::size_t l);
+  void ascend(std::size_t l);
+  void run_small_cycle(const cl::Buffer& r, const cl::Buffer& z);
+  void take_means_off(const cl::Buffer& vector, std::size_t pitch, std::size_t lead);
+
+  void start(const Surface& b, Surface& x);
+  double sum_on_host(const cl::Buffer& partials);
+  void record_square(std::size_t k);
+  void step(std::size_t k, const Surface& x);
+  void look(Iteration& result, std::size_t count);
+
+  DeviceContext& context_;
+  Precision precision_;
+  std::vector<Level> levels_;  // the large ones, and the first one if it is small
+  // The small grids.
+  cl_int small_count_ = 0, last_is_diagonal_ = 0;
+  cl::Buffer top_r_, top_z_, arena_, small_grids_, small_weights_, inverse_;
+  // Floating parts.
+  std::size_t chunks_ = 0;
+  cl::Buffer part_cells_, part_chunks_, part_sums_;
+  // The iteration.
+  cl::Buffer p_, rr_partials_, rz_partials_, curvature_partials_, no_partials_, history_,
+      rz_history_, ended_;
+  double square_of_b_ = 0, limit_ = 0;
+};
+
+cl::Buffer MultigridCg::Hierarchy::upload_ints(const std::vector<cl_int>& values) {
+  const std::size_t bytes = values.size() * sizeof(cl_int);
+  const cl::Buffer buffer = context_.allocate(bytes);
+  if (bytes > 0) context_.queue().enqueueWriteBuffer(buffer, CL_TRUE, 0, bytes, values.data());
+  return buffer;
+}
+
+cl::Buffer MultigridCg::Hierarchy::field(const FieldShape& shape) {
+  const std::size_t bytes = shape.elements() * element_size(precision_);
+  const cl::Buffer buffer = context_.allocate(bytes);
+  context_.queue().enqueueFillBuffer(buffer, cl_uchar{0}, 0, bytes);
+  return buffer;
+}
+
+// Of kernels of one-dimensional work-groups without texels.
+std::string MultigridCg::Hierarchy::group_options() const {
+  const Device& device = context_.device();
+  const std::size_t most = device.type == "cpu" ? 16 : 256;
+  const std::size_t group = std::bit_floor(std::min<std::size_t>(most, device.max_work_group));
+  return " -DGROUP_X=" + std::to_string(group) + " -DGROUP_Y=1" +
+         (device.type == "cpu" ? " -DLUGPU_CPU" : "");
+}
+
+// The constants of the interior. An axis of one cell has no neighbours but its walls.
+void MultigridCg::Hierarchy::set_constants(Level& level, const Grid& grid) {
+  level.uniform = true;
+  double held = grid.shift;
+  for (int axis = 0; axis < 3; ++axis) {
+    const double c = grid.coefficients[axis];
+    const bool single = grid.size[axis] == 1;
+    level.constants[axis] = single ? 0 : c;
+    held += single && grid.walls[axis] == Wall::dirichlet ? 2 * c : 0;
+    level.walls.s[axis] = static_cast<cl_int>(grid.walls[axis]);
+  }
+  level.constants[3] = held;
+}
+
+void MultigridCg::Hierarchy::store_coefficients(Level& level, const Cells& cells,
+                                                const std::vector<double>& held) {
+  level.held = upload_reals(level.shape.field(held));
+  level.inverse = upload_reals(level.shape.field(inverses(diagonal(cells))));
+  for (int axis = 0; axis < 3; ++axis) {
+    level.walls.s[axis] = cells.periodic[axis] ? static_cast<cl_int>(Wall::periodic) : 0;
+    // Kernels read the links along x, zeros, of an axis of one cell too.
+    if (axis > 0 && cells.links[axis].empty()) continue;
+    level.links[axis] = upload_reals(level.shape.field(cells.links[axis]));
+  }
+}
+
+void MultigridCg::Hierarchy::add_level(const Grid& grid, const Cells& cells,
+                                       const Coarsening& how) {
+  Level level;
+  level.shape = FieldShape::make(cells.size, precision_);
+  level.coarse = level.shape;
+  level.cut = level.coarse_cut = cut_of(level.shape);
+  level.halve = numbers_of(how.axes);
+  level.offset = numbers_of(how.offset);
+  level.weights = Weights::make(cells, how);
+  const cl::Buffer none = context_.zeros(1);
+  level.held = level.inverse = level.links[0] = level.links[1] = level.links[2] = none;
+  if (levels_.empty() && grid.conductivity.empty()) {
+    set_constants(level, grid);
+  } else {
+    std::vector<double> held = held_at_zero(cells);
+    for (std::size_t i = 0; levels_.empty() && grid.shift == 0 && i < held.size(); ++i) {
+      if (!grid.conductivity.empty() && grid.conductivity[i] == 0) held[i] = 1;
+    }
+    store_coefficients(level, cells, held);
+  }
+  level.r = field(level.shape);
+  level.z = field(level.shape);
+  level.work = field(level.shape);
+  levels_.push_back(std::move(level));
+}
+
+void MultigridCg::Hierarchy::connect(Level& level, const Cells& coarse) {
+  level.has_coarse = true;
+  level.coarse = FieldShape::make(coarse.size, precision_);
+  level.coarse_cut = cut_of(level.coarse);
+}
+
+// Their numbers in one buffer, as grid/multigrid_small.cl says.
+void MultigridCg::Hierarchy::add_small_grids(Cells cells) {
+  std::vector<double> arena, weights;
+  std::vector<cl_int> grids;
+  const auto append = [&](const FieldShape& shape, const std::vector<double>& values) {
+    grids.push_back(static_cast<cl_int>(arena.size()));
+    const std::vector<double> padded = shape.field(values);
+    arena.insert(arena.end(), padded.begin(), padded.end());
+  };
+  const FieldShape top = FieldShape::make(cells.size, precision_);
+  if (levels_.back().has_coarse) {
+    top_r_ = field(top);
+    top_z_ = field(top);
+  }
+  while (true) {
+    const Coarsening how = coarsening_of(cells);
+    const Weights steps = Weights::make(cells, how);
+    const FieldShape shape = FieldShape::make(cells.size, precision_);
+    ++small_count_;
+    for (const cl_int number : shape.numbers().s) grids.push_back(number);
+    for (const bool flag : cells.periodic) grids.push_back(flag);
+    for (const bool flag : how.axes) grids.push_back(flag);
+    for (const std::size_t offset : how.offset) grids.push_back(static_cast<cl_int>(offset));
+    append(shape, held_at_zero(cells));
+    append(shape, inverses(diagonal(cells)));
+    for (const std::vector<double>& links : cells.links) append(shape, links);
+    for (int work = 0; work < 3; ++work) append(shape, {});
+    weights.insert(weights.end(), {steps.sum(), steps.product(), steps.other, steps.interpolating});
+    if (cells.count() <= kSmallest || !how.any()) break;
+    cells = coarser(cells, how);
+  }
+  last_is_diagonal_ = cells.count() > kSmallest;
+  inverse_ = upload_reals(last_is_diagonal_ ? std::vector<double>{0} : inverse_of(cells));
+  arena_ = upload_reals(arena);
+  small_weights_ = upload_reals(weights);
+  small_grids_ = upload_ints(grids);
+}
+
+void MultigridCg::Hierarchy::add_parts(const std::vector<std::vector<std::int32_t>>& parts) {
+  std::vector<cl_int> cells, chunks;
+  for (const std::vector<std::int32_t>& part : parts) {
+    const std::size_t first_chunk = chunks_, count = ceiling(part.size(), kChunk);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t begin = cells.size() + i * kChunk;
+      const std::size_t end = std::min(begin + kChunk, cells.size() + part.size());
+      for (const std::size_t number : {begin, end, first_chunk, first_chunk + count, part.size()}) {
+        chunks.push_back(static_cast<cl_int>(number));
+      }
+    }
+    chunks_ += count;
+    cells.insert(cells.end(), part.begin(), part.end());
+  }
+  part_cells_ = upload_ints(cells);
+  part_chunks_ = upload_ints(chunks);
+  part_sums_ = context_.allocate(chunks_ * element_size(precision_));
+}
+
+template <typename... Arguments>
+void MultigridCg::Hierarchy::run(const char* phase, const Level& level, const VectorCut& cut,
+                                 const char* file, const char* function, const std::string& options,
+                                 const Arguments&... arguments) {
+  const KernelId id =
+      kernel(file, function, cut.options() + (level.uniform ? " -DUNIFORM" : "") + options);
+  with_real(precision_, [&](auto real) {
+    using Real4 = std::conditional_t<sizeof(real(0)) == sizeof(double), cl_double4, cl_float4>;
+    const auto& c = level.constants;
+    const Real4 constants = {{real(c[0]), real(c[1]), real(c[2]), real(c[3])}};
+    context_.run(phase, id, cut.items(), arguments..., level.shape.numbers(), level.walls,
+                 constants, level.held, level.inverse, level.links[0], level.links[1],
+                 level.links[2], level.halve, level.offset, level.coarse.numbers(),
+                 static_cast<cl_int>(cut.walk));
+  });
+}
+
+// z = two steps of Jacobi's method from zero; r(coarse) = the sums of r - A z.
+void MultigridCg::Hierarchy::descend(std::size_t l) {
+  const Level& level = levels_[l];
+  with_real(precision_, [&](auto real) {
+    run("smoothing", level, "grid/multigrid_presmooth.cl", "presmooth", level.r, level.z,
+        real(level.weights.sum()), real(level.weights.product()));
+  });
+  if (!level.has_coarse) return;
+  run("coarse grids", level, level.coarse_cut, "grid/multigrid.cl", "restrict_residual", "",
+      level.r, level.z, coarse_r(l));
+}
+
+// z += z(coarse), and two steps of Jacobi's method.
+void MultigridCg::Hierarchy::ascend(std::size_t l) {
+  const Level& level = levels_[l];
+  const std::string halves = " -DHALVE_X=" + std::to_string(level.halve.s[0]) +
+                             " -DOFFSET_X=" + std::to_string(level.offset.s[0]);
+  with_real(precision_, [&](auto real) {
+    run("coarse grids", level, level.cut, "grid/multigrid_correct.cl", "correct", halves, level.r,
+        level.z, coarse_z(l), level.work, real(level.weights.interpolating));
+    run("smoothing", level, "grid/multigrid.cl", "smooth", level.r, level.work, level.z,
+        l == 0 ? rz_partials_ : no_partials_, real(level.weights.other));
+  });
+}
+
+void MultigridCg::Hierarchy::run_small_cycle(const cl::Buffer& r, const cl::Buffer& z) {
+  context_.run("coarse grids", kernel("grid/multigrid_small.cl", "small_cycle", group_options()),
+               {1}, r, z, arena_, small_grids_, small_weights_, inverse_, small_count_,
+               last_is_diagonal_);
+}
+
+// z = M r on the finest grid, and the partial sums of r . z.
+void MultigridCg::Hierarchy::cycle() {
+  const Level& finest = levels_.front();
+  if (!finest.has_coarse) {
+    if (small_count_ > 0) {
+      run_small_cycle(finest.r, finest.z);
+    } else {
+      descend(0);
+    }
+    run("reduction", finest, "grid/multigrid.cl", "dot_fields", finest.r, finest.z, rz_partials_);
+    return;
+  }
+  for (std::size_t l = 0; l < levels_.size(); ++l) descend(l);
+  if (small_count_ > 0) run_small_cycle(top_r_, top_z_);
+  for (std::size_t l = levels_.size(); l-- > 0;) {
+    if (levels_[l].has_coarse) ascend(l);
+  }
+}
+
+void MultigridCg::Hierarchy::take_means_off(const cl::Buffer& vector, std::size_t pitch,
+                                            std::size_t lead) {
+  if (chunks_ == 0) return;
+  const std::string options = group_options();
+  const auto columns = static_cast<cl_int>(levels_.front().shape.size[0]);
+  for (const char* function : {"sum_chunks", "subtract_mean"}) {
+    const KernelId id = kernel("grid/mean.cl", function, options);
+    const std::size_t group = context_.programs().find(id).group_x;
+    context_.run("reduction", id, {chunks_ * group}, vector, columns, static_cast<cl_int>(pitch),
+                 static_cast<cl_int>(lead), part_cells_, part_chunks_, part_sums_);
+  }
+}
+
+double MultigridCg::Hierarchy::sum_on_host(const cl::Buffer& partials) {
+  double sum = 0;
+  with_real(precision_, [&](auto real) {
+    std::vector<decltype(real(0))> values(levels_.front().cut.groups());
+    context_.read_back("residuals", partials, 0, values.size() * sizeof(values[0]), values.data());
+    for (const auto value : values) sum += value;
+  });
+  return sum;
+}
+
+void MultigridCg::Hierarchy::record_square(std::size_t k) {
+  const VectorCut& cut = levels_.front().cut;
+  context_.run("reduction",
+               kernel("grid/multigrid.cl", "record_square",
+                      cut.options() + (levels_.front().uniform ? " -DUNIFORM" : "")),
+               {1}, rr_partials_, static_cast<cl_int>(cut.groups()), history_,
+               static_cast<cl_int>(k));
+}
+
+// b and x, projected, as r and p; the square of b.
+void MultigridCg::Hierarchy::start(const Surface& b, Surface& x) {
+  const Level& finest = levels_.front();
+  run("vector", finest, "grid/multigrid.cl", "import_vectors", x, x, b, p_, finest.r);
+  take_means_off(finest.r, finest.shape.pitch, kLead);
+  run("reduction", finest, "grid/multigrid.cl", "dot_fields", finest.r, finest.r, rr_partials_);
+  square_of_b_ = sum_on_host(rr_partials_);
+}
+
+void MultigridCg::Hierarchy::step(std::size_t k, const Surface& x) {
+  Level& finest = levels_.front();
+  const auto number = static_cast<cl_int>(k);
+  cycle();
+  with_real(precision_, [&](auto real) {
+    run("grid", finest, "grid/pcg_direction.cl", "pcg_direction", finest.z, p_, finest.work,
+        rz_partials_, curvature_partials_, history_, rz_history_, ended_, real(limit_), number);
+    std::swap(p_, finest.work);
+    run("grid", finest, "grid/multigrid.cl", "pcg_update", x, x, finest.r, p_, curvature_partials_,
+        rr_partials_, history_, rz_history_, ended_, real(limit_), number);
+  });
+  record_square(k + 1);
+}
+
+// Reads r . r before the first step and after the first `count` ones, and whether they came to an
+// end.
+void MultigridCg::Hierarchy::look(Iteration& result, std::size_t count) {
+  const std::size_t known = result.residuals.size();
+  cl_int ended = 0;
+  context_.read_back("residuals", ended_, 0, sizeof ended, &ended);
+  with_real(precision_, [&](auto real) {
+    std::vector<decltype(real(0))> squares(count + 1 - known);
+    context_.read_back("residuals", history_, known * sizeof(squares[0]),
+                       squares.size() * sizeof(squares[0]), squares.data());
+    for (const auto square : squares) {
+      result.residuals.push_back(std::sqrt(square / square_of_b_));
+      result.converged = square <= real(limit_);
+      if (!std::isfinite(square)) {
+        result.reason = "The residual is not finite";
+      } else if (!result.converged && ended != 0 &&
+                 result.residuals.size() == static_cast<std::size_t>(ended)) {
+        result.reason =
+            "The matrix is not positive definite: p . A p <= 0 or r . M r <= 0 in step " +
+            std::to_string(ended);
+      }
+      if (result.converged || !result.reason.empty()) return;
+    }
+  });
+}
+
+Iteration MultigridCg::Hierarchy::solve(const Surface& b, Surface& x, const StoppingRule& rule) {
+  Iteration result;
+  start(b, x);
+  limit_ = rule.tolerance * rule.tolerance * square_of_b_;
+  if (square_of_b_ == 0 || !std::isfinite(square_of_b_)) {
+    result.converged = square_of_b_ == 0;
+    result.residuals.push_back(square_of_b_);
+    if (result.converged) fill(context_, x, 0);
+    if (!result.converged)
+      result.reason = "The right-hand side is not finite, or its square is not";
+    return result;
+  }
+  const Level& finest = levels_.front();
+  const std::size_t bytes = (rule.iterations + 1) * element_size(precision_);
+  history_ = context_.allocate(bytes);
+  rz_history_ = context_.allocate(bytes);
+  ended_ = context_.zeros(1);
+  run("grid", finest, "grid/multigrid.cl", "subtract_product", finest.r, p_, rr_partials_);
+  context_.queue().enqueueFillBuffer(p_, cl_uchar{0}, 0,
+                                     finest.shape.elements() * element_size(precision_));
+  record_square(0);
+  std::size_t done = 0;
+  while (!result.converged && result.reason.empty()) {
+    if (done == rule.iterations && result.residuals.size() == done + 1) {
+      result.reason =
+          "The residual is not below the tolerance after " + std::to_string(done) + " iterations";
+      break;
+    }
+    const std::size_t wanted = std::max(done + 1, kFirstLook);
+    for (; done < std::min(wanted, rule.iterations); ++done) step(done, x);
+    look(result, done);
+  }
+  result.iterations = result.residuals.size() - 1;
+  take_means_off(cl::Buffer(x.memory()(), true), x.pitch(), 0);
+  return result;
+}
+
+std::vector<double> MultigridCg::Hierarchy::preconditioned(Vectors& vectors, const Surface& r) {
+  const Level& finest = levels_.front();
+  const Surface unused = vectors.take();
+  run("vector", finest, "grid/multigrid.cl", "import_vectors", unused, unused, r, p_, finest.r);
+  cycle();
+  const Matrix padded = download(context_, finest.z, finest.shape.elements(), 1, precision_);
+  std::vector<double> z;
+  for (std::size_t row = 0; row < finest.shape.rows(); ++row) {
+    const double* first = padded.column(0) + kLead + row * finest.shape.pitch;
+    z.insert(z.end(), first, first + finest.shape.size[0]);
+  }
+  vectors.give_back(unused);
+  return z;
+}
+
+MultigridCg::MultigridCg(DeviceContext& context, const Grid& grid, Precision precision,
+                         Storage storage, Texel texel)
+    : vectors_((require_grid(context.device(), grid, precision, storage, texel), context),
+               {grid.size[1] * grid.size[2], grid.size[0], precision, storage, texel}, 1) {
+  if (grid.unknowns() > 0) {
+    hierarchy_ = std::make_unique<Hierarchy>(context, grid, precision);
+  }
+}
+
+MultigridCg::~MultigridCg() = default;
+
+Iteration MultigridCg::solve(const Surface& b, Surface& x, const StoppingRule& rule) {
+  if (hierarchy_) return hierarchy_->solve(b, x, rule);
+  return {0, true, {0}, ""};
+}
+
+std::vector<double> MultigridCg::preconditioned(const Surface& r) {
+  return hierarchy_ ? hierarchy_->preconditioned(vectors_, r) : std::vector<double>{};
+}
+
+}  // namespace lugpu
