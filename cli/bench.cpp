@@ -7,6 +7,7 @@
 #include "base/cores.hpp"
 #include "base/error.hpp"
 #include "baselines/baselines.hpp"
+#include "baselines/system_baselines.hpp"
 #include "bench/report.hpp"
 #include "bench/resume.hpp"
 #include "bench/sweep.hpp"
@@ -62,15 +63,12 @@ std::string list_of_rivals() {
     const std::string head = format("  %-15s ", baseline.name);
     text += head + wrapped(baseline.description, head.size(), head.size()) + '\n';
   }
-  return text;
-}
-
-std::string all_baselines() {
-  std::string names;
-  for (const Baseline& baseline : baselines()) {
-    names += (names.empty() ? "" : ", ") + std::string(baseline.name);
+  text += "With --problem:\n";
+  for (const SystemBaseline& rival : system_baselines()) {
+    const std::string head = format("  %-15s ", rival.name);
+    text += head + wrapped(rival.description, head.size(), head.size()) + '\n';
   }
-  return names;
+  return text;
 }
 
 std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
@@ -396,7 +394,7 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
       ->type_name("LIST");
   command
       .add_option("--baseline", given.baselines,
-                  "Rivals: " + all_baselines() + ", or none (default: getrf,getc2)")
+                  "Rivals, or none (default: getrf,getc2; with --problem all that are for it)")
       ->delimiter(',')
       ->type_name("LIST");
   command
@@ -436,6 +434,16 @@ void add_effort_options(CLI::App& command, Arguments& given) {
   command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");
 }
 
+std::vector<std::string> problem_baselines(const std::vector<std::string>& given, bool chosen) {
+  std::vector<std::string> names;
+  for (const SystemBaseline& rival : system_baselines()) {
+    if (!chosen) names.emplace_back(rival.name);
+  }
+  if (!chosen || given == std::vector<std::string>{"none"}) return names;
+  for (const std::string& name : given) find_system_baseline(name);
+  return distinct(given, [](const std::string& name) { return name; });
+}
+
 // What the options of a sweep mean for a problem. The defaults of dense systems are not meant.
 ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
   ProblemArguments problem = given.problem;
@@ -446,6 +454,7 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
   if (command.count("--precision") > 0) {
     problem.precisions = distinct(given.precisions, to_precision);
   }
+  problem.baselines = problem_baselines(given.baselines, command.count("--baseline") > 0);
   problem.storages =
       distinct(given.storages, [](const std::string& name) { return to_storage(name, {}); });
   problem.nrhs = given.nrhs;

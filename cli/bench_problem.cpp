@@ -4,8 +4,10 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 
 #include "base/error.hpp"
+#include "baselines/system_baselines.hpp"
 #include "bench/problem_bench.hpp"
 #include "bench/report.hpp"
 #include "bench/resume.hpp"
@@ -22,28 +24,48 @@ std::vector<Precision> precisions_on(const ProblemArguments& given, const Device
   return {device.double_precision ? Precision::double_precision : Precision::single_precision};
 }
 
-// The cases of one system on a device.
+bool is_wanted(const std::vector<std::string>& names, const char* name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+StructuredCase case_of(const ProblemArguments& given, const std::string& problem, std::size_t n,
+                       Precision precision, Storage storage) {
+  StructuredCase what;
+  what.problem = problem;
+  what.grid = n;
+  what.options = {precision, storage, given.rule};
+  what.nrhs = given.nrhs;
+  return what;
+}
+
+// Of a rival, on a device or (null) on the host.
+StructuredCase rival_case(const ProblemArguments& given, const std::string& problem, std::size_t n,
+                          Precision precision, const SystemBaseline& rival, const Device* device) {
+  StructuredCase what = case_of(given, problem, n, precision, Storage::buffer);
+  what.implementation = rival.implementation;
+  what.routine = rival.name;
+  if (device) {
+    what.device = device->name;
+    what.device_index = device->index;
+    what.units = device->compute_units;
+  }
+  return what;
+}
+
+// The cases of lugpu for one system on a device.
 std::vector<StructuredCase> cases_of(const ProblemArguments& given, const std::string& problem,
-                                     std::size_t n, const Device& device) {
+                                     std::size_t n, Precision precision, const Device& device) {
   std::vector<StructuredCase> cases;
-  for (const Precision precision : precisions_on(given, device)) {
-    for (const StructuredMethod& method : structured_methods()) {
-      const bool wanted =
-          given.methods.empty() ||
-          std::find(given.methods.begin(), given.methods.end(), method.name) != given.methods.end();
-      if (!wanted) continue;
-      for (const Storage storage : given.storages) {
-        cases.push_back({problem,
-                         n,
-                         "",
-                         "lugpu",
-                         method.name,
-                         {precision, storage, given.rule},
-                         given.nrhs,
-                         device.name,
-                         device.index,
-                         device.compute_units});
-      }
+  for (const StructuredMethod& method : structured_methods()) {
+    if (!is_wanted(given.methods, method.name)) continue;
+    for (const Storage storage : given.storages) {
+      StructuredCase what = case_of(given, problem, n, precision, storage);
+      what.implementation = "lugpu";
+      what.routine = method.name;
+      what.device = device.name;
+      what.device_index = device.index;
+      what.units = device.compute_units;
+      cases.push_back(std::move(what));
     }
   }
   return cases;
@@ -83,19 +105,46 @@ class ProblemSweep {
   void run_grid(const GridProblem& problem, std::size_t n) {
     require_host_memory(problem, n);
     const GridSystem system = problem.make(n, given_.nrhs);
-    for (std::size_t i = 0; i < contexts_.size(); ++i) {
-      for (const StructuredCase& what : cases_of(given_, problem.name, n, contexts_[i].device())) {
-        show_progress(problem.name + (" " + std::to_string(n)) + " " + what.routine);
-        const StructuredMethod& method = *structured_method(what.routine);
-        const MakeSolver make = [&] {
-          method.require(system.grid, what.options);
-          return method.make(contexts_[i], system.grid, what.options);
-        };
-        StructuredResult result = measure_problem(&contexts_[i], what, system, make, given_.effort);
-        judge_bandwidth(ceilings_[i], cache_bytes(contexts_[i].device()), result);
-        add(std::move(result));
+    for (const Precision precision : precisions_on(given_, contexts_.front().device())) {
+      run_rivals(problem, n, precision, system, nullptr);
+      for (std::size_t i = 0; i < contexts_.size(); ++i) {
+        run_rivals(problem, n, precision, system, &contexts_[i]);
+        for (const StructuredCase& what :
+             cases_of(given_, problem.name, n, precision, contexts_[i].device())) {
+          const StructuredMethod& method = *structured_method(what.routine);
+          measure(&contexts_[i], what, system, &ceilings_[i], [&] {
+            method.require(system.grid, what.options);
+            return method.make(contexts_[i], system.grid, what.options);
+          });
+        }
       }
     }
+  }
+
+  // Those of the device, or (null) of the host.
+  void run_rivals(const GridProblem& problem, std::size_t n, Precision precision,
+                  const GridSystem& system, DeviceContext* context) {
+    const Device* device = context ? &context->device() : nullptr;
+    std::optional<Sparse> stored;
+    for (const std::string& name : given_.baselines) {
+      const SystemBaseline& rival = find_system_baseline(name);
+      if (rival.on_device != (context != nullptr)) continue;
+      const StructuredCase what = rival_case(given_, problem.name, n, precision, rival, device);
+      if (!stored) stored = sparse(system.grid);
+      measure(context, what, system, nullptr, [&] {
+        rival.require(device, system.grid, precision);
+        return rival.make(context, system.grid, *stored, precision, given_.rule);
+      });
+    }
+  }
+
+  // ceilings: null for a rival.
+  void measure(DeviceContext* context, const StructuredCase& what, const GridSystem& system,
+               const Ceilings* ceilings, const MakeSolver& make) {
+    show_progress(what.problem + " " + std::to_string(what.grid) + " " + what.routine);
+    StructuredResult result = measure_problem(context, what, system, make, given_.effort);
+    if (ceilings) judge_bandwidth(*ceilings, cache_bytes(context->device()), result);
+    add(std::move(result));
   }
 
   // Of the system, its solution and what checks take.

@@ -16,7 +16,7 @@ struct ProblemArguments {
   std::vector<std::string> problems;  ///< names of grid_problems(); empty: no such benchmark
   std::string grids = "32:256:*2";
   std::vector<std::string> methods;    ///< of structured_methods(); empty: all of them
-  std::vector<std::string> baselines;  ///< of problem_baselines(); empty: all of them
+  std::vector<std::string> baselines;  ///< names of system_baselines()
   std::vector<Precision> precisions;   ///< empty: double, or single where the device has no double
   std::vector<Storage> storages;
   std::size_t nrhs = 1;

@@ -169,8 +169,8 @@ class Cholmod : public PreparedSolver {
   // A is symmetric, so its rows are columns.
   void factor(const Sparse& a) {
     std::vector<int> begin(a.row_begin().begin(), a.row_begin().end());
-    std::vector<std::int32_t> rows = a.columns();
-    std::vector<double> values = a.values();
+    std::vector<std::int32_t> rows(a.columns().begin(), a.columns().end());
+    std::vector<double> values(a.values().begin(), a.values().end());
     CholmodSparse columns = {n_,          n_,      values.size(), begin.data(),
                              rows.data(), nullptr, values.data(), nullptr,
                              kUpper,      0,       kReal,         0,

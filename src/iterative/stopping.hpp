@@ -25,12 +25,6 @@ struct Iteration {
 /// is below.
 inline constexpr double kResidualSlack = 1.01;
 
-/// Of two columns of one system, whether `a` is the one to tell of: one that did not converge, or
-/// else the one with more steps.
-inline bool is_worse(const Iteration& a, const Iteration& b) {
-  return a.converged == b.converged ? a.iterations > b.iterations : b.converged;
-}
-
 /// How many steps are enqueued before the host looks at the residuals again, after `done` of them.
 constexpr std::size_t steps_until_look(std::size_t done) {
   return done < 32 ? 8 : done < 256 ? done / 4 : 64;

@@ -5,109 +5,56 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "dense/banded_lu.hpp"
+#include "dense/fast_diagonal.hpp"
 #include "iterative/cg.hpp"
+#include "iterative/iterative_solver.hpp"
+#include "iterative/multigrid.hpp"
 #include "iterative/relaxation.hpp"
 #include "solve/methods.hpp"
 
 namespace lugpu {
 namespace {
 
-using IterativeMethod = Iteration (*)(const GridOperator&, Vectors&, const Surface&, Surface&,
-                                      const StoppingRule&);
+// What a direct method that did its work says of its steps: nothing.
+Iteration done() {
+  return {0, true, {}, ""};
+}
 
-// An iterative method on a grid: the right-hand sides one after the other.
-class GridSolver : public PreparedSolver {
- public:
-  GridSolver(DeviceContext& context, const Grid& grid, const StructuredOptions& options,
-             IterativeMethod method)
-      : a_(grid),
-        vectors_(context, a_.layout(options.precision, options.storage, Texel::r), 4),
-        rule_(options.rule),
-        method_(method) {}
-
-  void upload(const Matrix& b, const Matrix& x) override {
-    b_ = on_device(b);
-    start_ = on_device(x);
-  }
-
-  Iteration solve() override {
-    Iteration slowest;
-    for (Surface& x : x_) vectors_.give_back(std::move(x));
-    x_.clear();
-    for (std::size_t j = 0; j < b_.size(); ++j) {
-      Surface x = vectors_.take();
-      vectors_.combine(Operation::add, {1}, start_[j], {0}, start_[j], x);
-      Iteration iteration = method_(a_, vectors_, b_[j], x, rule_);
-      x_.push_back(std::move(x));
-      if (j == 0 || is_worse(iteration, slowest)) slowest = std::move(iteration);
-    }
-    vectors_.context().queue().finish();
-    return slowest;
-  }
-
-  Matrix download() override {
-    Matrix x(a_.grid().unknowns(), x_.size());
-    for (std::size_t j = 0; j < x_.size(); ++j) {
-      const std::vector<double> column = vectors_.download(x_[j], x.rows());
-      std::copy(column.begin(), column.end(), x.column(j));
-    }
-    return x;
-  }
-
- private:
-  std::vector<Surface> on_device(const Matrix& columns) {
-    std::vector<Surface> vectors;
-    for (std::size_t j = 0; j < columns.cols(); ++j) {
-      vectors.push_back(vectors_.take());
-      const double* column = columns.column(j);
-      vectors_.upload({column, column + columns.rows()}, vectors.back());
-    }
-    vectors_.context().queue().finish();
-    return vectors;
-  }
-
-  GridOperator a_;
-  Vectors vectors_;
-  StoppingRule rule_;
-  IterativeMethod method_;
-  std::vector<Surface> b_, start_, x_;
-};
+Iteration singular(int info) {
+  return {0, false, {}, "The matrix is singular: pivot " + std::to_string(info) + " is zero"};
+}
 
 // lu-blocked with its factors kept.
 class FactoredSolver : public PreparedSolver {
  public:
-  FactoredSolver(DeviceContext& context, const Method& method, const Matrix& a, std::size_t nrhs,
+  FactoredSolver(DeviceContext& context, const Method& method, const Matrix& a,
                  const StructuredOptions& options)
       : context_(context), precision_(options.precision) {
     DenseOptions dense;
     dense.precision = options.precision;
     dense.storage = options.storage;
-    const Size size = Size::square(a.rows(), nrhs);
-    if (method.block_size) dense.nb = method.block_size(context.device(), size, dense);
+    const Size size = Size::square(a.rows(), 1);
+    dense.nb = method.block_size(context.device(), size, dense);
     method.require_room(context.device(), size, dense);
     factors_ = method.make(context, size, dense);
-    factors_->upload(a, Matrix(a.rows(), nrhs));
+    factors_->upload(a, Matrix(a.rows(), 1));
     factors_->factor();
-    context.queue().finish();
     info_ = factors_->outcome().info;
   }
 
   void upload(const Matrix& b, const Matrix&) override {
-    columns_ = b.cols();
     rows_ = b.rows();
+    columns_ = b.cols();
     b_ = lugpu::upload(context_, b.view(), precision_);
     context_.queue().finish();
   }
-
   Iteration solve() override {
-    if (info_ > 0) {
-      return {0, false, {}, "The matrix is singular: pivot " + std::to_string(info_) + " is zero"};
-    }
+    if (info_ > 0) return singular(info_);
     x_ = factors_->apply_inverse(b_, columns_, Op::none);
     context_.queue().finish();
-    return {0, true, {}, ""};
+    return done();
   }
-
   Matrix download() override {
     if (info_ > 0) return Matrix(rows_, columns_);
     return lugpu::download(context_, x_, rows_, columns_, precision_);
@@ -122,18 +69,132 @@ class FactoredSolver : public PreparedSolver {
   cl::Buffer b_, x_;
 };
 
+// The right-hand sides are known only later, so each number of them has its own BandedLu.
+class BandedSolver : public PreparedSolver {
+ public:
+  BandedSolver(DeviceContext& context, Sparse a, const StructuredOptions& options)
+      : context_(context), a_(std::move(a)), precision_(options.precision) {
+    const SparsityFacts band = facts(a_);
+    size_ = {a_.rows(), band.lower_bandwidth, band.upper_bandwidth, 1};
+    factor();
+  }
+
+  void upload(const Matrix& b, const Matrix&) override {
+    if (b.cols() != size_.nrhs) {
+      size_.nrhs = b.cols();
+      factor();
+    }
+    lu_->upload_rhs(b.view());
+    context_.queue().finish();
+  }
+  Iteration solve() override {
+    if (info_ > 0) return singular(info_);
+    lu_->solve();
+    context_.queue().finish();
+    return done();
+  }
+  Matrix download() override {
+    Matrix x(size_.n, size_.nrhs);
+    if (info_ == 0) lu_->download(x.view());
+    return x;
+  }
+
+ private:
+  void factor() {
+    lu_.reset();
+    lu_ = BandedLu::make(context_, size_, precision_);
+    lu_->upload(a_);
+    lu_->factor();
+    info_ = lu_->outcome().info;
+  }
+
+  DeviceContext& context_;
+  Sparse a_;
+  Precision precision_;
+  BandSize size_;
+  std::unique_ptr<BandedLu> lu_;
+  int info_ = 0;
+};
+
+class FastDiagonalSolver : public PreparedSolver {
+ public:
+  FastDiagonalSolver(DeviceContext& context, const Grid& grid, const StructuredOptions& options)
+      : context_(context), solver_(context, grid, options.precision) {}
+
+  void upload(const Matrix& b, const Matrix&) override {
+    solver_.upload(b.view());
+    context_.queue().finish();
+  }
+  Iteration solve() override {
+    solver_.solve();
+    context_.queue().finish();
+    const std::string trouble = solver_.trouble();
+    return {0, trouble.empty(), {}, trouble};
+  }
+  Matrix download() override { return solver_.download(); }
+
+ private:
+  DeviceContext& context_;
+  FastDiagonal solver_;
+};
+
+using GridMethod = Iteration (*)(const GridOperator&, Vectors&, const Surface&, Surface&,
+                                 const StoppingRule&);
+
+// An iterative method: with its own kernels where the matrix is that of a grid whose coefficients
+// do not vary, otherwise with the stored matrix.
+template <GridMethod on_grid, IterativeMethod method>
+std::unique_ptr<PreparedSolver> iterative(DeviceContext& context, const StructuredMatrix& a,
+                                          const StructuredOptions& options) {
+  const auto& [precision, storage, rule] = options;
+  if (a.stored || !a.grid->conductivity.empty()) {
+    return iterative_solver(context, a.stored ? *a.stored : sparse(*a.grid), precision, storage,
+                            Texel::r, method, rule);
+  }
+  const auto of_grid = std::make_shared<GridOperator>(*a.grid);
+  const auto solve = [of_grid, last = rule](Vectors& vectors, const Surface& b, Surface& x) {
+    return on_grid(*of_grid, vectors, b, x, last);
+  };
+  return std::make_unique<IterativeSolver>(context, a.order(),
+                                           of_grid->layout(precision, storage, Texel::r), solve);
+}
+
+std::unique_ptr<PreparedSolver> multigrid_cg(DeviceContext& context, const StructuredMatrix& a,
+                                             const StructuredOptions& options) {
+  const auto& [precision, storage, rule] = options;
+  const auto multigrid =
+      std::make_shared<MultigridCg>(context, *a.grid, precision, storage, Texel::r);
+  const auto solve = [multigrid, last = rule](Vectors&, const Surface& b, Surface& x) {
+    return multigrid->solve(b, x, last);
+  };
+  return std::make_unique<IterativeSolver>(context, a.order(), multigrid->layout(), solve);
+}
+
 void require_grid(const StructuredMatrix& a, const char* method) {
-  if (!a.grid) throw Unsupported(std::string(method) + " takes no stored matrices");
+  if (a.grid) return;
+  throw Unsupported(std::string(method) + " is for the grids of `lugpu bench --problem`",
+                    {"method", "auto"});
 }
 
-template <IterativeMethod method>
-std::unique_ptr<PreparedSolver> on_grid(DeviceContext& context, const StructuredMatrix& a,
-                                        const StructuredOptions& options) {
-  return std::make_unique<GridSolver>(context, *a.grid, options, method);
+void require_buffers(const StructuredOptions& options, const char* method) {
+  if (options.storage == Storage::buffer) return;
+  throw Unsupported(std::string(method) + " works on buffers", {"storage", "buffer"});
 }
 
-Matrix dense(const StructuredMatrix& a) {
-  return a.grid ? dense(sparse(*a.grid)) : dense(*a.stored);
+void require_symmetric(const StructuredMatrix& a, const StructuredOptions&) {
+  if (a.grid) return;
+  const SparsityFacts known = facts(*a.stored);
+  if (known.symmetric && known.positive_diagonal) return;
+  throw Unsupported(known.symmetric
+                        ? "cg needs a positive definite matrix, and one with an element of its "
+                          "diagonal that is not positive is none"
+                        : "cg needs a symmetric matrix",
+                    {"method", "auto"});
+}
+
+void require_diagonal(const StructuredMatrix& a, const StructuredOptions&) {
+  if (a.grid || facts(*a.stored).missing_diagonal == 0) return;
+  throw Unsupported("the method divides by the diagonal, which has a zero", {"method", "auto"});
 }
 
 // The largest order that is factored as a dense matrix: 2 GiB in double.
@@ -143,26 +204,51 @@ constexpr std::size_t kLargestDense = 16384;
 
 std::span<const StructuredMethod> structured_methods() {
   static const StructuredMethod table[] = {
-      {"lu-blocked", "the dense blocked LU decomposition, its factors kept", true, 0, 0,
-       [](const StructuredMatrix& a, const StructuredOptions&) {
-         if (a.order() <= kLargestDense) return;
-         throw Unsupported("lu-blocked makes the matrix dense, which is done up to order " +
-                           std::to_string(kLargestDense) + " only");
+      {"fast-diagonal", "direct, by the known eigenvectors of a grid", true, 0, 0,
+       [](const StructuredMatrix& a, const StructuredOptions& options) {
+         require_grid(a, "fast-diagonal");
+         require_buffers(options, "fast-diagonal");
+         if (a.grid->conductivity.empty()) return;
+         throw Unsupported("the eigenvectors are known where the coefficients do not vary",
+                           {"method", "multigrid-cg"});
        },
        [](DeviceContext& context, const StructuredMatrix& a,
           const StructuredOptions& options) -> std::unique_ptr<PreparedSolver> {
-         return std::make_unique<FactoredSolver>(context, find_method("lu-blocked"), dense(a), 1,
-                                                 options);
+         FastDiagonal::require_room(context.device(), *a.grid, options.precision);
+         return std::make_unique<FastDiagonalSolver>(context, *a.grid, options);
        }},
-      {"cg", "the method of conjugate gradients, for symmetric positive definite matrices", false,
-       10, 8, [](const StructuredMatrix& a, const StructuredOptions&) { require_grid(a, "cg"); },
-       on_grid<conjugate_gradients>},
-      {"gauss-seidel", "the method of Gauss and Seidel, by colours", false, 3, 3,
-       [](const StructuredMatrix& a, const StructuredOptions&) { require_grid(a, "gauss-seidel"); },
-       on_grid<gauss_seidel>},
-      {"jacobi", "Jacobi's method", false, 3, 3,
-       [](const StructuredMatrix& a, const StructuredOptions&) { require_grid(a, "jacobi"); },
-       on_grid<jacobi>},
+      {"banded", "LU decomposition of the band, as LAPACK's gbtrf", true, 0, 0,
+       [](const StructuredMatrix&, const StructuredOptions& options) {
+         require_buffers(options, "banded");
+       },
+       [](DeviceContext& context, const StructuredMatrix& a,
+          const StructuredOptions& options) -> std::unique_ptr<PreparedSolver> {
+         return std::make_unique<BandedSolver>(context, a.grid ? sparse(*a.grid) : *a.stored,
+                                               options);
+       }},
+      {"lu-blocked", "LU decomposition of the dense matrix, its factors kept", true, 0, 0,
+       [](const StructuredMatrix& a, const StructuredOptions&) {
+         if (a.order() <= kLargestDense) return;
+         throw Unsupported("lu-blocked makes the matrix dense, which is done up to order " +
+                           std::to_string(kLargestDense));
+       },
+       [](DeviceContext& context, const StructuredMatrix& a,
+          const StructuredOptions& options) -> std::unique_ptr<PreparedSolver> {
+         const Matrix full = dense(a.grid ? sparse(*a.grid) : *a.stored);
+         return std::make_unique<FactoredSolver>(context, find_method("lu-blocked"), full, options);
+       }},
+      {"multigrid-cg", "conjugate gradients, preconditioned by multigrid on a grid", false, 0, 0,
+       [](const StructuredMatrix& a, const StructuredOptions& options) {
+         require_grid(a, "multigrid-cg");
+         require_buffers(options, "multigrid-cg");
+       },
+       multigrid_cg},
+      {"cg", "conjugate gradients, for symmetric positive definite matrices", false, 10, 8,
+       require_symmetric, iterative<conjugate_gradients, IterativeMethod::cg>},
+      {"gauss-seidel", "Gauss and Seidel's method, by colours", false, 3, 3, require_diagonal,
+       iterative<gauss_seidel, IterativeMethod::gauss_seidel>},
+      {"jacobi", "Jacobi's method", false, 3, 3, require_diagonal,
+       iterative<jacobi, IterativeMethod::jacobi>},
   };
   return table;
 }
