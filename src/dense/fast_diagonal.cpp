@@ -421,6 +421,10 @@ void FastDiagonal::solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t n
 }
 
 void FastDiagonal::upload(const MatrixView& b) {
+  if (b.rows() != grid_.unknowns()) {
+    throw InputError("B has " + std::to_string(b.rows()) + " rows, and the grid has " +
+                     std::to_string(grid_.unknowns()) + " unknowns; they must be as many.");
+  }
   const std::size_t elements = b.rows() * b.cols();
   if (elements > capacity_ || !x_()) {
     x_ = context_.allocate(elements * element_size(precision_));

@@ -47,7 +47,7 @@ class FastDiagonal {
   /// the same buffer. Throws cl::Error.
   void solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t nrhs);
 
-  /// B, unknowns x nrhs. Throws InputError if a value overflows the precision.
+  /// B, unknowns x nrhs. Throws InputError if it has other rows or a value overflows the precision.
   void upload(const MatrixView& b);
   /// Enqueues X = A^-1 B for what was uploaded; may be called again.
   void solve() { solve(b_, x_, nrhs_); }
