@@ -75,6 +75,7 @@ class FastDiagonal {
 
   FastDiagonal(DeviceContext& context, const Grid& grid, Precision precision, bool nvidia);
   static bool proven(DeviceContext& context, Precision precision);
+  static bool fits(const Device& device, const Grid& grid, Precision precision);
 
   void prepare_axes();
   std::vector<double> arranged(const Matrix& even, const Matrix& odd, bool back,
