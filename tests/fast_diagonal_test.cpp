@@ -256,6 +256,25 @@ TEST_P(FastDiagonals, LeaveSmallResiduals) {
   }
 }
 
+TEST(FastDiagonal, IsRightForEveryWidthOfVectors) {
+  Device device = shared_context().device();
+  if (device.type != "cpu") GTEST_SKIP() << "no CPU";
+  for (const unsigned bytes : {16, 32}) {
+    device.vector_bytes = bytes;
+    DeviceContext context(device);
+    for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+      for (const Size& size : {Size{1, 9, 2}, Size{15, 4, 3}, Size{33, 31, 1}, Size{70, 3, 67}}) {
+        const Grid grid = laplacian(size);
+        const Matrix b = random_in(precision, grid.unknowns(), 1, 3);
+        FastDiagonal solver(context, grid, precision);
+        solver.upload(b);
+        solver.solve();
+        EXPECT_LE(backward_error(grid, b, solver.download(), epsilon(precision)), 10) << bytes;
+      }
+    }
+  }
+}
+
 // -Laplace u = f on the unit square or cube, u = sin(pi x) exp(y) ... with known f, zero at the
 // walls: errors like h^2.
 TEST_P(FastDiagonals, ConvergeWithTheSquareOfTheMesh) {

@@ -14,18 +14,18 @@
 #define GROUP_SIZE 1
 typedef vec piece;
 
-#ifdef LUGPU_DOUBLE
-typedef JOINED(ulong, VECTOR) places;
-#else
-typedef JOINED(uint, VECTOR) places;
-#endif
-
 inline piece load_piece(__global const real* from) { return VECTOR_LOAD(from); }
 inline void store_piece(piece value, __global real* to) { VECTOR_STORE(value, to); }
 inline piece reversed(piece value) {
-  places lanes;
-  for (int i = 0; i < VECTOR; ++i) ((bits*)&lanes)[i] = VECTOR - 1 - i;
-  return shuffle(value, lanes);
+#if VECTOR == 16
+  return value.sfedcba9876543210;
+#elif VECTOR == 8
+  return value.s76543210;
+#elif VECTOR == 4
+  return value.wzyx;
+#else
+  return value.yx;
+#endif
 }
 inline piece without_last(piece value) {
   ((real*)&value)[VECTOR - 1] = 0;
