@@ -14,18 +14,18 @@
 #define GROUP_SIZE 1
 typedef vec piece;
 
-#ifdef LUGPU_DOUBLE
-typedef JOINED(ulong, VECTOR) places;
-#else
-typedef JOINED(uint, VECTOR) places;
-#endif
-
 inline piece load_piece(__global const real* from) { return VECTOR_LOAD(from); }
 inline void store_piece(piece value, __global real* to) { VECTOR_STORE(value, to); }
 inline piece reversed(piece value) {
-  places lanes;
-  for (int i = 0; i < VECTOR; ++i) ((bits*)&lanes)[i] = VECTOR - 1 - i;
-  return shuffle(value, lanes);
+#if VECTOR == 16
+  return value.sfedcba9876543210;
+#elif VECTOR == 8
+  return value.s76543210;
+#elif VECTOR == 4
+  return value.wzyx;
+#else
+  return value.yx;
+#endif
 }
 inline piece without_last(piece value) {
   ((real*)&value)[VECTOR - 1] = 0;
@@ -118,8 +118,9 @@ inline void fold_piece(__global const real* b, const struct lines* from, __globa
   }
 }
 
-inline void unfold_piece(__global const real* folded, const struct lines* from, __global real* x_,
-                         const struct lines* to, int x, int points, int odd_x) {
+inline void unfold_piece(__global const real* folded, const struct lines* from,
+                         __global real* whole, const struct lines* to, int x, int points,
+                         int odd_x) {
   piece even[4], odd[4], even_lines[4], odd_lines[4];
   const bool mirrored = has_image(x + PIECE - 1, points);
 #pragma unroll
@@ -135,8 +136,8 @@ inline void unfold_piece(__global const real* folded, const struct lines* from, 
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     if (!to->there[i]) continue;
-    store_piece(even_lines[i] + odd_lines[i], x_ + to->at[i] + x);
-    store_piece(reversed(even_lines[i] - odd_lines[i]), x_ + to->at[i] + points - PIECE - x);
+    store_piece(even_lines[i] + odd_lines[i], whole + to->at[i] + x);
+    store_piece(reversed(even_lines[i] - odd_lines[i]), whole + to->at[i] + points - PIECE - x);
   }
 }
 

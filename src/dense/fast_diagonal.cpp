@@ -80,8 +80,29 @@ std::size_t FastDiagonal::Layout::stored(std::size_t even, std::size_t odd, bool
   return padded(even, group) * even + padded(odd, group) * odd;
 }
 
+// Whether the matrices of the axes and two fields fit, and their places are 32-bit integers.
+bool FastDiagonal::fits(const Device& device, const Grid& grid, Precision precision) {
+  constexpr std::uint64_t kMost = std::numeric_limits<cl_int>::max();
+  const auto& [nx, ny, nz] = grid.size;
+  // Sizes one after the other, so that no product overflows.
+  if (nx > kMost / 4 || ny > kMost || nz > kMost) return false;
+  const Layout layout = Layout::make(device, grid, precision);
+  if (layout.pitch * ny > kMost) return false;
+  const std::uint64_t field = (ny * nz + layout.rows) * layout.pitch;
+  if (field > kMost) return false;
+  std::uint64_t elements = 2 * field, largest = field;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::size_t n = grid.size[axis];
+    if (axis > 0 && n == 1) continue;
+    const std::uint64_t matrix = layout.stored(ceiling(n, 2), n / 2, axis == 0);
+    largest = std::max(largest, matrix);
+    elements += 2 * matrix;
+  }
+  const std::uint64_t size = element_size(precision);
+  return largest <= device.max_allocation / size && elements <= device.global_memory / size;
+}
+
 void FastDiagonal::require_room(const Device& device, const Grid& grid, Precision precision) {
-  const std::string on = " on " + device.name;
   if (!grid.conductivity.empty()) {
     throw Unsupported(
         "The eigenvectors of a grid with a conductivity are not known in advance; use conjugate "
@@ -94,32 +115,9 @@ void FastDiagonal::require_room(const Device& device, const Grid& grid, Precisio
     throw Unsupported("Fast diagonalization needs 32 KiB of local memory, and " + device.name +
                       " has less; use conjugate gradients.");
   }
-  constexpr std::size_t kMost = std::numeric_limits<cl_int>::max();
-  const auto& [nx, ny, nz] = grid.size;
-  // Sizes one after the other, so that no product overflows.
-  bool fits = nx <= kMost / 4 && ny <= kMost && nz <= kMost;
-  std::uint64_t bytes = 0;
-  if (fits) {
-    const Layout layout = Layout::make(device, grid, precision);
-    fits =
-        layout.pitch * ny <= kMost && layout.pitch * ny * nz <= kMost - layout.rows * layout.pitch;
-    if (fits) {
-      const std::uint64_t size = element_size(precision);
-      const std::uint64_t field = (ny * nz + layout.rows) * layout.pitch * size;
-      std::uint64_t largest = field;
-      bytes = 2 * field;
-      for (int axis = 0; axis < 3; ++axis) {
-        const std::size_t n = grid.size[axis];
-        const std::uint64_t matrix = layout.stored((n + 1) / 2, n / 2, axis == 0) * size;
-        largest = std::max(largest, matrix);
-        if (axis == 0 || n > 1) bytes += 2 * matrix;
-      }
-      fits = largest <= device.max_allocation && bytes <= device.global_memory;
-    }
-  }
-  if (!fits) {
+  if (!fits(device, grid, precision)) {
     throw Unsupported("Fast diagonalization of " + points(grid) + " (" + name(precision) +
-                      ") does not fit" + on + "; use conjugate gradients.");
+                      ") does not fit on " + device.name + "; use conjugate gradients.");
   }
 }
 
@@ -421,6 +419,10 @@ void FastDiagonal::solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t n
 }
 
 void FastDiagonal::upload(const MatrixView& b) {
+  if (b.rows() != grid_.unknowns()) {
+    throw InputError("B has " + std::to_string(b.rows()) + " rows, and the grid has " +
+                     std::to_string(grid_.unknowns()) + " unknowns; they must be as many.");
+  }
   const std::size_t elements = b.rows() * b.cols();
   if (elements > capacity_ || !x_()) {
     x_ = context_.allocate(elements * element_size(precision_));

@@ -23,8 +23,8 @@ namespace lugpu {
 /// by Tensor Product Methods", Numerische Mathematik 6, 1964.
 class FastDiagonal {
  public:
-  /// Throws as require_room; InputError if an eigenvalue is no normal number of the precision;
-  /// NotTried if kernels do not build.
+  /// Throws as require_room; InputError if the shift or a term of the eigenvalues is neither zero
+  /// nor a normal number of the precision; std::bad_alloc.
   FastDiagonal(DeviceContext& context, const Grid& grid, Precision precision);
 
   /// Throws Unsupported, with the reason, if the grid has a conductivity or its eigenvectors and
@@ -44,10 +44,10 @@ class FastDiagonal {
   std::string trouble() const;
 
   /// Enqueues X = A^-1 B. b, x: grid().unknowns() x nrhs elements, column after column; they may be
-  /// the same buffer. Throws cl::Error.
+  /// the same buffer. Throws cl::Error; NotTried if kernels do not build.
   void solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t nrhs);
 
-  /// B, unknowns x nrhs. Throws InputError if a value overflows the precision.
+  /// B, unknowns x nrhs. Throws InputError if it has other rows or a value overflows the precision.
   void upload(const MatrixView& b);
   /// Enqueues X = A^-1 B for what was uploaded; may be called again.
   void solve() { solve(b_, x_, nrhs_); }
@@ -75,6 +75,7 @@ class FastDiagonal {
 
   FastDiagonal(DeviceContext& context, const Grid& grid, Precision precision, bool nvidia);
   static bool proven(DeviceContext& context, Precision precision);
+  static bool fits(const Device& device, const Grid& grid, Precision precision);
 
   void prepare_axes();
   std::vector<double> arranged(const Matrix& even, const Matrix& odd, bool back,
