@@ -8,6 +8,19 @@
 
 #include "common/vector.clh"
 
+#define NEAR 4  // elements that are taken one by one
+
+inline real sum_of(vec v) {
+  real elements[VECTOR];
+  VECTOR_STORE(v, elements);
+#pragma unroll
+  for (int width = VECTOR / 2; width > 0; width /= 2) {
+#pragma unroll
+    for (int c = 0; c < width; ++c) elements[c] += elements[c + width];
+  }
+  return elements[0];
+}
+
 // row -= l pivots_row, `vectors` vectors
 inline void subtract_row(__global real* row, const __global real* pivots_row, real l, int vectors) {
   for (int v = 0; v < vectors; ++v) {
@@ -78,7 +91,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_narrow(
   for (int j = n - 1; j >= 0; --j) {
     const __global real* row = a + (size_t)j * ld + j;
     real sum = x[j];
-    for (int c = min(lower + upper, n - 1 - j); c > 0; --c) sum = fma(-row[c], x[j + c], sum);
+    // What has just been solved for comes last.
+    const int count = min(lower + upper, n - 1 - j);
+    const int near = min(count, NEAR + max(count - NEAR, 0) % VECTOR);
+    vec far = 0;
+    for (int c = near + 1; c <= count; c += VECTOR) {
+      far = fma(VECTOR_LOAD(row + c), VECTOR_LOAD(x + j + c), far);
+    }
+    sum -= sum_of(far);
+    for (int c = near; c > 0; --c) sum = fma(-row[c], x[j + c], sum);
     x[j] = sum / row[0];
   }
 }

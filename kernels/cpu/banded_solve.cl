@@ -19,22 +19,23 @@ inline real sum_of(vec v) {
   return elements[0];
 }
 
-// y(0:rows) -= T(0:rows, 0:count) x(0:count), T by rows of ld elements, count a multiple of VECTOR
-inline void subtract_sums(const __global real* t, int ld, int rows, const __global real* x,
-                          int count, __global real* y) {
+// y(0:rows) -= T(0:rows, 0:count) x(0:count), T by rows of ld elements, count a multiple of VECTOR;
+// what is `ahead` of T is needed soon.
+inline void subtract_sums(const __global real* t, int ld, long ahead, int rows,
+                          const __global real* x, int count, __global real* y) {
   for (int i = 0; i < rows; i += GROUP) {
     const __global real* row[GROUP];
     vec sum[GROUP];
 #pragma unroll
     for (int q = 0; q < GROUP; ++q) {
       row[q] = t + (size_t)min(i + q, rows - 1) * ld;
-      FETCH_AHEAD(row[q] + 2 * GROUP * (size_t)ld);
       sum[q] = 0;
     }
     for (int k = 0; k < count; k += VECTOR) {
       const vec factors = VECTOR_LOAD(x + k);
 #pragma unroll
       for (int q = 0; q < GROUP; ++q) {
+        FETCH_AHEAD(row[q] + k + ahead);
         sum[q] = fma(*(const __global vec*)(row[q] + k), factors, sum[q]);
       }
     }
@@ -59,12 +60,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_columns(
     for (int j = k; j < k + steps; ++j) {
       for (int i = j + 1; i < k + steps; ++i) x[i] = fma(-a[(size_t)i * ld + j], x[j], x[i]);
     }
-    subtract_sums(a + (size_t)(k + NB) * ld + k, ld, min(lower, n - k - NB), x + k, NB, x + k + NB);
+    subtract_sums(a + (size_t)(k + NB) * ld + k, ld, NB * (ld + 1L), min(lower, n - k - NB), x + k,
+                  NB, x + k + NB);
   }
   for (int k = (n - 1) / STRIP * STRIP; k >= 0; k -= STRIP) {
     const int steps = min(STRIP, n - k), right = k + STRIP;
     const int count = (last[k / NB] + 1 - right + VECTOR - 1) / VECTOR * VECTOR;
-    subtract_sums(a + (size_t)k * ld + right, ld, steps, x + right, count, x + k);
+    subtract_sums(
+        a + (size_t)k * ld + right, ld, -STRIP * (ld + 1L), steps, x + right, count, x + k);
     for (int j = k + steps - 1; j >= k; --j) {
       x[j] /= a[(size_t)j * ld + j];
       for (int i = k; i < j; ++i) x[i] = fma(-a[(size_t)i * ld + j], x[j], x[i]);

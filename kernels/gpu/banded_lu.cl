@@ -34,8 +34,8 @@ struct scratch {
 
 inline int rows_of_panel(const struct band* b, int s) { return min(b->lower + NB, b->n - s * NB); }
 
-// Block column `first` of the window of panel s: top = A12 as it is, U12 = inv(L11) P A12 to u and
-// to A. If the panel has `changed` nothing there, only the barriers.
+// Block column `first` of the window of panel s: top = A12 as it is, U12 = inv(L11) P A12 to A and,
+// by rows, to l. If the panel has `changed` nothing there, only the barriers.
 inline void solve_top(const struct band* b, const struct scratch* m, int s, int first,
                       int changed) {
   const int count = changed ? NB * NB : 0;
@@ -59,7 +59,9 @@ inline void solve_top(const struct band* b, const struct scratch* m, int s, int 
   }
   for (int e = ME; e < count; e += ITEMS) {
     block[(size_t)(e / NB) * b->ld + e % NB] = m->u[e];
+    m->l[e % NB * NB + e / NB] = m->u[e];
   }
+  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // x = row i of A22 - L21 U12, i from the top of the window of panel s, NB <= i
@@ -74,7 +76,7 @@ inline void update_row(const struct band* b, const struct scratch* m, int s, int
   for (int q = 0; q < NB; ++q) {
     const real factor = l[(size_t)q * b->ld];
 #pragma unroll
-    for (int c = 0; c < NB; ++c) sum[c] = fma(factor, m->u[c * NB + q], sum[c]);
+    for (int c = 0; c < NB; ++c) sum[c] = fma(factor, m->l[q * NB + c], sum[c]);
   }
 #pragma unroll
   for (int c = 0; c < NB; ++c) {
@@ -170,7 +172,7 @@ inline void factor_panel(const struct band* b, const struct scratch* m, int s, r
   int origin[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) origin[r] = r * ITEMS + ME;
-  int last = s == 0 ? 0 : b->last[s - 1], zero = s == 0 ? 0 : *b->info;
+  int last = s == 0 ? 0 : b->last[s - 1], zero = s == 0 || ME > 0 ? 0 : *b->info;
   // After the last column, steps without rows bring the columns back to their places.
   for (int j = 0; j < NB; ++j) {
     const int found = choose_pivot(m, x, j, rows), pivot = found < 0 ? j : found;
@@ -202,7 +204,8 @@ inline void factor_panel(const struct band* b, const struct scratch* m, int s, r
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void apply_and_factor(
     __global real* a, int ld, int n, int lower, int upper, int s, __global int* ipiv,
     __global int* info, __global int* origin, __global int* last) {
-  __local real tiles[3 * NB * NB], magnitudes[ITEMS + PARTS], rows_of[4 * NB];
+  __local real tiles[3 * NB * NB] __attribute__((aligned(16)));
+  __local real magnitudes[ITEMS + PARTS], rows_of[4 * NB];
   __local int places[ITEMS + PARTS], origins[4];
   const struct scratch m = {
       tiles,   tiles + NB * NB, tiles + 2 * NB * NB, magnitudes, places, rows_of, rows_of + 2 * NB,

@@ -5,23 +5,21 @@
 
 #define ME ((int)get_local_id(0))
 
-// y = inv(T) y, NB elements; T = L (unit) or U, NB x NB by columns. The last barrier comes first.
+// y = inv(T) y, NB elements; T = L (unit) or U, NB x NB by columns.
 inline void solve_lower(const __local real* t, __local real* y) {
   for (int q = 0; q < NB; ++q) {
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (ME > q && ME < NB) y[ME] = fma(-t[q * NB + ME], y[q], y[ME]);
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 inline void solve_upper(const __local real* t, __local real* y, int steps) {
   for (int q = steps - 1; q >= 0; --q) {
-    barrier(CLK_LOCAL_MEM_FENCE);
     if (ME == q) y[q] /= t[q * NB + q];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (ME < q) y[ME] = fma(-t[q * NB + ME], y[q], y[ME]);
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 // x(i) - T(i, 0:NB) y, T by columns of ld elements
@@ -50,6 +48,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void solve_columns(
       top[ME] = ME < steps ? x[k + ME] : 0;
       y[ME] = ME < steps ? x[k + from[ME]] : 0;
     }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     solve_lower(t, y);
     for (int i = NB + ME; i < rows; i += ITEMS) {
       const real old = from[i] < NB ? top[from[i]] : x[k + i];
@@ -62,6 +61,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void solve_columns(
     const int steps = min(NB, n - k), first = max(k - lower - upper - NB, 0);
     load_triangle(a + (size_t)k * ld + k, ld, t);
     if (ME < NB) y[ME] = ME < steps ? x[k + ME] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     solve_upper(t, y, steps);
     for (int i = first + ME; i < k; i += ITEMS) {
       if (last[i / NB] >= k) x[i] = without_products(x[i], a + (size_t)k * ld + i, ld, y);

@@ -10,7 +10,7 @@ namespace lugpu {
 namespace {
 
 // Bands of no more diagonals on either side are factored column by column.
-constexpr std::size_t kNarrow = 8;
+constexpr std::size_t kNarrow = 24;
 // From so many diagonals below the main one on, threads share the work.
 constexpr std::size_t kShared = 192;
 // Tasks of a panel for each thread, so that none waits long for the others.
@@ -25,7 +25,7 @@ constexpr std::uint64_t kMultiplyAdds = 500'000'000;
 
 // Columns of a block: the wider the band, the more they are worth.
 std::size_t block_columns(std::size_t lower, std::size_t strip) {
-  const std::size_t wanted = lower < 96 ? 16 : lower < 384 ? 32 : 64;
+  const std::size_t wanted = lower < 192 ? 16 : lower < 1400 ? 32 : 64;
   return std::max(wanted, strip);
 }
 
