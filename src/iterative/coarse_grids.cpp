@@ -158,6 +158,15 @@ std::vector<double> diagonal(const Cells& cells) {
   return sums;
 }
 
+bool are_alike(const Cells& cells) {
+  for (const std::vector<double>& edges : cells.edges) {
+    for (std::size_t i = 1; i < edges.size(); ++i) {
+      if (edges[i] - edges[i - 1] != edges[1] - edges[0]) return false;
+    }
+  }
+  return true;
+}
+
 Coarsening coarsening_of(const Cells& cells) {
   constexpr double kAsStrong = 0.3;
   const double most = *std::max_element(cells.strength.begin(), cells.strength.end());

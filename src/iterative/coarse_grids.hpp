@@ -43,6 +43,10 @@ std::vector<double> held_at_zero(const Cells& cells);
 /// The diagonal of their matrix.
 std::vector<double> diagonal(const Cells& cells);
 
+/// Whether all cells have the same size, so that links differ from axis to axis alone where the
+/// grid has no conductivity.
+bool are_alike(const Cells& cells);
+
 /// Which cells become one: two neighbours along each of `axes`, 2 i - offset and 2 i + 1 - offset,
 /// where they exist.
 struct Coarsening {

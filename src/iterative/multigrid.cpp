@@ -146,8 +146,8 @@ class MultigridCg::Hierarchy {
     FieldShape shape, coarse;
     VectorCut cut, coarse_cut;
     bool uniform = false, has_coarse = false;
-    cl_int4 walls = {}, halve = {}, offset = {};
-    std::array<double, 4> constants = {};
+    cl_int4 wraps = {}, halve = {}, offset = {};
+    std::array<double, 4> constants = {}, before = {}, after = {};
     Weights weights;
     cl::Buffer held, inverse, links[3];
     cl::Buffer r, z, work;
@@ -156,7 +156,7 @@ class MultigridCg::Hierarchy {
   void add_level(const Grid& grid, const Cells& cells, const Coarsening& how);
   void connect(Level& level, const Cells& coarse);
   void store_coefficients(Level& level, const Cells& cells, const std::vector<double>& held);
-  void set_constants(Level& level, const Grid& grid);
+  void set_constants(Level& level, const Cells& cells);
   void add_small_grids(Cells cells);
   void add_parts(const std::vector<std::vector<std::int32_t>>& parts);
   cl::Buffer upload_reals(const std::vector<double>& values) {
@@ -244,18 +244,20 @@ std::string MultigridCg::Hierarchy::group_options() const {
          (device.type == "cpu" ? " -DLUGPU_CPU" : "");
 }
 
-// The constants of the interior. An axis of one cell has no neighbours but its walls.
-void MultigridCg::Hierarchy::set_constants(Level& level, const Grid& grid) {
+// The constants of a grid without a conductivity of cells of the same size.
+void MultigridCg::Hierarchy::set_constants(Level& level, const Cells& cells) {
   level.uniform = true;
-  double held = grid.shift;
+  level.constants[3] = cells.rest[0];
   for (int axis = 0; axis < 3; ++axis) {
-    const double c = grid.coefficients[axis];
-    const bool single = grid.size[axis] == 1;
-    level.constants[axis] = single ? 0 : c;
-    held += single && grid.walls[axis] == Wall::dirichlet ? 2 * c : 0;
-    level.walls.s[axis] = static_cast<cl_int>(grid.walls[axis]);
+    const double first = cells.wall_links[axis][0][0], last = cells.wall_links[axis][1][0];
+    if (cells.size[axis] == 1) {
+      level.constants[3] += first + last;
+    } else if (const double c = cells.links[axis][0]; c != 0) {
+      level.constants[axis] = c;
+      level.before[axis] = 1 - first / c;
+      level.after[axis] = 1 - last / c;
+    }
   }
-  level.constants[3] = held;
 }
 
 void MultigridCg::Hierarchy::store_coefficients(Level& level, const Cells& cells,
@@ -263,7 +265,6 @@ void MultigridCg::Hierarchy::store_coefficients(Level& level, const Cells& cells
   level.held = upload_reals(level.shape.field(held));
   level.inverse = upload_reals(level.shape.field(inverses(diagonal(cells))));
   for (int axis = 0; axis < 3; ++axis) {
-    level.walls.s[axis] = cells.periodic[axis] ? static_cast<cl_int>(Wall::periodic) : 0;
     // Kernels read the links along x, zeros, of an axis of one cell too.
     if (axis > 0 && cells.links[axis].empty()) continue;
     level.links[axis] = upload_reals(level.shape.field(cells.links[axis]));
@@ -276,13 +277,14 @@ void MultigridCg::Hierarchy::add_level(const Grid& grid, const Cells& cells,
   level.shape = FieldShape::make(cells.size, precision_);
   level.coarse = level.shape;
   level.cut = level.coarse_cut = cut_of(level.shape);
+  level.wraps = numbers_of(cells.periodic);
   level.halve = numbers_of(how.axes);
   level.offset = numbers_of(how.offset);
   level.weights = Weights::make(cells, how);
   const cl::Buffer none = context_.zeros(1);
   level.held = level.inverse = level.links[0] = level.links[1] = level.links[2] = none;
-  if (levels_.empty() && grid.conductivity.empty()) {
-    set_constants(level, grid);
+  if (grid.conductivity.empty() && are_alike(cells)) {
+    set_constants(level, cells);
   } else {
     std::vector<double> held = held_at_zero(cells);
     for (std::size_t i = 0; levels_.empty() && grid.shift == 0 && i < held.size(); ++i) {
@@ -367,12 +369,13 @@ void MultigridCg::Hierarchy::run(const char* phase, const Level& level, const Ve
       kernel(file, function, cut.options() + (level.uniform ? " -DUNIFORM" : "") + options);
   with_real(precision_, [&](auto real) {
     using Real4 = std::conditional_t<sizeof(real(0)) == sizeof(double), cl_double4, cl_float4>;
-    const auto& c = level.constants;
-    const Real4 constants = {{real(c[0]), real(c[1]), real(c[2]), real(c[3])}};
-    context_.run(phase, id, cut.items(), arguments..., level.shape.numbers(), level.walls,
-                 constants, level.held, level.inverse, level.links[0], level.links[1],
-                 level.links[2], level.halve, level.offset, level.coarse.numbers(),
-                 static_cast<cl_int>(cut.walk));
+    const auto four = [&](const std::array<double, 4>& c) {
+      return Real4{{real(c[0]), real(c[1]), real(c[2]), real(c[3])}};
+    };
+    context_.run(phase, id, cut.items(), arguments..., level.shape.numbers(), level.wraps,
+                 four(level.constants), four(level.before), four(level.after), level.held,
+                 level.inverse, level.links[0], level.links[1], level.links[2], level.halve,
+                 level.offset, level.coarse.numbers(), static_cast<cl_int>(cut.walk));
   });
 }
 
