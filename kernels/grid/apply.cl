@@ -5,24 +5,18 @@
 #define FIELD PASS(x)
 #define FIELD_PACK(row, t) LOAD_PACK(x, row, t)
 #define FIELD_ELEMENT(row, column) LOAD(x, row, column)
-#define FIELD_VECTOR(row, column) VECTOR_LOAD(PLACE(x, row, column))
-#include "grid/stencil.clh"
+#include "grid/walk.clh"
 
-__kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), GRID, int walk) {
+__kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), GRID) {
   const grid_of g = grid_from(sizes, walls, coefficients);
-  const int t = get_global_id(0);
-  place_of at = place_of_row(&g, MY_FIRST_ROW);
-  for (int w = 0; w < walk; ++w) {
-    const int i = at.row;
-    if (at.z < g.nz && t * PACK < g.nx) {
-      FETCH(x, i + 2, t);
-      pack value = stencil(FIELD, &g, &at, t, LOAD_PACK(x, i, t));
+  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  while (w.row >= 0) {
+    FETCH(x, w.row + 2, w.t);
+    pack value = product(FIELD, &g, &w);
 #ifdef OPERATOR
-      value = value OPERATOR LOAD_PACK(y, i, t);
+    value = value OPERATOR LOAD_PACK(y, w.row, w.t);
 #endif
-      STORE_PACK(result, i, t, within(t, g.nx, value, 0));
-    }
-    next_row(&g, &at);
-    IN_STEP;
+    STORE_PACK(result, w.row, w.t, within(w.t, g.nx, value, 0));
+    step(FIELD, &g, &w);
   }
 }

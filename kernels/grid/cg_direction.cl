@@ -9,14 +9,12 @@
 #define FIELD PASS(r), PASS(p), beta
 #define FIELD_PACK(row, t) (LOAD_PACK(r, row, t) + beta * LOAD_PACK(p, row, t))
 #define FIELD_ELEMENT(row, column) (LOAD(r, row, column) + beta * LOAD(p, row, column))
-#define FIELD_VECTOR(row, column) \
-  (VECTOR_LOAD(PLACE(r, row, column)) + beta * VECTOR_LOAD(PLACE(p, row, column)))
-#include "grid/stencil.clh"
+#include "grid/walk.clh"
 
 __kernel WORK_GROUP void cg_direction(
     SOURCE(r), SOURCE(p), TARGET(p_new), __global const real* restrict rr_partials,
     __global real* restrict curvature_partials, __global real* history, __global const int* ended,
-    real limit, int k, GRID, int walk) {
+    real limit, int k, GRID) {
   __local real scratch[GROUP];
   const grid_of g = grid_from(sizes, walls, coefficients);
   const int groups = get_num_groups(0) * get_num_groups(1);
@@ -25,20 +23,15 @@ __kernel WORK_GROUP void cg_direction(
   if (rr <= limit || *ended != 0) return;
   const real beta = k == 0 ? 0 : rr / history[k - 1];
 
-  const int t = get_global_id(0);
-  place_of at = place_of_row(&g, MY_FIRST_ROW);
   pack curvature = 0;
-  for (int w = 0; w < walk; ++w) {
-    const int i = at.row;
-    if (at.z < g.nz && t * PACK < g.nx) {
-      FETCH(r, i + 2, t);
-      FETCH(p, i + 2, t);
-      const pack own = within(t, g.nx, FIELD_PACK(i, t), 0);
-      curvature += own * stencil(FIELD, &g, &at, t, own);
-      STORE_PACK(p_new, i, t, own);
-    }
-    next_row(&g, &at);
-    IN_STEP;
+  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  while (w.row >= 0) {
+    FETCH(r, w.row + 2, w.t);
+    FETCH(p, w.row + 2, w.t);
+    const pack own = within(w.t, g.nx, w.own, 0);
+    curvature += own * product(FIELD, &g, &w);
+    STORE_PACK(p_new, w.row, w.t, own);
+    step(FIELD, &g, &w);
   }
   const real sum = sum_of_group(sum_of_pack(curvature), scratch);
   if (MY_LANE == 0) curvature_partials[MY_GROUP] = sum;

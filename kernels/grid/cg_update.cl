@@ -8,13 +8,12 @@
 #define FIELD PASS(p)
 #define FIELD_PACK(row, t) LOAD_PACK(p, row, t)
 #define FIELD_ELEMENT(row, column) LOAD(p, row, column)
-#define FIELD_VECTOR(row, column) VECTOR_LOAD(PLACE(p, row, column))
-#include "grid/stencil.clh"
+#include "grid/walk.clh"
 
 __kernel WORK_GROUP void cg_update(
     UPDATED(x), UPDATED(r), SOURCE(p), __global const real* restrict curvature_partials,
     __global real* restrict rr_partials, __global const real* history, __global int* ended,
-    real limit, int k, GRID, int walk) {
+    real limit, int k, GRID) {
   __local real scratch[GROUP];
   const grid_of g = grid_from(sizes, walls, coefficients);
   const int groups = get_num_groups(0) * get_num_groups(1);
@@ -28,24 +27,19 @@ __kernel WORK_GROUP void cg_update(
   }
   const real alpha = rr / curvature;
 
-  const int t = get_global_id(0);
-  place_of at = place_of_row(&g, MY_FIRST_ROW);
   pack square = 0;
-  for (int w = 0; w < walk; ++w) {
-    const int i = at.row;
-    if (at.z < g.nz && t * PACK < g.nx) {
-      FETCH(p, i + 2, t);
-      FETCH(x, i + 1, t);
-      FETCH(r, i + 1, t);
-      const pack own = LOAD_PACK(p, i, t);
-      const pack residual =
-          LOAD_PACK(r, i, t) - alpha * within(t, g.nx, stencil(FIELD, &g, &at, t, own), 0);
-      STORE_PACK(x_new, i, t, LOAD_PACK(x, i, t) + alpha * own);
-      STORE_PACK(r_new, i, t, residual);
-      square += residual * residual;
-    }
-    next_row(&g, &at);
-    IN_STEP;
+  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  while (w.row >= 0) {
+    FETCH(p, w.row + 2, w.t);
+    FETCH(x, w.row + 1, w.t);
+    FETCH(r, w.row + 1, w.t);
+    const pack own = within(w.t, g.nx, w.own, 0);
+    const pack residual =
+        LOAD_PACK(r, w.row, w.t) - alpha * within(w.t, g.nx, product(FIELD, &g, &w), 0);
+    STORE_PACK(x_new, w.row, w.t, LOAD_PACK(x, w.row, w.t) + alpha * own);
+    STORE_PACK(r_new, w.row, w.t, residual);
+    square += residual * residual;
+    step(FIELD, &g, &w);
   }
   const real sum = sum_of_group(sum_of_pack(square), scratch);
   if (MY_LANE == 0) rr_partials[MY_GROUP] = sum;

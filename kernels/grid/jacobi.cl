@@ -1,27 +1,20 @@
-// One sweep of Jacobi's method: x_new = x + (b - A x) / diagonal.
+// One sweep of Jacobi's method: x_new = (b + c . neighbours of x) / diagonal.
 
 #define FIELD_PARAMETERS SOURCE(x)
 #define FIELD PASS(x)
 #define FIELD_PACK(row, t) LOAD_PACK(x, row, t)
 #define FIELD_ELEMENT(row, column) LOAD(x, row, column)
-#define FIELD_VECTOR(row, column) VECTOR_LOAD(PLACE(x, row, column))
-#include "grid/stencil.clh"
+#include "grid/walk.clh"
 
-__kernel WORK_GROUP void jacobi(SOURCE(x), SOURCE(b), TARGET(x_new), GRID, int walk) {
+__kernel WORK_GROUP void jacobi(SOURCE(x), SOURCE(b), TARGET(x_new), GRID) {
   const grid_of g = grid_from(sizes, walls, coefficients);
-  const int t = get_global_id(0);
-  place_of at = place_of_row(&g, MY_FIRST_ROW);
-  for (int w = 0; w < walk; ++w) {
-    const int i = at.row;
-    if (at.z < g.nz && t * PACK < g.nx) {
-      FETCH(x, i + 2, t);
-      FETCH(b, i + 1, t);
-      const pack own = LOAD_PACK(x, i, t);
-      const pack residual = LOAD_PACK(b, i, t) - stencil(FIELD, &g, &at, t, own);
-      const pack value = own + inverse_diagonal(&g, &at, t) * residual;
-      STORE_PACK(x_new, i, t, within(t, g.nx, value, 0));
-    }
-    next_row(&g, &at);
-    IN_STEP;
+  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  while (w.row >= 0) {
+    FETCH(x, w.row + 2, w.t);
+    FETCH(b, w.row + 1, w.t);
+    const pack value =
+        inverse_diagonal(&g, &w) * (LOAD_PACK(b, w.row, w.t) + neighbours(FIELD, &g, &w));
+    STORE_PACK(x_new, w.row, w.t, within(w.t, g.nx, value, 0));
+    step(FIELD, &g, &w);
   }
 }

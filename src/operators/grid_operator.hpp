@@ -16,8 +16,7 @@ class GridOperator : public Operator {
   const Grid& grid() const { return grid_; }
   VectorLayout layout(Precision precision, Storage storage, Texel texel) const;
 
-  /// Runs a kernel that has GRID and `walk` as its last parameters (grid/stencil.clh), over all
-  /// elements.
+  /// Runs a kernel that has GRID as its last parameters (grid/walk.clh), over all elements.
   template <typename... Arguments>
   void run(Vectors& vectors, const KernelId& kernel, const Arguments&... arguments) const;
 
@@ -38,17 +37,16 @@ void GridOperator::run(Vectors& vectors, const KernelId& kernel,
                           static_cast<cl_int>(size[2]), 0}};
   const cl_int4 at_walls = {{static_cast<cl_int>(walls[0]), static_cast<cl_int>(walls[1]),
                              static_cast<cl_int>(walls[2]), 0}};
-  const auto walk = static_cast<cl_int>(vectors.cut().walk);
   if (vectors.layout().precision == Precision::double_precision) {
     const cl_double4 coefficients = {{c[0], c[1], c[2], grid_.shift}};
     vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
-                          coefficients, walk);
+                          coefficients);
   } else {
     const cl_float4 coefficients = {{static_cast<cl_float>(c[0]), static_cast<cl_float>(c[1]),
                                      static_cast<cl_float>(c[2]),
                                      static_cast<cl_float>(grid_.shift)}};
     vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
-                          coefficients, walk);
+                          coefficients);
   }
 }
 
