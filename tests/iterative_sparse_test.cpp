@@ -541,10 +541,26 @@ TEST(ColoursOfSparseMatrices, ReorderingMovesRowsAndColumns) {
   EXPECT_TRUE(equal(moved, matrix({{0, 0, 4}, {2, 1, 0}, {0, 0, 3}})));
 }
 
-TEST(FormatsOfSparseMatrices, DiagonalsWhereTheyAreFull) {
-  const auto full = [](const Sparse& a) { return has_full_diagonals(a, facts(a)); };
-  EXPECT_TRUE(full(laplacian({64, 64, 1})));
-  EXPECT_FALSE(full(dominant(509, true)));
+TEST(FormatsOfSparseMatrices, DiagonalsWhereTheyAreFullEnough) {
+  Device cpu, gpu;
+  cpu.type = "cpu";
+  gpu.type = "gpu";
+  // Every k-th element of one diagonal.
+  const auto suits = [](std::int32_t k, const Device& device, Precision precision) {
+    std::vector<Triplet> triplets;
+    for (std::int32_t i = 0; i < 1000; i += k) triplets.push_back({i, i, 1});
+    const Sparse a(1000, 1000, triplets);
+    return suits_diagonals(a, facts(a), device, precision);
+  };
+  constexpr Precision kSingle = Precision::single_precision, kDouble = Precision::double_precision;
+  EXPECT_TRUE(suits(4, cpu, kDouble));
+  EXPECT_FALSE(suits(5, cpu, kSingle));
+  EXPECT_TRUE(suits(2, gpu, kSingle));
+  EXPECT_FALSE(suits(2, gpu, kDouble));
+  EXPECT_TRUE(suits(1, gpu, kDouble));
+  const Sparse grid = laplacian({64, 64, 1}), scattered = dominant(509, true);
+  EXPECT_TRUE(suits_diagonals(grid, facts(grid), gpu, kDouble));
+  EXPECT_FALSE(suits_diagonals(scattered, facts(scattered), cpu, kDouble));
 }
 
 }  // namespace

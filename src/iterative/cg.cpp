@@ -36,7 +36,6 @@ class Steps {
   virtual void direction(State& state, std::size_t k) = 0;
   // x and r, or r alone if direction() changes x.
   virtual void update(State& state, std::size_t k) = 0;
-  virtual void finish() {}
 };
 
 class GridSteps : public Steps {
@@ -75,6 +74,9 @@ class StoredSteps : public Steps {
         q_(vectors.take()),
         alpha_(vectors.context().allocate(element_size(vectors.layout().precision))),
         over_(vectors.context().zeros(1)) {}
+  ~StoredSteps() override { vectors_.give_back(std::move(q_)); }
+  StoredSteps(const StoredSteps&) = delete;
+  StoredSteps& operator=(const StoredSteps&) = delete;
 
   void direction(State& s, std::size_t k) override {
     const std::size_t before = k == 0 ? 0 : k - 1;  // x is one step behind
@@ -90,8 +92,6 @@ class StoredSteps : public Steps {
     run(s, "iterative/cg_update.cl", "cg_update", s.r.now(k), s.r.next(k), q_, s.curvature_partials,
         s.history, s.rr_partials, alpha_, s.ended, over_, static_cast<cl_int>(k));
   }
-
-  void finish() override { vectors_.give_back(std::move(q_)); }
 
  private:
   template <typename... Arguments>
@@ -228,7 +228,6 @@ class Cg {
       if (both->other) vectors_.give_back(std::move(*both->other));
       if (both != &state.x) vectors_.give_back(std::move(both->old));
     }
-    steps_.finish();
     if (b_.scale == 1) return;
     scale(vectors_, 1 / b_.scale, x);
     if (result.converged && !std::isfinite(norm(vectors_, x))) {

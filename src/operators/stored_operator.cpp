@@ -5,14 +5,18 @@
 
 namespace lugpu {
 
-bool has_full_diagonals(const Sparse& a, const SparsityFacts& facts) {
-  return 9 * facts.diagonals * a.rows() <= 10 * a.values().size();
+bool suits_diagonals(const Sparse& a, const SparsityFacts& facts, const Device& device,
+                     Precision precision) {
+  const std::size_t elements = facts.diagonals * a.rows(), entries = a.values().size();
+  if (device.type == "cpu") return elements <= 4 * entries;
+  const std::size_t bytes = element_size(precision);
+  return elements * bytes <= entries * (bytes + sizeof(cl_int));
 }
 
 std::unique_ptr<Operator> stored_operator(DeviceContext& context, const Sparse& a,
                                           const SparsityFacts& facts, Precision precision,
                                           Storage storage, Texel texel) {
-  if (has_full_diagonals(a, facts)) {
+  if (suits_diagonals(a, facts, context.device(), precision)) {
     return std::make_unique<BandedOperator>(context, a, precision, storage, texel);
   }
   return std::make_unique<SparseOperator>(context, a, precision, storage, texel);

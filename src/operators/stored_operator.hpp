@@ -8,12 +8,14 @@
 
 namespace lugpu {
 
-/// Whether whole diagonals take less time than slices: if at most a tenth of their elements are not
-/// entries. facts: those of a.
-bool has_full_diagonals(const Sparse& a, const SparsityFacts& facts);
+/// Whether BandedOperator is faster than SparseOperator. facts: those of a. On CPUs, where
+/// gathering elements of x takes most of the time, if at least a quarter of the elements of the
+/// diagonals are entries; elsewhere if they take no more bytes than the entries with their columns.
+bool suits_diagonals(const Sparse& a, const SparsityFacts& facts, const Device& device,
+                     Precision precision);
 
-/// BandedOperator or SparseOperator, whichever is faster. Its vectors have the layout
-/// VectorLayout::of_length(a.rows(), precision, storage, texel). Throws as they do.
+/// The faster one. Its vectors have the layout VectorLayout::of_length(a.rows(), precision,
+/// storage, texel). Throws as they do.
 std::unique_ptr<Operator> stored_operator(DeviceContext& context, const Sparse& a,
                                           const SparsityFacts& facts, Precision precision,
                                           Storage storage, Texel texel);
