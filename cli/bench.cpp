@@ -9,9 +9,9 @@
 #include "baselines/baselines.hpp"
 #include "baselines/system_baselines.hpp"
 #include "bench/report.hpp"
-#include "bench/resume.hpp"
 #include "bench/sweep.hpp"
 #include "bench_problem.hpp"
+#include "bench_report.hpp"
 #include "bench_table.hpp"
 #include "commands.hpp"
 #include "help.hpp"
@@ -121,45 +121,10 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   return plan;
 }
 
-// The report in an existing file, for --resume; null if there is none.
-nlohmann::json earlier_report(const Arguments& given) {
-  if (!given.options.resume) return nullptr;
-  if (given.options.json.empty() || given.options.json_to_stdout()) {
-    throw InputError("--resume needs --json FILE, the file to continue.");
-  }
-  if (!std::ifstream(given.options.json)) return nullptr;
-  return read_sweep(given.options.json);
-}
-
 bool is_row_of(const nlohmann::json& row, const Case& what) {
   Result probe;
   probe.what = what;
   return same_case(row, to_json(probe));
-}
-
-bool is_final(const nlohmann::json& row) {
-  const std::string status = row.value("status", "");
-  return status == "ok" || status == "failed" || status == "unsupported";
-}
-
-// The head of this run's report, which may hold the rows of the earlier one.
-nlohmann::json begin_report(const std::vector<std::string>& arguments,
-                            const std::vector<Device>& devices, const SweepPlan& plan,
-                            const Arguments& given, const nlohmann::json& earlier) {
-  nlohmann::json report = report_head(arguments, devices, given.options.kernels());
-  add_libraries(report, plan.baselines);
-  add_digests(report, given.options.kernel_dir);
-  if (!earlier.is_object()) return report;
-  require_comparable(earlier, report, given.options.json);
-  // Those of rivals that this run does not include.
-  report["libraries"].insert(earlier["libraries"].begin(), earlier["libraries"].end());
-  return report;
-}
-
-std::vector<Device> devices_of(const std::vector<DeviceContext>& contexts) {
-  std::vector<Device> devices;
-  for (const DeviceContext& context : contexts) devices.push_back(context.device());
-  return devices;
 }
 
 // The libraries of the rivals on a device, where they are found.
@@ -313,7 +278,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   require_methods(given.methods, false);
   parse_sizes(given.sizes);
-  const nlohmann::json earlier = earlier_report(given);
+  const nlohmann::json earlier = earlier_report(given.options);
   check_outputs(given.options, {}, {});
   std::vector<DeviceContext> contexts = open_devices(given.options);
   // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
@@ -326,7 +291,9 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   }
   const std::vector<Device> devices = devices_of(contexts);
   const std::vector<Case> cases = cases_of(plan, devices);
-  nlohmann::json report = begin_report(arguments, devices, plan, given, earlier);
+  nlohmann::json head = report_head(arguments, devices, given.options.kernels());
+  add_libraries(head, plan.baselines);
+  nlohmann::json report = begin_report(std::move(head), given.options, earlier);
   Sink::CeilingsOfDevices ceilings;
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const Ceilings measured = measure_ceilings(contexts[i]);
@@ -488,7 +455,7 @@ void add_problem_options(CLI::App& command, Arguments& given) {
       .add_option("--iterations", given.problem.rule.iterations,
                   "With --problem: steps of an iterative method at most (default: 10000)")
       ->needs(problem)
-      ->transform(whole_number(1, 1000000))
+      ->transform(whole_number(1, 10'000'000))
       ->type_name("N");
   for (const char* other :
        {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix", "--seed", "--threads"}) {

@@ -1,7 +1,6 @@
 #include "bench_problem.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -10,8 +9,8 @@
 #include "baselines/system_baselines.hpp"
 #include "bench/problem_bench.hpp"
 #include "bench/report.hpp"
-#include "bench/resume.hpp"
 #include "bench/sweep.hpp"
+#include "bench_report.hpp"
 #include "outputs.hpp"
 #include "problem_table.hpp"
 #include "terminal.hpp"
@@ -74,7 +73,8 @@ std::vector<StructuredCase> cases_of(const ProblemArguments& given, const std::s
 class ProblemSweep {
  public:
   ProblemSweep(const ProblemArguments& given, const Options& options,
-               std::vector<DeviceContext> contexts, nlohmann::json report)
+               std::vector<DeviceContext> contexts, nlohmann::json report,
+               const nlohmann::json& earlier)
       : given_(given),
         options_(options),
         contexts_(std::move(contexts)),
@@ -83,6 +83,10 @@ class ProblemSweep {
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       ceilings_.push_back(measure_ceilings(contexts_[i]));
       report_["devices"][i]["ceilings"] = to_json(ceilings_.back());
+    }
+    if (!earlier.is_object()) return;
+    for (const nlohmann::json& row : earlier["results"]) {
+      if (is_final(row)) keep(row);
     }
   }
 
@@ -138,9 +142,26 @@ class ProblemSweep {
     }
   }
 
+  // A row of an earlier run.
+  void keep(const nlohmann::json& row) {
+    report_["results"].push_back(row);
+    failed_ = failed_ || row["status"] == name(RunStatus::failed);
+  }
+
+  bool is_known(const StructuredCase& what, const GridSystem& system) const {
+    StructuredResult probe;
+    probe.what = what;
+    probe.unknowns = system.grid.unknowns();
+    const nlohmann::json& rows = report_["results"];
+    return std::any_of(rows.begin(), rows.end(), [row = to_json(probe)](const nlohmann::json& one) {
+      return same_structured_case(one, row);
+    });
+  }
+
   // ceilings: null for a rival.
   void measure(DeviceContext* context, const StructuredCase& what, const GridSystem& system,
                const Ceilings* ceilings, const MakeSolver& make) {
+    if (is_known(what, system)) return;
     show_progress(what.problem + " " + std::to_string(what.grid) + " " + what.routine);
     StructuredResult result = measure_problem(context, what, system, make, given_.effort);
     if (ceilings) judge_bandwidth(*ceilings, cache_bytes(context->device()), result);
@@ -183,13 +204,13 @@ Exit bench_problems(const ProblemArguments& given, const Options& options,
                     const std::vector<std::string>& arguments) {
   for (const std::string& problem : given.problems) find_grid_problem(problem);
   parse_sizes(given.grids, "--grid");
+  const nlohmann::json earlier = earlier_report(options);
   check_outputs(options, {}, {});
   std::vector<DeviceContext> contexts = open_devices(options);
-  std::vector<Device> devices;
-  for (const DeviceContext& context : contexts) devices.push_back(context.device());
-  nlohmann::json report = report_head(arguments, devices, options.kernels());
-  add_digests(report, options.kernel_dir);
-  return ProblemSweep(given, options, std::move(contexts), std::move(report)).run();
+  nlohmann::json head = report_head(arguments, devices_of(contexts), options.kernels());
+  add_system_libraries(head, given.baselines);
+  nlohmann::json report = begin_report(std::move(head), options, earlier);
+  return ProblemSweep(given, options, std::move(contexts), std::move(report), earlier).run();
 }
 
 }  // namespace lugpu::cli

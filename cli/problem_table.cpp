@@ -20,8 +20,9 @@ std::string milliseconds(double seconds) {
   return format(ms < 10 ? "%.3f" : ms < 1000 ? "%.1f" : "%.0f", ms);
 }
 
-std::string optional_number(const char* pattern, const std::optional<double>& value) {
-  return value ? format("%.1e", *value) : pattern;
+// With one digit, e.g. "9e-07".
+std::string short_power(const std::optional<double>& value) {
+  return value ? format("%.0e", *value) : "-";
 }
 
 // Grids of one problem in one precision and with one tolerance.
@@ -30,13 +31,13 @@ using Setting = std::tuple<std::string, Precision>;
 }  // namespace
 
 std::string problem_header() {
-  return format("%-6s %-14s %-6s %8s %8s %3s %6s %8s %8s %5s\n", "grid", "method", "prec.",
-                "setup ms", "solve ms", "+-%", "steps", "residual", "error", "copy");
+  return format("%-6s %-18s %-6s %7s %8s %3s %5s %5s %5s %4s\n", "grid", "method", "prec.", "setup",
+                "solve ms", "+-%", "steps", "resid", "error", "copy");
 }
 
 std::string problem_row(const StructuredResult& result) {
   const StructuredCase& what = result.what;
-  const std::string head = format("%-6s %-14s %-6s ", points(result).c_str(), what.routine.c_str(),
+  const std::string head = format("%-6s %-18s %-6s ", points(result).c_str(), what.routine.c_str(),
                                   name(what.options.precision));
   if (result.status != RunStatus::ok) {
     constexpr std::size_t kIndent = 7;
@@ -49,18 +50,19 @@ std::string problem_row(const StructuredResult& result) {
   }
   const bool iterated = !result.iteration.residuals.empty();
   return head +
-         format("%8s %8s %3.0f %6s ", milliseconds(*result.setup_s).c_str(),
+         format("%7s %8s %3.0f %5s ", milliseconds(*result.setup_s).c_str(),
                 milliseconds(median(result.times_s)).c_str(),
-                100 * relative_deviation(result.times_s),
+                std::min(100 * relative_deviation(result.times_s), 999.0),
                 iterated ? std::to_string(result.iteration.iterations).c_str() : "-") +
-         paint(Ink::good, format("%8s", optional_number("-", result.residual).c_str())) +
-         format(" %8s %5s\n", optional_number("-", result.error).c_str(),
+         paint(Ink::good, format("%5s", short_power(result.residual).c_str())) +
+         format(" %5s %4s\n", short_power(result.error).c_str(),
                 result.bandwidth ? format("%.2f", result.bandwidth->over_copy).c_str() : "-");
 }
 
 std::string problem_footer() {
   return wrapped(
-             "residual: ||b - A x|| / ||b||, computed anew in double. error: the largest, against "
+             "setup, solve: milliseconds. resid: ||b - A x|| / ||b||, computed anew in double. "
+             "error: the largest, against "
              "the exact solution of the equation. copy: bytes of a step as the papers count them "
              "(3 words for each unknown; 10 for cg), over the time, as a share of the device's "
              "copy.",
@@ -87,7 +89,7 @@ std::string answer(const std::vector<StructuredResult>& results) {
                            tolerance, problem.c_str(), name(precision)),
                     0, 0) +
             "\n" + format("%-6s", "grid");
-    for (const double count : kCounts) text += format(" %-17.0f", count);
+    for (const double count : kCounts) text += format(" %17.0f", count);
     text += "\n";
     for (const auto& [unknowns, rows] : grids) {
       text += format("%-6s", points(*rows.front()).c_str());
@@ -97,13 +99,13 @@ std::string answer(const std::vector<StructuredResult>& results) {
                               [count](const StructuredResult* a, const StructuredResult* b) {
                                 return a->total(count) < b->total(count);
                               });
-        text += format(" %-17s", best->what.routine.c_str());
+        text += format(" %17s", best->what.routine.c_str());
       }
       text += "\n" + std::string(6, ' ');
       for (const double count : kCounts) {
         double least = INFINITY;
         for (const StructuredResult* row : rows) least = std::min(least, row->total(count));
-        text += format(" %-17s", duration(least).c_str());
+        text += format(" %17s", duration(least).c_str());
       }
       text += "\n";
     }

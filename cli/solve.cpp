@@ -352,7 +352,7 @@ Command add_solve(CLI::App& app) {
   command
       ->add_option("--iterations", given->iterations,
                    "Steps of iterative methods at most (default: 100000)")
-      ->transform(whole_number(1, 1'000'000'000))
+      ->transform(whole_number(1, 10'000'000))
       ->type_name("N");
   command->add_flag("--refine", given->refine, "Improve X by iterative refinement");
   command->add_flag("--equilibrate", given->equilibrate,

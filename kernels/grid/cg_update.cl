@@ -21,7 +21,7 @@ __kernel WORK_GROUP void cg_update(
   const int ended_before = *ended;
   if (rr <= limit || (ended_before != 0 && ended_before != k + 1)) return;
   const real curvature = sum_of_partials(curvature_partials, groups, scratch);
-  if (!(curvature > 0)) {
+  if (!(curvature > 0 && curvature < INFINITY)) {
     if (MY_GROUP == 0 && MY_LANE == 0) *ended = k + 1;
     return;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "baselines/clones.hpp"
+
 namespace lugpu {
 namespace {
 
@@ -16,7 +18,8 @@ constexpr bool varies(Kind kind) {
 
 // sum of a_ij x_j over the neighbours j of point i, with the sign changed
 template <Kind kind, typename Real>
-inline Real neighbours(const PlainRow<Real>& m, const Real* x, std::size_t i) {
+[[gnu::always_inline]] inline Real neighbours(const PlainRow<Real>& m, const Real* x,
+                                              std::size_t i) {
   Real sum;
   if constexpr (varies(kind)) {
     sum = m.fx[i] * x[i + 1] + *(m.fx + i - 1) * *(x + i - 1);
@@ -33,14 +36,14 @@ inline Real neighbours(const PlainRow<Real>& m, const Real* x, std::size_t i) {
 }
 
 template <Kind kind, typename Real>
-inline Real diagonal(const PlainRow<Real>& m, std::size_t i) {
+[[gnu::always_inline]] inline Real diagonal(const PlainRow<Real>& m, std::size_t i) {
   if constexpr (varies(kind)) return m.diagonals[i];
   return m.diagonal;
 }
 
 // q = A p in a row; p . q
 template <Kind kind, typename Real>
-Real apply_row(const PlainRow<Real> m, const Real* p, Real* q) {
+LUGPU_CLONES Real apply_row(const PlainRow<Real> m, const Real* p, Real* q) {
 #pragma omp simd
   for (std::size_t i = 0; i < m.nx; ++i) {
     q[i] = diagonal<kind>(m, i) * p[i] - neighbours<kind>(m, p, i);
@@ -55,7 +58,8 @@ Real apply_row(const PlainRow<Real> m, const Real* p, Real* q) {
 
 // value(i), divided by the diagonal away from the ends, is divided by that of the ends there.
 template <typename Real>
-void divide_at_ends(const PlainRow<Real>& m, Real* values, std::size_t first, std::size_t step) {
+[[gnu::always_inline]] inline void divide_at_ends(const PlainRow<Real>& m, Real* values,
+                                                  std::size_t first, std::size_t step) {
   const auto divide = [&](std::size_t i, Real lost) {
     if (i % step == first % step && lost != 0) values[i] *= m.diagonal / (m.diagonal - lost);
   };
@@ -65,7 +69,7 @@ void divide_at_ends(const PlainRow<Real>& m, Real* values, std::size_t first, st
 }
 
 template <Kind kind, typename Real>
-void jacobi_row(const PlainRow<Real> m, const Real* x, const Real* b, Real* x_new) {
+LUGPU_CLONES void jacobi_row(const PlainRow<Real> m, const Real* x, const Real* b, Real* x_new) {
   const Real inverse = 1 / m.diagonal;
 #pragma omp simd
   for (std::size_t i = 0; i < m.nx; ++i) {
@@ -77,7 +81,7 @@ void jacobi_row(const PlainRow<Real> m, const Real* x, const Real* b, Real* x_ne
 
 // At every other point from `first`, none of which is a neighbour of another.
 template <Kind kind, typename Real>
-void colour_row(const PlainRow<Real> m, Real* x, const Real* b, std::size_t first) {
+LUGPU_CLONES void colour_row(const PlainRow<Real> m, Real* x, const Real* b, std::size_t first) {
   const Real inverse = 1 / m.diagonal;
 #pragma omp simd
   for (std::size_t i = first; i < m.nx; i += 2) {
@@ -164,7 +168,7 @@ void PlainGrid<Real>::store(const Field& from, double* to) const {
 // Beyond a periodic wall is the other end.
 template <typename Real>
 void PlainGrid<Real>::fill_border(Field& x) const {
-  const auto [nx, ny, nz] = size_;
+  const std::size_t nx = size_[0], ny = size_[1], nz = size_[2];
   if (wraps_[0]) {
     for_rows([&](std::size_t, std::size_t, std::size_t begin) {
       x[begin - 1] = x[begin + nx - 1];

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "baselines/clones.hpp"
 #include "baselines/columns.hpp"
 #include "baselines/plain_grid.hpp"
 #include "matrix/rounded.hpp"
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t kBlock = 1024;
 
 template <typename Real>
-double dot(const std::vector<Real>& x, const std::vector<Real>& y) {
+LUGPU_CLONES double dot(const std::vector<Real>& x, const std::vector<Real>& y) {
   double total = 0;
   for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
     const std::size_t end = std::min(begin + kBlock, x.size());
@@ -32,8 +33,8 @@ double dot(const std::vector<Real>& x, const std::vector<Real>& y) {
 
 // x += alpha p; r -= alpha q; r . r
 template <typename Real>
-double update(Real alpha, const std::vector<Real>& p, const std::vector<Real>& q,
-              std::vector<Real>& x, std::vector<Real>& r) {
+LUGPU_CLONES double update(Real alpha, const std::vector<Real>& p, const std::vector<Real>& q,
+                           std::vector<Real>& x, std::vector<Real>& r) {
   double total = 0;
   for (std::size_t begin = 0; begin < x.size(); begin += kBlock) {
     const std::size_t end = std::min(begin + kBlock, x.size());
@@ -51,7 +52,7 @@ double update(Real alpha, const std::vector<Real>& p, const std::vector<Real>& q
 
 // p = r + beta p
 template <typename Real>
-void new_direction(Real beta, const std::vector<Real>& r, std::vector<Real>& p) {
+LUGPU_CLONES void new_direction(Real beta, const std::vector<Real>& r, std::vector<Real>& p) {
 #pragma omp simd
   for (std::size_t i = 0; i < p.size(); ++i) p[i] = r[i] + beta * p[i];
 }

@@ -16,6 +16,7 @@
 #include "base/output_file.hpp"
 #include "base/version.hpp"
 #include "baselines/baselines.hpp"
+#include "baselines/system_baselines.hpp"
 #include "bench/statistics.hpp"
 
 extern char** environ;
@@ -116,6 +117,10 @@ json libraries_now() {
           {"lapack", {{"path", blas.lapack_path}}}};
 }
 
+void add_library(json& report, const char* name, const std::optional<RivalLibrary>& library) {
+  if (library) report["libraries"][name] = {{"version", library->version}, {"path", library->path}};
+}
+
 }  // namespace
 
 json to_json(const Device& device, const KernelSettings& kernels) {
@@ -189,11 +194,16 @@ json report_head(const std::vector<std::string>& arguments, const std::vector<De
 void add_libraries(json& report, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const Baseline& baseline = find_baseline(name);
-    if (!baseline.on_device) continue;
-    if (const auto library = baseline.on_device->library()) {
-      report["libraries"][baseline.implementation] = {{"version", library->version},
-                                                      {"path", library->path}};
+    if (baseline.on_device) {
+      add_library(report, baseline.implementation, baseline.on_device->library());
     }
+  }
+}
+
+void add_system_libraries(json& report, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const SystemBaseline& rival = find_system_baseline(name);
+    if (rival.library) add_library(report, rival.implementation, rival.library());
   }
 }
 

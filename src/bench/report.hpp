@@ -21,6 +21,9 @@ nlohmann::json report_head(const std::vector<std::string>& arguments,
 /// found. names: of baselines().
 void add_libraries(nlohmann::json& report, const std::vector<std::string>& names);
 
+/// The same for names of system_baselines().
+void add_system_libraries(nlohmann::json& report, const std::vector<std::string>& names);
+
 /// One device as in report_head.
 nlohmann::json to_json(const Device& device, const KernelSettings& kernels);
 

@@ -100,6 +100,7 @@ const std::vector<Field>& fields_of_row() {
       {"implementation", is_text, "a text"},
       {"routine", is_text, "a text"},
       {"variant", or_null<is_text>, "a text or null", true},
+      {"choice", or_null<is_text>, "a text or null", true},
       {"pivot", is_pivot, "a pivoting"},
       {"precision", is_precision, "a precision"},
       {"storage", is_storage, "a storage"},
@@ -130,6 +131,34 @@ const std::vector<Field>& fields_of_row() {
       {"status", is_status, "a status"},
       {"reason", is_any_text, "a text"},
       {"warnings", is_list_of<is_text>, "a list of texts"}};
+  return fields;
+}
+
+// Of rows with a problem (structured_result.hpp).
+const std::vector<Field>& fields_of_structured_row() {
+  static const std::vector<Field> fields = {
+      {"problem", or_null<is_text>, "a text or null"},
+      {"grid", or_null<is_size>, "a positive whole number or null"},
+      {"matrix", or_null<is_text>, "a text or null"},
+      {"implementation", is_text, "a text"},
+      {"routine", is_text, "a text"},
+      {"precision", is_precision, "a precision"},
+      {"storage", is_storage, "a storage"},
+      {"device", or_null<is_text>, "a text or null"},
+      {"compute_units", or_null<is_size>, "a positive whole number or null"},
+      {"n", is_whole, "a whole number"},
+      {"nrhs", is_size, "a positive whole number"},
+      {"tolerance", is_amount, "a number"},
+      {"most_iterations", is_size, "a positive whole number"},
+      {"setup_s", or_null<is_amount>, "seconds or null"},
+      {"times_s", is_list_of<is_amount>, "a list of seconds"},
+      {"median_s", or_null<is_amount>, "seconds or null"},
+      {"iterations", or_null<is_whole>, "a whole number or null"},
+      {"residuals", is_list_of<is_number_or_null>, "a list of numbers or null"},
+      {"checks", is_object, "an object"},
+      {"bandwidth", or_null<is_object_of<is_amount>>, "an object of numbers or null"},
+      {"status", is_status, "a status"},
+      {"reason", is_any_text, "a text"}};
   return fields;
 }
 
@@ -168,6 +197,9 @@ std::string fault(const json& object, const std::vector<Field>& fields, const st
 }
 
 std::string fault_of_row(const json& row, const std::string& place) {
+  if (row.is_object() && row.contains("problem")) {
+    return fault(row, fields_of_structured_row(), place);
+  }
   if (std::string text = fault(row, fields_of_row(), place); !text.empty()) return text;
   if (std::string text = fault(row["checks"], fields_of_checks(), place + ".checks"); !text.empty())
     return text;
@@ -203,7 +235,8 @@ constexpr Part kHead[] = {{"/tool/version", "version of lugpu"},
                           {"/libraries/blas/core", "kernels of the BLAS"},
                           {"/libraries/lapack/path", "LAPACK"},
                           {"/libraries/cusolver/version", "cuSOLVER"},
-                          {"/libraries/viennacl/version", "ViennaCL"}};
+                          {"/libraries/viennacl/version", "ViennaCL"},
+                          {"/libraries/cholmod/version", "CHOLMOD"}};
 
 constexpr Part kDevice[] = {{"/platform", "platform"},
                             {"/platform_version", "platform version"},

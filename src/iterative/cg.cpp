@@ -182,6 +182,7 @@ class Cg {
   void look(const State& state, Iteration& result, std::size_t count) {
     const std::size_t known = result.residuals.size();
     cl_int ended = 0;
+    vectors_.context().checkpoint();
     vectors_.context().read_back("residuals", state.ended, 0, sizeof ended, &ended);
     with_real(vectors_.layout().precision, [&](auto real) {
       std::vector<decltype(real(0))> squares(count - known);

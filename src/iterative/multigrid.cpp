@@ -489,6 +489,7 @@ void MultigridCg::Hierarchy::step(std::size_t k, const Surface& x) {
 void MultigridCg::Hierarchy::look(Iteration& result, std::size_t count) {
   const std::size_t known = result.residuals.size();
   cl_int ended = 0;
+  context_.checkpoint();
   context_.read_back("residuals", ended_, 0, sizeof ended, &ended);
   with_real(precision_, [&](auto real) {
     std::vector<decltype(real(0))> squares(count + 1 - known);

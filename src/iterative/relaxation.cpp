@@ -46,6 +46,7 @@ Iteration relax(const Operator& a, Vectors& vectors, const Surface& b, Surface& 
   Surface other = vectors.take();
   Iteration result;
   while (true) {
+    vectors.context().checkpoint();
     result.residuals.push_back(residual(a, vectors, b, x, other) / norm_b);
     result.converged = result.residuals.back() <= rule.tolerance;
     if (result.converged) break;
