@@ -30,7 +30,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/iterative": OPENCL + " src/operators",
     "src/dense": OPENCL + " kernels",
     "src/accuracy": OPENCL + " src/operators src/dense",
-    "src/solve": OPENCL + " src/operators src/dense src/accuracy",
+    "src/solve": OPENCL + " src/operators src/iterative src/dense src/accuracy",
     "src/library": SOLVE,
     "src/lapack": SOLVE,
     "src/baselines": OPENCL + " src/iterative src/dense src/solve",
