@@ -134,8 +134,9 @@ inline bool is_ready(const struct band* b, int s, int part, int tasks, int count
   return true;
 }
 
-// The panels first : last, each of `tasks` tasks of `count` blocks; panel 0 is factored before.
-// ipiv and info as LAPACK's gbtrf, but ipiv counted from 0.
+// The panels first : last, each of `tasks` tasks, all but the first of `count` blocks. The first
+// one of panel 0 factors that before anything else. ipiv and info as LAPACK's gbtrf, but ipiv
+// counted from 0.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_band(
     __global real* a, int ld, int n, int lower, int upper, __global real* w, __global real* v,
     __global real* packed, __global real* noted_rows, __global int* ipiv, __global int* info,

@@ -10,15 +10,25 @@ namespace {
 // The most work-items of a work-group; each has a register for every column of its row.
 constexpr std::size_t kMostItems = 512, kUnit = 64;
 
+// Of apply_and_factor() in gpu/banded_lu.cl.
+std::size_t local_bytes(std::size_t nb, std::size_t items, Precision precision) {
+  constexpr std::size_t kParts = 16;
+  return (3 * nb * nb + 4 * nb + items + kParts) * element_size(precision) +
+         (items + kParts + 4) * sizeof(cl_int);
+}
+
 }  // namespace
 
 // Wide blocks for panels whose rows each have a work-item.
-BandedGpu::Plan BandedGpu::plan(const Device& device, const BandSize& size) {
+BandedGpu::Plan BandedGpu::plan(const Device& device, const BandSize& size, Precision precision) {
   const std::size_t most = std::min<std::size_t>(kMostItems, device.max_work_group / kUnit * kUnit);
   Plan plan;
   plan.nb = size.lower + 32 <= most ? 32 : 16;
   plan.rows = size.lower + plan.nb;
   plan.items = std::max(kUnit, std::min(most, ceiling(plan.rows, kUnit) * kUnit));
+  if (local_bytes(plan.nb, plan.items, precision) > device.local_memory) {
+    throw Unsupported(device.name + " has too little local memory for banded LU");
+  }
   plan.ld = 2 * size.lower + size.upper + 3 * plan.nb;
   return plan;
 }
@@ -33,7 +43,7 @@ std::uint64_t BandedGpu::workspace(const Plan& plan, const BandSize& size) {
 }
 
 BandedGpu::BandedGpu(DeviceContext& context, const BandSize& size, Precision precision)
-    : BandedGpu(context, size, precision, plan(context.device(), clipped(size))) {}
+    : BandedGpu(context, size, precision, plan(context.device(), clipped(size), precision)) {}
 
 BandedGpu::BandedGpu(DeviceContext& context, const BandSize& size, Precision precision,
                      const Plan& chosen)

@@ -18,7 +18,7 @@ class BandedGpu : public BandedLu {
     std::size_t rows = 0;   // of a panel
     std::size_t ld = 0;
   };
-  static Plan plan(const Device& device, const BandSize& size);
+  static Plan plan(const Device& device, const BandSize& size, Precision precision);
   static Layout layout(const Plan& plan, const BandSize& size);
   static std::uint64_t workspace(const Plan& plan, const BandSize& size);
 
