@@ -1,5 +1,7 @@
 #include "matrix/grid.hpp"
 
+#include "base/parallel.hpp"
+
 namespace lugpu {
 
 std::size_t beside(std::size_t at, std::size_t count, int step, Wall wall) {
@@ -49,15 +51,19 @@ std::vector<double> diagonal(const Grid& grid) {
 
 Matrix multiply(const Grid& grid, const Matrix& x) {
   Matrix y(x.rows(), x.cols());
+  const std::size_t nx = grid.size[0], lines = grid.size[1] * grid.size[2];
   for (std::size_t column = 0; column < x.cols(); ++column) {
     const double* u = x.column(column);
-    for (std::size_t i = 0; i < grid.unknowns(); ++i) {
-      double sum = (is_identity_row(grid, i) ? 1 : grid.shift) * u[i];
-      for_neighbours(grid, i, [&](std::size_t j, double c) {
-        sum += c * (u[i] - (j == grid.unknowns() ? 0 : u[j]));
-      });
-      y(i, column) = sum;
-    }
+    double* product = y.column(column);
+    in_parallel(lines, nx * 8 * sizeof(double), [&](std::size_t line) {
+      for (std::size_t i = line * nx; i < (line + 1) * nx; ++i) {
+        double sum = (is_identity_row(grid, i) ? 1 : grid.shift) * u[i];
+        for_neighbours(grid, i, [&](std::size_t j, double c) {
+          sum += c * (u[i] - (j == grid.unknowns() ? 0 : u[j]));
+        });
+        product[i] = sum;
+      }
+    });
   }
   return y;
 }
