@@ -91,8 +91,9 @@ struct Solved {
 };
 
 Solved solve(const Grid& grid, const std::vector<double>& b, Precision precision,
-             const StoppingRule& rule, const std::vector<double>& start = {}) {
-  MultigridCg solver(shared_context(), grid, precision, Storage::buffer, Texel::r);
+             const StoppingRule& rule, const std::vector<double>& start = {},
+             DeviceContext& context = shared_context()) {
+  MultigridCg solver(context, grid, precision, Storage::buffer, Texel::r);
   Surface x = solver.vectors().take(), on_b = solver.vectors().take();
   solver.vectors().upload(start, x);
   solver.vectors().upload(b, on_b);
@@ -150,6 +151,31 @@ TEST_P(Multigrid, TakesFewIterationsOnAnyGrid) {
     for (const Walls& walls : kAll) {
       const Grid grid = laplacian(size, walls);
       EXPECT_LE(steps(grid, precision), 9u) << text(grid);
+    }
+  }
+}
+
+// The work-groups and the kernels that other devices than CPUs get.
+TEST_P(Multigrid, KernelsWithoutVectorsDoTheSame) {
+  Device device = context.device();
+  device.type = "gpu";
+  DeviceContext other(device);
+  for (const Size& size : {Size{90, 37, 1}, Size{128, 64, 1}, Size{1, 40, 33}, Size{17, 16, 13}}) {
+    for (const Walls& walls : kAll) {
+      for (const bool bubbles : {false, true}) {
+        Grid grid = laplacian(size, walls);
+        if (bubbles) add_bubbles(grid, 50);
+        std::vector<double> b = random_in(precision, grid.unknowns(), 1, 1).values();
+        const StoppingRule rule{precision == Precision::double_precision ? 1e-12 : 1e-5, 40};
+        const Solved on_cpu = solve(grid, b, precision, rule);
+        const Solved on_gpu = solve(grid, b, precision, rule, {}, other);
+        EXPECT_TRUE(on_gpu.iteration.converged) << on_gpu.iteration.reason;
+        EXPECT_NEAR(static_cast<double>(on_gpu.iteration.iterations),
+                    static_cast<double>(on_cpu.iteration.iterations), 1);
+        std::vector<double> difference = on_gpu.x;
+        for (std::size_t i = 0; i < b.size(); ++i) difference[i] -= on_cpu.x[i];
+        EXPECT_LT(norm(difference), 100 * rule.tolerance * norm(on_cpu.x)) << text(grid);
+      }
     }
   }
 }
