@@ -398,6 +398,12 @@ TEST_P(Multigrid, SolutionOfZeroIsZero) {
     EXPECT_EQ(solved.iteration.iterations, 0u);
     EXPECT_EQ(norm(solved.x), 0);
   }
+  // Nothing but the mean.
+  const Grid floating = laplacian({50, 31, 1}, kAll[1]);
+  const Solved constant =
+      solve(floating, std::vector<double>(floating.unknowns(), 0.1), precision, {1e-6, 10});
+  EXPECT_TRUE(constant.iteration.converged);
+  EXPECT_EQ(norm(constant.x), 0);
   EXPECT_TRUE(solve(laplacian({0, 5, 1}, kAll[0]), {}, precision, {1e-6, 10}).iteration.converged);
 }
 
