@@ -221,6 +221,11 @@ TEST_P(Multigrid, TakesFewIterationsWithBubblesAndObstacles) {
       EXPECT_LE(steps(grid, precision), 16u) << text(grid);
       add_bubbles(grid, 0);
       EXPECT_LE(steps(grid, precision), 12u) << text(grid);
+      for (const double shift : {0.001, 0.1, 10.0}) {
+        grid.shift = shift;
+        EXPECT_LE(steps(grid, precision), 12u) << text(grid) << shift;
+      }
+      grid.shift = 0;
     }
   }
 }
