@@ -91,8 +91,9 @@ struct Solved {
 };
 
 Solved solve(const Grid& grid, const std::vector<double>& b, Precision precision,
-             const StoppingRule& rule, const std::vector<double>& start = {}) {
-  MultigridCg solver(shared_context(), grid, precision, Storage::buffer, Texel::r);
+             const StoppingRule& rule, const std::vector<double>& start = {},
+             DeviceContext& context = shared_context()) {
+  MultigridCg solver(context, grid, precision, Storage::buffer, Texel::r);
   Surface x = solver.vectors().take(), on_b = solver.vectors().take();
   solver.vectors().upload(start, x);
   solver.vectors().upload(b, on_b);
@@ -154,6 +155,31 @@ TEST_P(Multigrid, TakesFewIterationsOnAnyGrid) {
   }
 }
 
+// The work-groups and the kernels that other devices than CPUs get.
+TEST_P(Multigrid, KernelsWithoutVectorsDoTheSame) {
+  Device device = context.device();
+  device.type = "gpu";
+  DeviceContext other(device);
+  for (const Size& size : {Size{90, 37, 1}, Size{128, 64, 1}, Size{1, 40, 33}, Size{17, 16, 13}}) {
+    for (const Walls& walls : kAll) {
+      for (const bool bubbles : {false, true}) {
+        Grid grid = laplacian(size, walls);
+        if (bubbles) add_bubbles(grid, 50);
+        std::vector<double> b = random_in(precision, grid.unknowns(), 1, 1).values();
+        const StoppingRule rule{precision == Precision::double_precision ? 1e-12 : 1e-5, 40};
+        const Solved on_cpu = solve(grid, b, precision, rule);
+        const Solved on_gpu = solve(grid, b, precision, rule, {}, other);
+        EXPECT_TRUE(on_gpu.iteration.converged) << on_gpu.iteration.reason;
+        EXPECT_NEAR(static_cast<double>(on_gpu.iteration.iterations),
+                    static_cast<double>(on_cpu.iteration.iterations), 1);
+        std::vector<double> difference = on_gpu.x;
+        for (std::size_t i = 0; i < b.size(); ++i) difference[i] -= on_cpu.x[i];
+        EXPECT_LT(norm(difference), 100 * rule.tolerance * norm(on_cpu.x)) << text(grid);
+      }
+    }
+  }
+}
+
 TEST_P(Multigrid, TakesAsFewOnLargerGrids) {
   for (const Size& size :
        {Size{512, 512, 1}, Size{509, 383, 1}, Size{64, 64, 64}, Size{53, 64, 71}}) {
@@ -195,6 +221,11 @@ TEST_P(Multigrid, TakesFewIterationsWithBubblesAndObstacles) {
       EXPECT_LE(steps(grid, precision), 16u) << text(grid);
       add_bubbles(grid, 0);
       EXPECT_LE(steps(grid, precision), 12u) << text(grid);
+      for (const double shift : {0.001, 0.1, 10.0}) {
+        grid.shift = shift;
+        EXPECT_LE(steps(grid, precision), 12u) << text(grid) << shift;
+      }
+      grid.shift = 0;
     }
   }
 }
@@ -372,6 +403,12 @@ TEST_P(Multigrid, SolutionOfZeroIsZero) {
     EXPECT_EQ(solved.iteration.iterations, 0u);
     EXPECT_EQ(norm(solved.x), 0);
   }
+  // Nothing but the mean.
+  const Grid floating = laplacian({50, 31, 1}, kAll[1]);
+  const Solved constant =
+      solve(floating, std::vector<double>(floating.unknowns(), 0.1), precision, {1e-6, 10});
+  EXPECT_TRUE(constant.iteration.converged);
+  EXPECT_EQ(norm(constant.x), 0);
   EXPECT_TRUE(solve(laplacian({0, 5, 1}, kAll[0]), {}, precision, {1e-6, 10}).iteration.converged);
 }
 

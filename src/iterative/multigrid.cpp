@@ -461,13 +461,23 @@ void MultigridCg::Hierarchy::record_square(std::size_t k) {
                static_cast<cl_int>(k));
 }
 
-// b and x, projected, as r and p; the square of b.
+// b and x as r and p; b projected, twice, so that a large mean leaves no more of its rounding than
+// a small one; its square, 0 if that is only the rounding.
 void MultigridCg::Hierarchy::start(const Surface& b, Surface& x) {
+  constexpr double kRounding = 64;  // in units of the last place
   const Level& finest = levels_.front();
+  const auto square_of_r = [&] {
+    run("reduction", finest, "grid/multigrid.cl", "dot_fields", finest.r, finest.r, rr_partials_);
+    return sum_on_host(rr_partials_);
+  };
   run("vector", finest, "grid/multigrid.cl", "import_vectors", x, x, b, p_, finest.r);
-  take_means_off(finest.r, finest.shape.pitch, kLead);
-  run("reduction", finest, "grid/multigrid.cl", "dot_fields", finest.r, finest.r, rr_partials_);
-  square_of_b_ = sum_on_host(rr_partials_);
+  square_of_b_ = square_of_r();
+  if (chunks_ == 0) return;
+  const double rounding = kRounding * epsilon(precision_);
+  const double least = rounding * rounding * square_of_b_;
+  for (int pass = 0; pass < 2; ++pass) take_means_off(finest.r, finest.shape.pitch, kLead);
+  square_of_b_ = square_of_r();
+  if (square_of_b_ <= least) square_of_b_ = 0;
 }
 
 void MultigridCg::Hierarchy::step(std::size_t k, const Surface& x) {

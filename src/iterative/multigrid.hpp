@@ -41,7 +41,8 @@ class MultigridCg {
   /// residuals after four iterations and after each later one.
   Iteration solve(const Surface& b, Surface& x, const StoppingRule& rule);
 
-  /// M r, what the cycle makes of r; M is symmetric positive definite, zero for obstacles.
+  /// M r, what the cycle makes of r, which is 0 at obstacles if the shift is 0. M is symmetric and
+  /// positive definite.
   std::vector<double> preconditioned(const Surface& r);
 
  private:
