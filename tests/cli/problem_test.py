@@ -1,0 +1,83 @@
+#!/usr/bin/python3
+"""`lugpu bench --problem`: methods and rivals on grids, to one tolerance."""
+
+import json
+
+from program import CommandLine, main, parse_report
+
+DIRECT = ["fast-diagonal", "banded", "lu-blocked"]
+ITERATIVE = ["multigrid-cg", "cg", "gauss-seidel", "jacobi"]
+PLAIN = ["plain-jacobi", "plain-gauss-seidel", "plain-cg", "gbtrf"]
+
+
+class ProblemTest(CommandLine):
+    BENCH = ["bench", "--problem", "poisson2d", "--grid", "8", "--runs", "1", "--min-time", "0"]
+
+    def rows(self, *arguments, status=0):
+        done = self.lugpu(*self.BENCH, *arguments, "--json", "r.json", "--force", status=status)
+        return done.stdout, parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+
+    def test_table_answer_and_json(self):
+        """Every method and rival once, each checked; then the fastest one."""
+        text, rows = self.rows("--baseline", ",".join(PLAIN))
+        self.assert_narrow(text)
+        self.assertEqual([row["routine"] for row in rows if row["implementation"] == "lugpu"],
+                         DIRECT + ITERATIVE)
+        self.assertEqual({row["routine"] for row in rows if row["implementation"] != "lugpu"},
+                         set(PLAIN))
+        for row in rows:
+            with self.subTest(routine=row["routine"]):
+                self.assertEqual((row["status"], row["n"], row["grid"]), ("ok", 64, 8))
+                self.assertLessEqual(row["checks"]["residual"], 1.01e-6)
+                self.assertLess(row["checks"]["error"], 0.02)
+                self.assertEqual(row["iterations"] is None, row["routine"] in DIRECT + ["gbtrf"])
+                self.assertRegex(text, rf"(?m)^8\^2 +{row['routine']} ")
+        self.assertIn("Fastest to 1e-06, poisson2d in double precision", text)
+
+    def test_tolerance_and_iterations(self):
+        flags = ["--baseline", "none", "--method", "jacobi"]
+        _, rows = self.rows(*flags, "--tolerance", "1e-3")
+        few = rows[0]["iterations"]
+        _, rows = self.rows(*flags, "--tolerance", "1e-9")
+        self.assertGreater(rows[0]["iterations"], few)
+        self.assertEqual(len({len(rows[0]["residuals"]) > 2}), 1)
+        text, rows = self.rows(*flags, "--iterations", "3", status=4)
+        self.assertEqual((rows[0]["status"], rows[0]["iterations"]), ("failed", 3))
+        self.assertIsNone(rows[0]["median_s"])
+        self.assertIn("after 3 sweeps", text)
+
+    def test_indefinite(self):
+        """What an iteration cannot solve is a failure with its reason; the others go on."""
+        text, rows = self.rows("--problem", "helmholtz2d", "--baseline", "none", "--method",
+                               "cg,banded", status=4)
+        found = {(row["problem"], row["routine"]): row["status"] for row in rows}
+        self.assertEqual(found["helmholtz2d", "cg"], "failed")
+        self.assertEqual(found["helmholtz2d", "banded"], "ok")
+        self.assertIn("not positive definite", text)
+
+    def test_resume(self):
+        """Rows that are there are not run again."""
+        flags = ["--baseline", "none", "--method", "cg,banded"]
+        self.lugpu(*self.BENCH, *flags, "--json", "r.json")
+        before = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["results"]
+        self.lugpu(*self.BENCH, "--baseline", "none", "--method", "cg,banded,jacobi", "--json",
+                   "r.json", "--resume")
+        after = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["results"]
+        self.assertEqual(after[:2], before)
+        self.assertEqual([row["routine"] for row in after[2:]], ["jacobi"])
+
+    def test_bad_usage(self):
+        for flags in (["--problem", "poisson4d"], ["--problem", "poisson2d", "--grid", "0"],
+                      ["--problem", "poisson3d", "--grid", "100000"],
+                      ["--problem", "poisson2d", "--tolerance", "0"],
+                      ["--problem", "poisson2d", "--iterations", "0"],
+                      ["--problem", "poisson2d", "--sizes", "8"],
+                      ["--problem", "poisson2d", "--method", "gauss-jordan"],
+                      ["--problem", "poisson2d", "--baseline", "getrf"],
+                      ["--grid", "8"], ["--tolerance", "1e-6"], ["--method", "cg"]):
+            with self.subTest(flags=flags):
+                self.refused("bench", *flags, "--json", "p.json", words=[flags[-1]])
+
+
+if __name__ == "__main__":
+    main()
