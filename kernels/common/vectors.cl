@@ -16,16 +16,19 @@ inline real scalar_of(real factor, __global const real* scalars, int place) {
 __kernel WORK_GROUP void combine(SOURCE(x), SOURCE(y), TARGET(result), real alpha, real beta,
                                  __global const real* restrict scalars, int alpha_place,
                                  int beta_place, int rows, int columns, int walk) {
-  const int t = get_global_id(0);
   const real a = scalar_of(alpha, scalars, alpha_place);
   const real b = scalar_of(beta, scalars, beta_place);
-  const int first = MY_FIRST_ROW;
-  for (int i = first; i < first + walk; ++i) {
-    if (i < rows && t * PACK < columns) {
+  const int last = min(MY_FIRST_ROW + walk, rows), end = MY_TEXELS_END(columns);
+#ifndef LUGPU_CPU
+#pragma unroll 4
+#endif
+  for (int i = MY_FIRST_ROW; i < last; ++i) {
+    for (int t = MY_FIRST_TEXEL; t < end; ++t) {
+      FETCH(x, i + 1, t);
+      FETCH(y, i + 1, t);
       const pack value = (a * LOAD_PACK(x, i, t)) OPERATOR(b * LOAD_PACK(y, i, t));
       STORE_PACK(result, i, t, within(t, columns, value, 0));
     }
-    IN_STEP;
   }
 }
 #endif
@@ -82,11 +85,13 @@ inline real joined_group(pack mine, __local real* scratch) {
 __kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global real* restrict partials, int rows,
                                 int columns, int walk) {
   __local real scratch[GROUP];
-  const int t = get_global_id(0);
-  const int first = MY_FIRST_ROW;
+  const int last = min(MY_FIRST_ROW + walk, rows), end = MY_TEXELS_END(columns);
   pack mine = NEUTRAL;
-  for (int i = first; i < first + walk; ++i) {
-    if (i < rows && t * PACK < columns) {
+#ifndef LUGPU_CPU
+#pragma unroll 4
+#endif
+  for (int i = MY_FIRST_ROW; i < last; ++i) {
+    for (int t = MY_FIRST_TEXEL; t < end; ++t) {
       FETCH(x, i + 1, t);
       pack value = LOAD_PACK(x, i, t);
 #if REDUCTION == DOT
@@ -97,7 +102,6 @@ __kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global real* restrict pa
 #endif
       mine = joined(mine, within(t, columns, value, NEUTRAL));
     }
-    IN_STEP;
   }
   const real all = joined_group(mine, scratch);
   if (MY_LANE == 0) partials[MY_GROUP] = all;

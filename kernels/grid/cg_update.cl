@@ -30,9 +30,9 @@ __kernel WORK_GROUP void cg_update(
   pack square = 0;
   walk_of w = walk_over(FIELD, &g, 0, g.along.count);
   while (w.row >= 0) {
-    FETCH(p, w.row + 2, w.t);
-    FETCH(x, w.row + 1, w.t);
-    FETCH(r, w.row + 1, w.t);
+    FETCH(p, w.row + g.along.stride + w.soon, w.t);
+    FETCH(x, w.row + w.soon, w.t);
+    FETCH(r, w.row + w.soon, w.t);
     const pack own = within(w.t, g.nx, w.own, 0);
     const pack residual =
         LOAD_PACK(r, w.row, w.t) - alpha * within(w.t, g.nx, product(FIELD, &g, &w), 0);

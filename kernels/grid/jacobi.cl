@@ -10,8 +10,8 @@ __kernel WORK_GROUP void jacobi(SOURCE(x), SOURCE(b), TARGET(x_new), GRID) {
   const grid_of g = grid_from(sizes, walls, coefficients);
   walk_of w = walk_over(FIELD, &g, 0, g.along.count);
   while (w.row >= 0) {
-    FETCH(x, w.row + 2, w.t);
-    FETCH(b, w.row + 1, w.t);
+    FETCH(x, w.row + g.along.stride + w.soon, w.t);
+    FETCH(b, w.row + w.soon, w.t);
     const pack value =
         inverse_diagonal(&g, &w) * (LOAD_PACK(b, w.row, w.t) + neighbours(FIELD, &g, &w));
     STORE_PACK(x_new, w.row, w.t, within(w.t, g.nx, value, 0));

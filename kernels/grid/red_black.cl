@@ -26,8 +26,8 @@ __kernel WORK_GROUP void red_black(UPDATED(x), SOURCE(b), int colour, int begin,
   const grid_of g = grid_from(sizes, walls, coefficients);
   walk_of w = walk_over(FIELD, &g, begin, end);
   while (w.row >= 0) {
-    FETCH(x, w.row + 2, w.t);
-    FETCH(b, w.row + 1, w.t);
+    FETCH(x, w.row + g.along.stride + w.soon, w.t);
+    FETCH(b, w.row + w.soon, w.t);
     const bool even = ((w.t * PACK + w.at + w.across + colour) & 1) == 0;
     const pack value =
         inverse_diagonal(&g, &w) * (LOAD_PACK(b, w.row, w.t) + neighbours(FIELD, &g, &w));

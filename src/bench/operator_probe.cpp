@@ -47,7 +47,7 @@ std::vector<OperatorTime> time_operators(DeviceContext& context, std::size_t n, 
   grid.size = {n, n, 1};
   grid.coefficients = {1, 1, 0};
   const GridOperator a(grid);
-  Vectors vectors(context, a.layout(precision, storage, Texel::r), 1);
+  Vectors vectors(context, a.layout(precision, storage, kVectorTexel), 1);
   const double word = static_cast<double>(grid.unknowns() * element_size(precision));
   Surface x = vectors.take(), b = vectors.take(), y = vectors.take();
   vectors.upload({}, x);

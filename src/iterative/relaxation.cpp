@@ -73,49 +73,38 @@ void subtract_product(Vectors& vectors, const Surface& d, const Surface& q, Surf
   if (!in_place) std::swap(x, x_new);
 }
 
-// The points of a colour at the places begin : end along the axis of the walk (grid/walk.clh).
-struct Part {
-  cl_int colour, begin, end;
-};
-
-// A sweep in an order that gives what all red points, then all black ones would, while both colours
-// of a block of places meet in the cache: once the red points of a block and of its neighbours are
-// done, its black ones are.
-std::vector<Part> parts_of_sweep(const Grid& grid, std::size_t places_each) {
-  const int along = grid.size[2] > 1 ? 2 : 1;
-  const std::size_t places = grid.size[along];
-  const std::size_t blocks = ceiling(places, places_each);
-  std::vector<Part> parts;
-  const auto add = [&](int colour, std::size_t block) {
-    parts.push_back({colour, static_cast<cl_int>(block * places_each),
-                     static_cast<cl_int>(std::min((block + 1) * places_each, places))});
-  };
-  if (blocks < 3) {
-    for (const cl_int colour : {0, 1}) parts.push_back({colour, 0, static_cast<cl_int>(places)});
-    return parts;
-  }
-  // The first block and the last one may be neighbours.
-  add(0, blocks - 1);
-  add(0, 0);
-  for (std::size_t block = 1; block < blocks; ++block) {
-    if (block + 1 < blocks) add(0, block);
-    add(1, block - 1);
-  }
-  add(1, blocks - 1);
-  return parts;
-}
-
-// Places of a block: so many that a vector's part of it has some 4 MiB, which the cache holds twice
-// and for which a launch is short; all of them for images, which do not change in place.
-std::size_t places_of_block(const Grid& grid, const VectorLayout& layout) {
-  constexpr std::size_t kBytes = std::size_t{1} << 22;
-  const std::size_t places = grid.size[grid.size[2] > 1 ? 2 : 1];
-  if (layout.storage == Storage::image) return places;
-  return std::max<std::size_t>(
-      1, kBytes * places / (grid.unknowns() * element_size(layout.precision)));
+// Places of a block: so many that the cache holds two blocks of x and of b, and that a launch is
+// short for them; all of them for images, which do not change in place.
+std::size_t places_of_block(const Grid& grid, const Vectors& vectors) {
+  const std::size_t bytes = std::size_t{vectors.cut().on_cpu ? 4u : 8u} << 20;
+  const std::size_t places = std::max<std::size_t>(1, grid.size[grid.size[2] > 1 ? 2 : 1]);
+  if (vectors.layout().storage == Storage::image) return places;
+  const std::size_t all = grid.unknowns() * element_size(vectors.layout().precision);
+  return all <= bytes ? places : std::max<std::size_t>(1, bytes / (all / places));
 }
 
 }  // namespace
+
+std::vector<ColourPart> parts_of_sweep(std::size_t places, std::size_t places_each) {
+  const std::size_t blocks = ceiling(places, places_each);
+  std::vector<ColourPart> parts;
+  const auto add = [&](int colour, std::size_t first, std::size_t last) {
+    parts.push_back({colour, static_cast<int>(first * places_each),
+                     static_cast<int>(std::min(last * places_each, places))});
+  };
+  if (blocks < 3) {
+    for (const int colour : {0, 1}) add(colour, 0, blocks);
+    return parts;
+  }
+  add(0, blocks - 1, blocks);
+  add(0, 0, 1);
+  for (std::size_t block = 1; block < blocks; ++block) {
+    if (block + 1 < blocks) add(0, block, block + 1);
+    add(1, block - 1, block);
+  }
+  add(1, blocks - 1, blocks);
+  return parts;
+}
 
 Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                  const StoppingRule& rule) {
@@ -156,13 +145,15 @@ Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b
       std::swap(now, next);
     });
   }
-  const std::vector<Part> parts =
-      parts_of_sweep(a.grid(), places_of_block(a.grid(), vectors.layout()));
+  const int along = a.grid().size[2] > 1 ? 2 : 1;
+  const std::vector<ColourPart> parts =
+      parts_of_sweep(a.grid().size[along], places_of_block(a.grid(), vectors));
   const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", vectors.cut().options());
   const bool in_place = x.storage() == Storage::buffer;
   return relax(a, vectors, b, x, rule, [&](Surface& now, Surface& next) {
-    for (const Part& part : parts) {
-      a.run(vectors, kernel, now, in_place ? now : next, b, part.colour, part.begin, part.end);
+    for (const ColourPart& part : parts) {
+      a.run(vectors, kernel, now, in_place ? now : next, b, cl_int{part.colour}, cl_int{part.begin},
+            cl_int{part.end});
       if (!in_place) std::swap(now, next);
     }
   });

@@ -15,7 +15,18 @@
 
 namespace lugpu {
 
-/// x += (b - A x) / diagonal at every point, all from the x before.
+/// The points of one colour at the places begin : end along an axis.
+struct ColourPart {
+  int colour, begin, end;
+};
+
+/// A sweep over an axis of so many places, which may be a ring, in blocks of places_each >= 1. In
+/// this order the parts give what all red points, then all black ones would, and both colours of a
+/// block meet in the cache: a block's black points follow as soon as its red ones and its
+/// neighbours' are done.
+std::vector<ColourPart> parts_of_sweep(std::size_t places, std::size_t places_each);
+
+/// x = (b - (A - diagonal) x) / diagonal at every point, all from the x before.
 Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                  const StoppingRule& rule);
 /// inverse_diagonal: 1 / a(i, i), all finite.

@@ -30,6 +30,7 @@ class GridOperator : public Operator {
 template <typename... Arguments>
 void GridOperator::run(Vectors& vectors, const KernelId& kernel,
                        const Arguments&... arguments) const {
+  if (grid_.unknowns() == 0) return;
   const auto& size = grid_.size;
   const auto& walls = grid_.walls;
   const auto& c = grid_.coefficients;

@@ -23,6 +23,11 @@ struct VectorLayout {
   static VectorLayout of_length(std::size_t n, Precision precision, Storage storage, Texel texel);
 };
 
+/// The texels with which operations on vectors and grids are fastest, on every device: packed ones
+/// take 16 bytes an access and the integer arithmetic once for two or four elements. All devices
+/// with images have them; the buffers of a CPU are read by vectors whatever their texels are.
+constexpr Texel kVectorTexel = Texel::rgba;
+
 /// How a launch over a vector is cut into work-groups: a work-item takes one texel of `walk` rows.
 struct VectorCut {
   std::size_t group_x, group_y;    ///< work-items of a work-group

@@ -149,14 +149,14 @@ std::unique_ptr<PreparedSolver> iterative(DeviceContext& context, const Structur
   const auto& [precision, storage, rule] = options;
   if (a.stored || !a.grid->conductivity.empty()) {
     return iterative_solver(context, a.stored ? *a.stored : sparse(*a.grid), precision, storage,
-                            Texel::r, method, rule);
+                            kVectorTexel, method, rule);
   }
   const auto of_grid = std::make_shared<GridOperator>(*a.grid);
   const auto solve = [of_grid, last = rule](Vectors& vectors, const Surface& b, Surface& x) {
     return on_grid(*of_grid, vectors, b, x, last);
   };
-  return std::make_unique<IterativeSolver>(context, a.order(),
-                                           of_grid->layout(precision, storage, Texel::r), solve);
+  return std::make_unique<IterativeSolver>(
+      context, a.order(), of_grid->layout(precision, storage, kVectorTexel), solve);
 }
 
 std::unique_ptr<PreparedSolver> multigrid_cg(DeviceContext& context, const StructuredMatrix& a,
