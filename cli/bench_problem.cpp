@@ -116,10 +116,13 @@ class ProblemSweep {
         for (const StructuredCase& what :
              cases_of(given_, problem.name, n, precision, contexts_[i].device())) {
           const StructuredMethod& method = *structured_method(what.routine);
-          measure(&contexts_[i], what, system, &ceilings_[i], [&] {
-            method.require(system.grid, what.options);
-            return method.make(contexts_[i], system.grid, what.options);
-          });
+          const auto make = [&](const StoppingRule& rule) {
+            StructuredOptions options = what.options;
+            options.rule = rule;
+            method.require(system.grid, options);
+            return method.make(contexts_[i], system.grid, options);
+          };
+          measure(&contexts_[i], what, system, &ceilings_[i], {make, method.direct});
         }
       }
     }
@@ -135,10 +138,11 @@ class ProblemSweep {
       if (rival.on_device != (context != nullptr)) continue;
       const StructuredCase what = rival_case(given_, problem.name, n, precision, rival, device);
       if (!stored) stored = sparse(system.grid);
-      measure(context, what, system, nullptr, [&] {
+      const auto make = [&](const StoppingRule& rule) {
         rival.require(device, system.grid, precision);
-        return rival.make(context, system.grid, *stored, precision, given_.rule);
-      });
+        return rival.make(context, system.grid, *stored, precision, rule);
+      };
+      measure(context, what, system, nullptr, {make, rival.direct});
     }
   }
 
@@ -160,10 +164,10 @@ class ProblemSweep {
 
   // ceilings: null for a rival.
   void measure(DeviceContext* context, const StructuredCase& what, const GridSystem& system,
-               const Ceilings* ceilings, const MakeSolver& make) {
+               const Ceilings* ceilings, const SolverMaker& maker) {
     if (is_known(what, system)) return;
     show_progress(what.problem + " " + std::to_string(what.grid) + " " + what.routine);
-    StructuredResult result = measure_problem(context, what, system, make, given_.effort);
+    StructuredResult result = measure_problem(context, what, system, maker, given_.effort);
     if (ceilings) judge_bandwidth(*ceilings, cache_bytes(context->device()), result);
     add(std::move(result));
   }

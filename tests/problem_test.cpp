@@ -1,5 +1,5 @@
-// Problems on grids by every method: the same tolerance, the same error of second order; what cannot
-// be believed is refused.
+// Problems on grids by every method: the same tolerance, the same error of second order; what
+// cannot be believed is refused.
 #include "bench/problem_bench.hpp"
 #include "opencl_fixture.hpp"
 
@@ -20,13 +20,15 @@ StructuredResult run(const char* problem, const StructuredMethod& method, std::s
   what.options.rule = rule;
   what.nrhs = nrhs;
   what.device = context.device().name;
-  return measure_problem(
-      &context, what, system,
-      [&] {
-        method.require(system.grid, what.options);
-        return method.make(context, system.grid, what.options);
-      },
-      kOneRun);
+  return measure_problem(&context, what, system,
+                         {[&](const StoppingRule& given) {
+                            StructuredOptions options = what.options;
+                            options.rule = given;
+                            method.require(system.grid, options);
+                            return method.make(context, system.grid, options);
+                          },
+                          method.direct},
+                         kOneRun);
 }
 
 TEST(Problems, EveryMethodHasAnErrorOfSecondOrder) {
@@ -48,13 +50,13 @@ TEST(Problems, EveryMethodHasAnErrorOfSecondOrder) {
 TEST(Problems, BubblesHaveTheSameSolutionByEveryMethod) {
   for (const StructuredMethod& method : structured_methods()) {
     SCOPED_TRACE(method.name);
-    const StructuredResult result = run("bubbles", method, 12, {1e-9, 100'000});
+    const StructuredResult result = run("bubbles", method, 8, {1e-7, 1'000'000});
     if (method.name == std::string("fast-diagonal")) {
       EXPECT_EQ(result.status, RunStatus::unsupported);
       continue;
     }
     ASSERT_EQ(result.status, RunStatus::ok) << result.reason;
-    EXPECT_LT(*result.error, 1e-5);
+    EXPECT_LT(*result.error, 1e-3);
   }
 }
 
@@ -76,8 +78,7 @@ TEST(Problems, SeveralRightHandSides) {
 }
 
 TEST(Problems, TooFewStepsAreAFailureWithItsResidual) {
-  const StructuredResult result =
-      run("poisson2d", *structured_method("jacobi"), 31, {1e-6, 10});
+  const StructuredResult result = run("poisson2d", *structured_method("jacobi"), 31, {1e-6, 10});
   EXPECT_EQ(result.status, RunStatus::failed);
   EXPECT_EQ(result.iteration.iterations, 10u);
   ASSERT_TRUE(result.residual);
@@ -101,7 +102,7 @@ StructuredResult result_of(double seconds) {
 }
 
 TEST(Problems, ATimeBeyondTheCopyIsRefused) {
-  const Ceilings ceilings{.copy_bytes_per_s = 10e9};
+  const Ceilings ceilings{10e9, 0, std::nullopt};
   const std::uint64_t cache = 1 << 20;
   StructuredResult honest = result_of(0.8), impossible = result_of(0.4);
   judge_bandwidth(ceilings, cache, honest);
@@ -116,7 +117,7 @@ TEST(Problems, ATimeBeyondTheCopyIsRefused) {
 
 TEST(Problems, VectorsInACacheMayBeFasterThanTheCopy) {
   StructuredResult cached = result_of(0.4);
-  judge_bandwidth({.copy_bytes_per_s = 10e9}, 64 << 20, cached);
+  judge_bandwidth({10e9, 0, std::nullopt}, 64 << 20, cached);
   EXPECT_EQ(cached.status, RunStatus::ok);
 }
 

@@ -50,32 +50,40 @@ double error_of(const GridSystem& system, const Matrix& x) {
 // One case from its first run to its check.
 class Measuring {
  public:
-  Measuring(DeviceContext* context, const GridSystem& system, const MakeSolver& make,
+  Measuring(DeviceContext* context, const GridSystem& system, const SolverMaker& maker,
             const Effort& effort, StructuredResult& result)
-      : context_(context), system_(system), make_(make), effort_(effort), result_(result) {}
+      : context_(context), system_(system), maker_(maker), effort_(effort), result_(result) {}
 
   void run() {
+    const StoppingRule& rule = result_.what.options.rule;
+    if (!maker_.direct) {
+      constexpr std::size_t kFewSteps = 2;
+      prepare({rule.tolerance, kFewSteps});
+      upload();
+      solver_->solve();
+    }
+    start_ = Clock::now();
     if (context_) context_->deadline().set(effort_.timeout_s);
-    prepare();
+    prepare(rule);
     upload();
-    sample();  // the one that builds kernels
+    sample();
     const bool quick = seconds_since(start_) < effort_.timeout_s / 4;
     if (result_.iteration.converged && quick) {
-      result_.times_s.clear();
-      prepare();  // again, with all kernels built
-      upload();
-      do {
-        sample();
-      } while (wants_sample());
+      if (maker_.direct) {  // again, with all kernels built
+        result_.times_s.clear();
+        prepare(rule);
+        upload();
+      }
+      while (wants_sample()) sample();
     }
     check();
   }
 
  private:
-  void prepare() {
+  void prepare(const StoppingRule& rule) {
     solver_.reset();
     const Clock::time_point start = Clock::now();
-    solver_ = make_();
+    solver_ = maker_.make(rule);
     if (context_) context_->queue().finish();
     result_.setup_s = seconds_since(start);
   }
@@ -91,6 +99,7 @@ class Measuring {
 
   bool wants_sample() const {
     const std::size_t taken = result_.times_s.size();
+    if (taken == 0) return true;
     const bool asked = taken >= static_cast<std::size_t>(effort_.runs) &&
                        (sampled_s_ >= effort_.min_time_s || taken >= kMostSamples);
     return !asked && seconds_since(start_) < effort_.timeout_s / 2;
@@ -117,24 +126,24 @@ class Measuring {
 
   DeviceContext* context_;
   const GridSystem& system_;
-  const MakeSolver& make_;
+  const SolverMaker& maker_;
   const Effort& effort_;
   StructuredResult& result_;
   std::unique_ptr<PreparedSolver> solver_;
-  Clock::time_point start_ = Clock::now();
+  Clock::time_point start_;
   double sampled_s_ = 0;
 };
 
 }  // namespace
 
 StructuredResult measure_problem(DeviceContext* context, const StructuredCase& what,
-                                 const GridSystem& system, const MakeSolver& make,
+                                 const GridSystem& system, const SolverMaker& maker,
                                  const Effort& effort) {
   StructuredResult result;
   result.what = what;
   result.unknowns = system.grid.unknowns();
   const Result ended = attempt({}, effort, [&] {
-    Measuring(context, system, make, effort, result).run();
+    Measuring(context, system, maker, effort, result).run();
     Result done;
     done.status = result.status;
     done.reason = result.reason;

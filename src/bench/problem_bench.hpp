@@ -11,14 +11,19 @@
 
 namespace lugpu {
 
-/// Prepares the matrix.
-using MakeSolver = std::function<std::unique_ptr<PreparedSolver>()>;
+/// How a case is prepared.
+struct SolverMaker {
+  /// Prepares the matrix for solutions by this rule.
+  std::function<std::unique_ptr<PreparedSolver>(const StoppingRule& rule)> make;
+  bool direct;  ///< takes no steps
+};
 
-/// Prepares, solves, times and checks. context: the device; null on the host. The true residual
+/// Builds the kernels by a few steps (of a direct method: by the first solution), prepares, solves,
+/// times and checks. context: the device; null on the host. The true residual
 /// must be at most 1 % above the tolerance. What is thrown becomes the status, as in attempt(). A
 /// case that has used effort.timeout_s ends there: `skipped` if it has no time yet.
 StructuredResult measure_problem(DeviceContext* context, const StructuredCase& what,
-                                 const GridSystem& system, const MakeSolver& make,
+                                 const GridSystem& system, const SolverMaker& maker,
                                  const Effort& effort);
 
 /// Sets the bandwidth of an ok result of a method whose steps have a known number of words. If the
