@@ -1,6 +1,7 @@
 #include "bench_problem.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -70,6 +71,13 @@ std::vector<StructuredCase> cases_of(const ProblemArguments& given, const std::s
   return cases;
 }
 
+void require_countable(const GridProblem& problem, std::size_t n) {
+  constexpr double kMostUnknowns = 1 << 30;
+  if (std::pow(static_cast<double>(n), problem.dimensions) <= kMostUnknowns) return;
+  throw InputError(std::string("--grid: ") + problem.name + " with " + std::to_string(n) +
+                   " points along each axis has more than 2^30 unknowns.");
+}
+
 class ProblemSweep {
  public:
   ProblemSweep(const ProblemArguments& given, const Options& options,
@@ -107,7 +115,6 @@ class ProblemSweep {
 
  private:
   void run_grid(const GridProblem& problem, std::size_t n) {
-    require_host_memory(problem, n);
     const GridSystem system = problem.make(n, given_.nrhs);
     for (const Precision precision : precisions_on(given_, contexts_.front().device())) {
       run_rivals(problem, n, precision, system, nullptr);
@@ -172,15 +179,6 @@ class ProblemSweep {
     add(std::move(result));
   }
 
-  // Of the system, its solution and what checks take.
-  static void require_host_memory(const GridProblem& problem, std::size_t n) {
-    constexpr double kMostUnknowns = 1 << 30;
-    const double unknowns = std::pow(static_cast<double>(n), problem.dimensions);
-    if (unknowns <= kMostUnknowns) return;
-    throw InputError(std::string("--grid: ") + problem.name + " with " + std::to_string(n) +
-                     " points along each axis has more than 2^30 unknowns.");
-  }
-
   void add(StructuredResult result) {
     report_["results"].push_back(to_json(result));
     failed_ = failed_ || result.status == RunStatus::failed;
@@ -206,8 +204,11 @@ class ProblemSweep {
 
 Exit bench_problems(const ProblemArguments& given, const Options& options,
                     const std::vector<std::string>& arguments) {
-  for (const std::string& problem : given.problems) find_grid_problem(problem);
-  parse_sizes(given.grids, "--grid");
+  for (const std::string& problem : given.problems) {
+    for (const std::size_t n : parse_sizes(given.grids, "--grid")) {
+      require_countable(find_grid_problem(problem), n);
+    }
+  }
   const nlohmann::json earlier = earlier_report(options);
   check_outputs(options, {}, {});
   std::vector<DeviceContext> contexts = open_devices(options);

@@ -18,7 +18,7 @@ __kernel WORK_GROUP void combine(SOURCE(x), SOURCE(y), TARGET(result), real alph
                                  int beta_place, int rows, int columns, int walk) {
   const real a = scalar_of(alpha, scalars, alpha_place);
   const real b = scalar_of(beta, scalars, beta_place);
-  const int last = min(MY_FIRST_ROW + walk, rows), end = MY_TEXELS_END(columns);
+  const int last = MY_LAST_ROW(rows, columns), end = MY_TEXELS_END(columns);
 #ifndef LUGPU_CPU
 #pragma unroll 4
 #endif
@@ -85,7 +85,7 @@ inline real joined_group(pack mine, __local real* scratch) {
 __kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global real* restrict partials, int rows,
                                 int columns, int walk) {
   __local real scratch[GROUP];
-  const int last = min(MY_FIRST_ROW + walk, rows), end = MY_TEXELS_END(columns);
+  const int last = MY_LAST_ROW(rows, columns), end = MY_TEXELS_END(columns);
   pack mine = NEUTRAL;
 #ifndef LUGPU_CPU
 #pragma unroll 4

@@ -68,7 +68,7 @@ class Measuring {
     upload();
     sample();
     const bool quick = seconds_since(start_) < effort_.timeout_s / 4;
-    if (result_.iteration.converged && quick) {
+    if (quick) {
       if (maker_.direct) {  // again, with all kernels built
         result_.times_s.clear();
         prepare(rule);

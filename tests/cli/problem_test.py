@@ -67,16 +67,19 @@ class ProblemTest(CommandLine):
         self.assertEqual([row["routine"] for row in after[2:]], ["jacobi"])
 
     def test_bad_usage(self):
-        for flags in (["--problem", "poisson4d"], ["--problem", "poisson2d", "--grid", "0"],
-                      ["--problem", "poisson3d", "--grid", "100000"],
-                      ["--problem", "poisson2d", "--tolerance", "0"],
-                      ["--problem", "poisson2d", "--iterations", "0"],
-                      ["--problem", "poisson2d", "--sizes", "8"],
-                      ["--problem", "poisson2d", "--method", "gauss-jordan"],
-                      ["--problem", "poisson2d", "--baseline", "getrf"],
-                      ["--grid", "8"], ["--tolerance", "1e-6"], ["--method", "cg"]):
+        for flags, word in ((["--problem", "poisson4d"], "poisson4d"),
+                            (["--problem", "poisson2d", "--grid", "0"], "--grid"),
+                            (["--problem", "poisson3d", "--grid", "100000"], "--grid"),
+                            (["--problem", "poisson2d", "--tolerance", "0"], "--tolerance"),
+                            (["--problem", "poisson2d", "--iterations", "0"], "--iterations"),
+                            (["--problem", "poisson2d", "--sizes", "8"], "--sizes"),
+                            (["--problem", "poisson2d", "--method", "gauss-jordan"],
+                             "gauss-jordan"),
+                            (["--problem", "poisson2d", "--baseline", "getrf"], "getrf"),
+                            (["--grid", "8"], "--grid"), (["--tolerance", "1e-6"], "--tolerance"),
+                            (["--method", "cg"], "cg")):
             with self.subTest(flags=flags):
-                self.refused("bench", *flags, "--json", "p.json", words=[flags[-1]])
+                self.refused("bench", *flags, "--json", "p.json", words=[word])
 
 
 if __name__ == "__main__":
