@@ -25,13 +25,13 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # what is imported lies in a folder that holds sources alone
 
-from figures import (AXIS_BELOW, BASELINE_MARKERS, COLUMN_GAP, EDGE, GREY, LEFT,  # noqa: E402
+from figures import (AXIS_BELOW, BASELINE_MARKERS, COLUMN_GAP, GREY, LEFT,  # noqa: E402
                      LEGEND_CHARACTER, LEGEND_GAP, LEGEND_HANDLE, LEGEND_LINE, LEGEND_LOOK,
-                     LEVEL_CORES, LEVEL_SIZES, MARKERS, METADATA, MOST_SIZE_TICKS, NARROWEST,
-                     NOTE_CHARACTERS, NOTE_LINE, OTHER_COLOUR, PALE, PANEL_HEIGHT, PANEL_WIDTH,
-                     RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, ROW_GAP, STYLE, TOP, counted, cut,
-                     footnote, in_order, name_x_axis, paler, plain, save, set_x_axis, set_x_ticks,
-                     set_y_axis, size_ticks, slug, spell_time, write_around, write_legend)
+                     LEVEL_CORES, MARKERS, NARROWEST, NOTE_LINE, OTHER_COLOUR, PALE, PANEL_HEIGHT,
+                     PANEL_WIDTH, RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, ROW_GAP, STYLE, TOP,
+                     counted, footnote, in_order, name_x_axis, paler, plain, save, set_x_axis,
+                     set_x_ticks, set_y_axis, size_ticks, slug, spell_time, write_around,
+                     write_legend)
 import problem_figures  # noqa: E402
 import matplotlib  # noqa: E402
 import numpy  # noqa: E402

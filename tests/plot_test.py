@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True  # plot.py is imported from a folder that holds sources alone
 sys.path.insert(0, str(ROOT / "scripts"))
+import figures  # noqa: E402
 import plot  # noqa: E402
 import problem_figures  # noqa: E402
 SCHEMA = json.loads((ROOT / "docs/lugpu.schema.json").read_text(encoding="utf-8"))
@@ -594,7 +595,7 @@ class PlotTest(InFolder):
             self.assertFalse([n for n, a, b in zip(edges, boxes, boxes[1:]) if a.overlaps(b)])
         many = [n + d for n in (1000, 2000, 3000, 4000) for d in range(10)]
         self.assertLessEqual(len(self.page([result(n=n) for n in many]).axes[0].get_xticks()),
-                             plot.MOST_SIZE_TICKS)
+                             figures.MOST_SIZE_TICKS)
 
     def test_other_sizes_are_on_a_logarithmic_axis(self):
         for sizes in (SIZES, [1000], list(range(64, 2049, 64)), [3500, 4096]):

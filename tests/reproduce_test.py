@@ -22,8 +22,10 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+import figures  # noqa: E402
 import plot_test  # noqa: E402
 import reproduce  # noqa: E402
+from papers import common, lu_gpu_2005  # noqa: E402
 from plot_test import DEVICE  # noqa: E402
 
 PROGRAM = None  # of the last test, from the command line
@@ -36,7 +38,7 @@ DEVICE_ENTRY = plot_test.GPU | {"name": DEVICE, "ceilings": CEILINGS}
 
 def lu(n, seconds, pivot="none", storage="image", schedule="paper", routine="lu", **given):
     """A result of lugpu with counters and phases that belong to it."""
-    moved = reproduce.BYTES[routine](n)
+    moved = lu_gpu_2005.BYTES[routine](n)
     row = plot_test.result(n=n, median_s=seconds, pivot=pivot, storage=storage, routine=routine,
                            source="run", **({"times_s": samples(seconds)} | given))
     texel = "rgba" if (schedule, storage) == ("fused", "image") else "r"
@@ -44,7 +46,7 @@ def lu(n, seconds, pivot="none", storage="image", schedule="paper", routine="lu"
         "schedule": schedule, "texel": given.get("texel", texel),
         "counters": {"kernel_launches": 4 * n, "readbacks": 0, "bytes_model": moved,
                      "bytes_counted": moved if schedule == "paper" else moved // 2,
-                     "elements_updated": reproduce.MULTIPLY_ADDS[routine](n)},
+                     "elements_updated": lu_gpu_2005.MULTIPLY_ADDS[routine](n)},
         "phases_s": {"upload": seconds / 100, "factor": seconds, "solve": seconds / 50,
                      "download": seconds / 1000, "total": seconds * 1.031}} | given
 
@@ -104,16 +106,16 @@ class RuleTest(unittest.TestCase):
 
     def test_the_samples_decide_whether_a_verdict_is_clear(self):
         """The same medians on either side of each limit, with little spread, much, and one sample."""
-        moved = reproduce.BYTES["lu"](1024)
+        moved = lu_gpu_2005.BYTES["lu"](1024)
         rules = {
-            reproduce.without_pivoting: lambda t: [t(lu, 512, 1.0), t(rival, "getrf", 512, 0.55)],
-            reproduce.partial_pivoting: lambda t: [t(lu, 512, 1.0, "partial"),
+            lu_gpu_2005.without_pivoting: lambda t: [t(lu, 512, 1.0), t(rival, "getrf", 512, 0.55)],
+            lu_gpu_2005.partial_pivoting: lambda t: [t(lu, 512, 1.0, "partial"),
                                                    t(rival, "getrf", 512, 1.45)],
-            reproduce.full_pivoting: lambda t: [t(lu, 512, 1.0, "full"),
+            lu_gpu_2005.full_pivoting: lambda t: [t(lu, 512, 1.0, "full"),
                                                 t(rival, "getc2", 512, 11.0)],
-            reproduce.pivoting_cost: lambda t: [t(lu, 512, 1.0), t(lu, 512, 1.1, "partial"),
+            lu_gpu_2005.pivoting_cost: lambda t: [t(lu, 512, 1.0), t(lu, 512, 1.1, "partial"),
                                                 t(lu, 512, 2.7, "full")],
-            reproduce.bandwidth: lambda t: [t(lu, 1024, moved / (0.9 * COPY))]}
+            lu_gpu_2005.bandwidth: lambda t: [t(lu, 1024, moved / (0.9 * COPY))]}
         for function, rows in rules.items():
             def timed(spread, count):
                 def make(of, *what):
@@ -130,32 +132,32 @@ class RuleTest(unittest.TestCase):
     def test_one_clear_claim_refutes_what_the_other_leaves_open(self):
         """Partial pivoting is known too badly, full pivoting surely costs too much."""
         rows = [lu(512, 1.0), lu(512, 1.9, "partial", times_s=[1.5, 1.9, 2.3]), lu(512, 9.0, "full")]
-        self.assertNotIn("may be", self.refuted(reproduce.pivoting_cost, record(rows)))
+        self.assertNotIn("may be", self.refuted(lu_gpu_2005.pivoting_cost, record(rows)))
 
     def test_pivoting_that_costs_less_than_nothing_proves_nothing(self):
         """However close together the samples are: the machine did something else meanwhile."""
         for partial, full in ((0.23, 0.35), (1.2, 0.5), (0.5, 2.0)):
             rows = [lu(512, 1.0), lu(512, partial, "partial"), lu(512, full, "full")]
-            self.assertIn("less than is possible", self.unclear(reproduce.pivoting_cost, record(rows)))
+            self.assertIn("less than is possible", self.unclear(lu_gpu_2005.pivoting_cost, record(rows)))
         rows = [lu(512, 1.0), lu(512, 0.9999, "partial"), lu(512, 1.0, "full")]
-        self.holds(reproduce.pivoting_cost, record(rows))
+        self.holds(lu_gpu_2005.pivoting_cost, record(rows))
 
     def test_uncertainty_by_students_distribution(self):
-        self.assertEqual(reproduce.uncertainty([]), math.inf)
-        self.assertEqual(reproduce.uncertainty([1.0]), math.inf)
-        self.assertEqual(reproduce.uncertainty([3.0] * 5), 1)
+        self.assertEqual(common.uncertainty([]), math.inf)
+        self.assertEqual(common.uncertainty([1.0]), math.inf)
+        self.assertEqual(common.uncertainty([3.0] * 5), 1)
         for count, student in ((2, 12.71), (3, 4.30), (11, 2.23), (101, 2.23)):
             times = [math.exp(k % 2) for k in range(count)]
-            self.assertAlmostEqual(math.log(reproduce.uncertainty(times)), student
+            self.assertAlmostEqual(math.log(common.uncertainty(times)), student
                                    * statistics.stdev([k % 2 for k in range(count)])
                                    / math.sqrt(count))
-        self.assertAlmostEqual(reproduce.together(math.exp(3), math.exp(4)), math.exp(5))
+        self.assertAlmostEqual(common.together(math.exp(3), math.exp(4)), math.exp(5))
 
     def test_probes_without_samples_are_unclear(self):
         """Results of programs that did not write them; and noisy ones."""
         for times in ([], samples(1.0, 0.4)):
-            for function, variants in ((reproduce.index_pairs, ("index", "kernel", "launch")),
-                                       (reproduce.cache_efficiency, ("cache", "matrix", "fixed"))):
+            for function, variants in ((lu_gpu_2005.index_pairs, ("index", "kernel", "launch")),
+                                       (lu_gpu_2005.cache_efficiency, ("cache", "matrix", "fixed"))):
                 name, *pair = variants
                 self.unclear(function, record(probes=[probe(name, variant, 64, 1.0)
                                                       | {"times_s": times} for variant in pair]))
@@ -165,9 +167,9 @@ class RuleTest(unittest.TestCase):
             return [record([lu(512, 1.0, schedule="fused", storage="buffer", seed=seed),
                             rival("getrf", 512, 1.031 * speed / 1.01, seed=seed)])
                     for seed, speed in enumerate(speeds)]
-        self.holds(reproduce.bubbly_flow, *cells(1.3, 1.31, 1.29))
-        self.unclear(reproduce.bubbly_flow, *cells(1.0, 1.3, 1.6))
-        self.unclear(reproduce.bubbly_flow, *cells(1.3))
+        self.holds(lu_gpu_2005.bubbly_flow, *cells(1.3, 1.31, 1.29))
+        self.unclear(lu_gpu_2005.bubbly_flow, *cells(1.0, 1.3, 1.6))
+        self.unclear(lu_gpu_2005.bubbly_flow, *cells(1.3))
 
     def test_index_pairs_by_the_largest_n(self):
         def probes(gain):
@@ -177,63 +179,63 @@ class RuleTest(unittest.TestCase):
                                   probe("index", "launch", 256, 1e-2),
                                   {"name": "copy", "precision": "single", "value": 1e10,
                                    "unit": "bytes/s"}])
-        self.assertIn("1.30 times the speed", self.holds(reproduce.index_pairs, probes(1.3)))
-        self.assertIn("1.10 times the speed", self.refuted(reproduce.index_pairs, probes(1.1)))
+        self.assertIn("1.30 times the speed", self.holds(lu_gpu_2005.index_pairs, probes(1.3)))
+        self.assertIn("1.10 times the speed", self.refuted(lu_gpu_2005.index_pairs, probes(1.1)))
 
     def test_cache_efficiency(self):
         def probes(rate, storage):
             return record(probes=[probe("cache", "matrix", 256, 1e-2, storage),
                                   probe("cache", "fixed", 256, 1e-2 * rate, storage)])
-        sentence = self.holds(reproduce.cache_efficiency, probes(0.8, "image"),
+        sentence = self.holds(lu_gpu_2005.cache_efficiency, probes(0.8, "image"),
                               probes(0.5, "buffer"))
         self.assertIn("80.0 % of the speed", sentence)
         self.assertIn("On buffers, the ratio is 0.500 at n = 256", sentence)
-        self.refuted(reproduce.cache_efficiency, probes(0.7, "buffer"))
-        self.assertIn("not a limit", self.holds(reproduce.cache_efficiency, probes(1.2, "image")))
+        self.refuted(lu_gpu_2005.cache_efficiency, probes(0.7, "buffer"))
+        self.assertIn("not a limit", self.holds(lu_gpu_2005.cache_efficiency, probes(1.2, "image")))
 
     def test_probes_without_both_variants_make_nothing(self):
-        with self.assertRaises(reproduce.NotMade):
+        with self.assertRaises(common.NotMade):
             half = record(probes=[probe("index", "kernel", 64, 1.0)])
-            reproduce.index_pairs([half], DEVICE_ENTRY)
+            lu_gpu_2005.index_pairs([half], DEVICE_ENTRY)
 
     def test_no_pivoting_is_comparable_up_to_twice_the_time(self):
         def results(slower):
             return record([lu(256, 9.0), lu(512, slower), rival("getrf", 256, 1.0),
                            rival("getrf", 512, 1.0)])
-        self.assertIn("0.526 times", self.holds(reproduce.without_pivoting, results(1.9)))
-        self.assertIn("0.476 times", self.refuted(reproduce.without_pivoting, results(2.1)))
+        self.assertIn("0.526 times", self.holds(lu_gpu_2005.without_pivoting, results(1.9)))
+        self.assertIn("0.476 times", self.refuted(lu_gpu_2005.without_pivoting, results(2.1)))
 
     def test_partial_pivoting_near_3500(self):
         def results(faster):
             return record([lu(n, 1.0, "partial") for n in (1024, 3500, 8192)]
                           + [rival("getrf", 1024, 0.5), rival("getrf", 3500, faster),
                              rival("getrf", 8192, 0.5)])
-        self.assertIn("At n = 3500", self.holds(reproduce.partial_pivoting, results(1.36)))
-        self.refuted(reproduce.partial_pivoting, results(1.34))
+        self.assertIn("At n = 3500", self.holds(lu_gpu_2005.partial_pivoting, results(1.36)))
+        self.refuted(lu_gpu_2005.partial_pivoting, results(1.34))
 
     def test_full_pivoting_is_ten_times_as_fast(self):
         def results(faster):
             return record([lu(512, 1.0, "full"), rival("getc2", 512, faster),
                            rival("getrf", 512, 0.1)])
-        self.holds(reproduce.full_pivoting, results(10.5))
-        self.refuted(reproduce.full_pivoting, results(9.5))
+        self.holds(lu_gpu_2005.full_pivoting, results(10.5))
+        self.refuted(lu_gpu_2005.full_pivoting, results(9.5))
 
     def test_a_rival_of_another_run_does_not_count(self):
         rows = [lu(512, 1.0, "full"), rival("getc2", 512, 99.0, source="another")]
-        with self.assertRaises(reproduce.NotMade):
-            reproduce.full_pivoting([record(rows)], DEVICE_ENTRY)
+        with self.assertRaises(common.NotMade):
+            lu_gpu_2005.full_pivoting([record(rows)], DEVICE_ENTRY)
 
     def test_images_and_the_paper_schedule_are_judged(self):
         rows = [rival("getrf", 512, 1.0), lu(512, 5.0), lu(512, 0.1, storage="buffer"),
                 lu(512, 0.2, schedule="fused"), lu(512, 0.3, texel="rgba")]
-        sentence = self.refuted(reproduce.without_pivoting, record(rows))
+        sentence = self.refuted(lu_gpu_2005.without_pivoting, record(rows))
         self.assertIn("the paper's schedule on images takes 5.00 s", sentence)
         self.assertIn("paper's schedule on buffers, reaches 10.0 times", sentence)
-        self.holds(reproduce.without_pivoting, record([rows[0], *rows[2:]]))
+        self.holds(lu_gpu_2005.without_pivoting, record([rows[0], *rows[2:]]))
 
     def test_a_failed_result_is_not_judged(self):
         rows = [rival("getrf", n, 1.0) for n in (256, 512)] + [lu(256, 0.5), failed(lu(512, 5.0))]
-        self.assertIn("At n = 256", self.holds(reproduce.without_pivoting, record(rows)))
+        self.assertIn("At n = 256", self.holds(lu_gpu_2005.without_pivoting, record(rows)))
 
     def test_cost_of_pivoting(self):
         def results(partial, full):
@@ -241,49 +243,49 @@ class RuleTest(unittest.TestCase):
                            lu(512, 1.0, storage="buffer"), lu(512, 7.0, "partial", "buffer"),
                            lu(512, 8.0, "full", "buffer")])
         self.assertIn("takes 1.90 times and full pivoting 2.90 times",
-                      self.holds(reproduce.pivoting_cost, results(1.9, 2.9)))
-        self.refuted(reproduce.pivoting_cost, results(2.1, 2.9))
+                      self.holds(lu_gpu_2005.pivoting_cost, results(1.9, 2.9)))
+        self.refuted(lu_gpu_2005.pivoting_cost, results(2.1, 2.9))
         self.assertIn("pays 7.00 and 8.00 times",
-                      self.refuted(reproduce.pivoting_cost, results(1.9, 3.1)))
+                      self.refuted(lu_gpu_2005.pivoting_cost, results(1.9, 3.1)))
 
     def test_compute_units(self):
         def runs(speedup):
             return [record([lu(512, 1.0 / factor), lu(256, 0.1)], argv=("bench", "--units", units))
                     for units, factor in (("1", 1.0), ("2", 1.5), ("4", speedup))]
-        self.assertIn("80.0 % of the proportion", self.holds(reproduce.compute_units, *runs(3.2)))
-        self.refuted(reproduce.compute_units, *runs(2.8))
-        with self.assertRaises(reproduce.Unsupported):
-            reproduce.compute_units(runs(1.0)[:1], DEVICE_ENTRY)
+        self.assertIn("80.0 % of the proportion", self.holds(lu_gpu_2005.compute_units, *runs(3.2)))
+        self.refuted(lu_gpu_2005.compute_units, *runs(2.8))
+        with self.assertRaises(common.Unsupported):
+            lu_gpu_2005.compute_units(runs(1.0)[:1], DEVICE_ENTRY)
 
     def test_clock_is_never_measured(self):
         for clock, words in ((1200, "states 1200 MHz"), (0, "states no clock rate")):
-            with self.assertRaisesRegex(reproduce.Unsupported, words):
-                reproduce.core_clock([], DEVICE_ENTRY | {"clock_mhz": clock})
+            with self.assertRaisesRegex(common.Unsupported, words):
+                lu_gpu_2005.core_clock([], DEVICE_ENTRY | {"clock_mhz": clock})
 
     def test_bandwidth_of_the_largest_n(self):
         def results(share):
-            moved = reproduce.BYTES["lu"](1024)
+            moved = lu_gpu_2005.BYTES["lu"](1024)
             return record([lu(1024, moved / (share * COPY)), lu(512, 1e-6),
                            lu(1024, moved / COPY, storage="buffer", schedule="fused")])
-        sentence = self.holds(reproduce.bandwidth, results(0.9))
+        sentence = self.holds(lu_gpu_2005.bandwidth, results(0.9))
         self.assertIn("27.0 GB/s by the paper's model", sentence)
         self.assertIn("90.0 %", sentence)
         self.assertIn("fused schedule on buffers moves most, 15.0 GB/s counted", sentence)
-        self.refuted(reproduce.bandwidth, results(0.7))
-        self.assertIn("caches serve a part", self.holds(reproduce.bandwidth, results(1.5)))
+        self.refuted(lu_gpu_2005.bandwidth, results(0.7))
+        self.assertIn("caches serve a part", self.holds(lu_gpu_2005.bandwidth, results(1.5)))
 
     def test_bubbly_flow(self):
         def cells(faster, change=lambda row: row):
             return [record([change(lu(2048, 1.0, schedule="fused", storage="buffer", seed=seed)),
                             rival("getrf", 2048, 1.031 * faster / 1.01, seed=seed)])
                     for seed in (1, 2)]
-        sentence = self.holds(reproduce.bubbly_flow, *cells(1.2))
+        sentence = self.holds(lu_gpu_2005.bubbly_flow, *cells(1.2))
         self.assertIn("A step of 2 cells takes 2.06 s against 2.47 s: 1.20 times", sentence)
         self.assertIn("solve_ratio 1.20 (passes", sentence)
-        self.refuted(reproduce.bubbly_flow, *cells(1.1))
-        self.assertIn("2 of 2 cells fail", self.refuted(reproduce.bubbly_flow, *cells(1.2, failed)))
-        with self.assertRaises(reproduce.NotMade):
-            reproduce.bubbly_flow(cells(1.2, lambda row: failed(row, "error")), DEVICE_ENTRY)
+        self.refuted(lu_gpu_2005.bubbly_flow, *cells(1.1))
+        self.assertIn("2 of 2 cells fail", self.refuted(lu_gpu_2005.bubbly_flow, *cells(1.2, failed)))
+        with self.assertRaises(common.NotMade):
+            lu_gpu_2005.bubbly_flow(cells(1.2, lambda row: failed(row, "error")), DEVICE_ENTRY)
 
     def test_transfer(self):
         def results(share):
@@ -291,14 +293,14 @@ class RuleTest(unittest.TestCase):
             row["phases_s"] = {"upload": share / 2, "download": share / 2, "solve": 0.1,
                                "factor": 0.9 - share, "total": 1.0}
             return record([row, lu(128, 1e-3)])
-        self.assertIn("2.00 % of the total", self.holds(reproduce.transfer, results(0.02)))
-        self.refuted(reproduce.transfer, results(0.11))
+        self.assertIn("2.00 % of the total", self.holds(lu_gpu_2005.transfer, results(0.02)))
+        self.refuted(lu_gpu_2005.transfer, results(0.11))
         for share in (0.04, 0.06):  # timed once: a factor of two
-            self.unclear(reproduce.transfer, results(share))
+            self.unclear(lu_gpu_2005.transfer, results(share))
 
     def counts(self, **change):
         rows = [lu(n, 1e-3, "none", "buffer", schedule, routine) for n in (64, 256)
-                for routine in reproduce.BYTES for schedule in ("paper", "fused")]
+                for routine in lu_gpu_2005.BYTES for schedule in ("paper", "fused")]
         for row in rows:
             if row["n"] == 256 and row["schedule"] == "paper":
                 row["counters"] = {name: int(value * change.get(name, 1))
@@ -307,23 +309,23 @@ class RuleTest(unittest.TestCase):
 
     def test_bytes(self):
         self.assertIn("move 1.00 of it, the fused one's 0.500",
-                      self.holds(reproduce.bytes_table, self.counts()))
-        self.holds(reproduce.bytes_table, self.counts(bytes_counted=1.04))
-        self.refuted(reproduce.bytes_table, self.counts(bytes_counted=1.06))
-        self.refuted(reproduce.bytes_table, self.counts(bytes_model=1.01))
+                      self.holds(lu_gpu_2005.bytes_table, self.counts()))
+        self.holds(lu_gpu_2005.bytes_table, self.counts(bytes_counted=1.04))
+        self.refuted(lu_gpu_2005.bytes_table, self.counts(bytes_counted=1.06))
+        self.refuted(lu_gpu_2005.bytes_table, self.counts(bytes_model=1.01))
 
     def test_multiply_adds(self):
-        self.holds(reproduce.multiply_adds_table, self.counts())
-        self.refuted(reproduce.multiply_adds_table, self.counts(elements_updated=1.1))
+        self.holds(lu_gpu_2005.multiply_adds_table, self.counts())
+        self.refuted(lu_gpu_2005.multiply_adds_table, self.counts(elements_updated=1.1))
 
     # n = 2: one panel of 3 elements and one eliminated, 28 and 16 bytes each; Gauss-Jordan 2 x 3.
     def test_sums_by_hand(self):
-        self.assertEqual(reproduce.BYTES["lu"](2), 28 * 3 + 16)
-        self.assertEqual(reproduce.BYTES["gauss-jordan"](2), 20 * 3 + 16 * 6)
-        self.assertEqual(reproduce.MULTIPLY_ADDS["lu"](2), 1)
-        self.assertEqual(reproduce.MULTIPLY_ADDS["gauss-jordan"](2), 6)
-        for table, leading in ((reproduce.BYTES, reproduce.LEADING_BYTES),
-                               (reproduce.MULTIPLY_ADDS, reproduce.LEADING_MULTIPLY_ADDS)):
+        self.assertEqual(lu_gpu_2005.BYTES["lu"](2), 28 * 3 + 16)
+        self.assertEqual(lu_gpu_2005.BYTES["gauss-jordan"](2), 20 * 3 + 16 * 6)
+        self.assertEqual(lu_gpu_2005.MULTIPLY_ADDS["lu"](2), 1)
+        self.assertEqual(lu_gpu_2005.MULTIPLY_ADDS["gauss-jordan"](2), 6)
+        for table, leading in ((lu_gpu_2005.BYTES, lu_gpu_2005.LEADING_BYTES),
+                               (lu_gpu_2005.MULTIPLY_ADDS, lu_gpu_2005.LEADING_MULTIPLY_ADDS)):
             for routine, (_, factor) in leading.items():
                 self.assertAlmostEqual(table[routine](10**6) / (factor * 10**18), 1, places=4)
 
@@ -332,10 +334,10 @@ class WordsTest(unittest.TestCase):
     def test_numbers(self):
         for value, text in ((0, "0"), (1.2345, "1.23"), (0.012345, "0.0123"), (123.4, "123"),
                             (99.96, "100.0"), (12345.6, "12346"), (1e-7, "1.00e-07")):
-            self.assertEqual(reproduce.number(value), text)
-        self.assertEqual(reproduce.seconds(0.0123), "12.3 ms")
-        self.assertEqual(reproduce.seconds(2.5e-5), "25.0 µs")
-        self.assertEqual(reproduce.gigabytes(4.25e12), "4250 GB/s")
+            self.assertEqual(common.number(value), text)
+        self.assertEqual(common.seconds(0.0123), "12.3 ms")
+        self.assertEqual(common.seconds(2.5e-5), "25.0 µs")
+        self.assertEqual(common.gigabytes(4.25e12), "4250 GB/s")
 
     def test_keys(self):
         for text in ("4", "fig4", "fig04", "FIG04", " 04"):
@@ -345,15 +347,15 @@ class WordsTest(unittest.TestCase):
     def test_commands_are_shown_without_folders(self):
         argv = ["/opt/bin/lugpu", "bench", "-n", "64,128", "-d", "Example GPU", "--json",
                 "/tmp/some/lu.json", "-q"]
-        self.assertEqual(reproduce.shown(argv),
+        self.assertEqual(common.shown(argv),
                          "lugpu bench -n 64,128 -d 'Example GPU' --json lu.json")
 
 
 class PlanTest(unittest.TestCase):
     def commands(self, quick=False, **device):
         device = DEVICE_ENTRY | device
-        plan = reproduce.plan_for(device, quick)
-        return [command for figure in reproduce.FIGURES
+        plan = lu_gpu_2005.plan_for(device, quick)
+        return [command for figure in lu_gpu_2005.FIGURES
                 for command in figure.commands(plan, device)]
 
     def sizes(self, commands, *words):
@@ -377,9 +379,9 @@ class PlanTest(unittest.TestCase):
         self.assertFalse([c for c in commands if "image" in " ".join(c.arguments)])
 
     def test_units_reach_all(self):
-        self.assertEqual(reproduce.unit_counts(1), [1])
-        self.assertEqual(reproduce.unit_counts(2), [1, 2])
-        self.assertEqual(reproduce.unit_counts(12), [1, 2, 4, 8, 12])
+        self.assertEqual(lu_gpu_2005.unit_counts(1), [1])
+        self.assertEqual(lu_gpu_2005.unit_counts(2), [1, 2])
+        self.assertEqual(lu_gpu_2005.unit_counts(12), [1, 2, 4, 8, 12])
 
     def test_a_file_has_one_command(self):
         for quick in (False, True):
@@ -461,8 +463,8 @@ class PageTest(unittest.TestCase):
         """(exit status, stdout, stderr, stems that ran); writing files of drawings takes long."""
         world = world or World()
         out, err = io.StringIO(), io.StringIO()
-        with mock.patch("reproduce.subprocess.run", world.run), \
-                mock.patch("reproduce.plot.save", save), \
+        with mock.patch("papers.common.subprocess.run", world.run), \
+                mock.patch("papers.common.figures.save", save), \
                 contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = reproduce.main(["--quick", "--out", str(self.out), *arguments])
         return status, out.getvalue(), err.getvalue(), world.runs
@@ -474,19 +476,19 @@ class PageTest(unittest.TestCase):
         return self.page().split(f"\n## {title}")[1].split("\n## ")[0]
 
     def test_page_from_nothing_and_again_from_the_results(self):
-        status, out, err, runs = self.reproduce(save=reproduce.plot.save)
+        status, out, err, runs = self.reproduce(save=figures.save)
         self.assertEqual((status, err), (0, ""), out)
         self.assertEqual(len(runs), len(set(runs)))
         self.check_page()
         self.check_drawings()
         before = {path: path.read_bytes() for path in self.out.iterdir()}
-        status, _, _, runs = self.reproduce("--reuse", save=reproduce.plot.save)
+        status, _, _, runs = self.reproduce("--reuse", save=figures.save)
         self.assertEqual((status, runs), (0, []))
         self.assertEqual({path: path.read_bytes() for path in self.out.iterdir()}, before)
 
     def check_page(self):
         page = self.page()
-        for figure in reproduce.FIGURES:
+        for figure in lu_gpu_2005.FIGURES:
             section = self.section(figure.title)
             flat = " ".join(section.split())
             self.assertIn(f"**The paper:** {figure.paper}", flat)
@@ -495,8 +497,8 @@ class PageTest(unittest.TestCase):
             self.assertIn(f"{rule} {figure.rule}", flat)
             self.assertRegex(flat, rf"\*\*{'Measured' if measured else 'Not measured'}\*\* "
                                    r"on Example GPU 6800: .*\d")
-            self.assertIn(f"(#{reproduce.anchor(figure.title)})", page)
-            if figure.commands(reproduce.PLANS["quick"], DEVICE_ENTRY):
+            self.assertIn(f"(#{common.anchor(figure.title)})", page)
+            if figure.commands(lu_gpu_2005.PLANS["quick"], DEVICE_ENTRY):
                 self.assertRegex(section, "```sh\nlugpu (bench|probe) -n |Drawn from the results")
         for text in ("| Device | Example GPU 6800 (cpu), Example Platform", "Copy bandwidth | 30.0",
                      "2005-11-12T09:30:00Z", "1a2b3c4d5e6f"):
@@ -512,7 +514,7 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("Left out", self.section("Figure 6: "))
 
     def check_drawings(self):
-        drawn = {figure.key: figure for figure in reproduce.FIGURES if figure.drawing}
+        drawn = {figure.key: figure for figure in lu_gpu_2005.FIGURES if figure.drawing}
         self.assertEqual(len(list(self.out.glob("fig*.png"))), len(drawn))
         for key, figure in drawn.items():
             name = f"{key}-{figure.name}"
