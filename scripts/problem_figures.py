@@ -65,6 +65,8 @@ def row_fault(row):
         return "has residuals that are not numbers"
     if not isinstance(row["checks"].get("residual"), NUMBER_OR_NULL):
         return "has a residual of the wrong type"
+    if not 0 < row["tolerance"] < math.inf:
+        return "has a tolerance that is not positive"
     if row["status"] == "ok" and (row["setup_s"] is None or row["median_s"] is None):
         return "is ok but has no setup_s or no median_s"
     return ""
@@ -72,7 +74,7 @@ def row_fault(row):
 
 def is_drawable(row):
     """Whether a result is a point on logarithmic axes."""
-    return (row["status"] == "ok" and min(row["n"], row["nrhs"], row["median_s"]) > 0
+    return (row["status"] == "ok" and min(size_of(row), row["nrhs"], row["median_s"]) > 0
             and row["setup_s"] >= 0 and math.isfinite(row["setup_s"] + row["median_s"]))
 
 
@@ -206,7 +208,8 @@ def residual_points(row):
     else:
         step = row["median_s"] / (len(residuals) - 1)
         times = [row["setup_s"] + place * step for place in range(len(residuals))]
-    return [(time, value) for time, value in zip(times, residuals) if value and time > 0]
+    return [(time, value) for time, value in zip(times, residuals)
+            if value and 0 < value < math.inf and time > 0]
 
 
 def draw_residuals(ax, rows, styles):

@@ -795,6 +795,14 @@ class ProblemTest(InFolder):
         self.drawn(self.write("file.json", record(matrix)))
         self.assertTrue((self.folder / "file-some-file-mtx-double.png").exists())
 
+    def test_what_no_logarithmic_axis_holds_is_left_out(self):
+        good = on_grid("cg", 64, 1e-3, 1e-3, 5, residuals=[1.0, -1.0, 1e999, 0, 1e-7])
+        bad = [on_grid("new", 64, 1e-3, 1e-3, 5) | change for change in
+               ({"median_s": 0.0}, {"grid": -3}, {"setup_s": 1e999}, {"nrhs": 0}, {"setup_s": -1})]
+        text = json.dumps(record([good, *bad])).replace("Infinity", "1e999")
+        done = self.drawn(self.write("axis.json", text))
+        self.assertEqual(done.stderr.count("a logarithmic axis has no place for it"), len(bad))
+
     def test_storages_and_numbers_of_right_hand_sides_are_told_apart(self):
         rows = [on_grid("cg", 64, 1e-3, 1e-3, 5, storage=storage, nrhs=nrhs)
                 for storage in ("image", "buffer") for nrhs in (1, 8)]
@@ -814,6 +822,7 @@ class ProblemTest(InFolder):
                   "has residuals that are not numbers": lambda row: row.update(residuals=["1"]),
                   "has a residual of the wrong type": lambda row: row.update(
                       checks={"residual": "small"}),
+                  "has a tolerance that is not positive": lambda row: row.update(tolerance=0),
                   "has a problem of the wrong type": lambda row: row.update(problem=7),
                   "is ok but has no setup_s or no median_s": lambda row: row.update(setup_s=None)}
         for sentence, change in faults.items():

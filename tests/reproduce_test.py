@@ -25,7 +25,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 import figures  # noqa: E402
 import plot_test  # noqa: E402
 import reproduce  # noqa: E402
-from papers import common, lu_gpu_2005  # noqa: E402
+from papers import (common, gems2_44, grids, lu_gpu_2005, operators_2003,  # noqa: E402
+                    stable_fluids_2010)
 from plot_test import DEVICE  # noqa: E402
 
 PROGRAM = None  # of the last test, from the command line
@@ -395,7 +396,10 @@ class PlanTest(unittest.TestCase):
         for kind in ("bench", "probe"):
             known = subprocess.run([PROGRAM, kind, "--help"], capture_output=True, text=True,
                                    check=True).stdout.replace(",", " ").split()
-            options = {word.strip() for command in self.commands() if command.arguments[0] == kind
+            commands = self.commands() + [
+                command for paper in reproduce.PAPERS.values() for figure in paper.figures
+                for command in figure.commands(paper.plan_for(DEVICE_ENTRY, False), DEVICE_ENTRY)]
+            options = {word.strip() for command in commands if command.arguments[0] == kind
                        for word in command.arguments if word.startswith("-")}
             self.assertEqual({option for option in options
                               if not any(word.split(":")[0] == option for word in known)}, set())
@@ -453,7 +457,9 @@ class World:
                  ("cache", "matrix", 1e-10), ("cache", "fixed", 8e-11))]
 
 
-class PageTest(unittest.TestCase):
+class PageCase(unittest.TestCase):
+    """A test that lets the program write into its own folder."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -475,6 +481,8 @@ class PageTest(unittest.TestCase):
     def section(self, title):
         return self.page().split(f"\n## {title}")[1].split("\n## ")[0]
 
+
+class PageTest(PageCase):
     def test_page_from_nothing_and_again_from_the_results(self):
         status, out, err, runs = self.reproduce(save=figures.save)
         self.assertEqual((status, err), (0, ""), out)
@@ -608,6 +616,296 @@ class PageTest(unittest.TestCase):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("there is no fig99", done.stderr)
+
+
+# --- Papers about vectors and grids ---------------------------------------------------------------
+
+def vector_probe(name, n, seconds, storage="buffer", spread=0.001):
+    """A timed operation on vectors of n x n elements."""
+    return {"name": name, "n": n, "precision": "single", "storage": storage, "median_s": seconds,
+            "times_s": samples(seconds, spread)}
+
+
+COPY_PROBE = {"name": "copy", "precision": "single", "unit": "bytes/s", "value": COPY}
+
+
+def iterated(routine, grid, steps, step_s, problem="wave2d", residual=0.5, **given):
+    """A result of an iteration whose residual falls to one half in every step."""
+    dimensions = 3 if problem.endswith("3d") else 2
+    return plot_test.on_grid(routine, grid, 1e-6, steps * step_s, steps, **{
+        "problem": problem, "precision": "single", "n": grid ** dimensions, "iterations": steps,
+        "residuals": [residual ** step for step in range(steps + 1)],
+        "times_s": samples(steps * step_s), "source": "run"} | given)
+
+
+def stopped(row, residual):
+    """A result that stopped at --iterations, timed once."""
+    return row | {"status": "failed", "reason": "The residual is not below the tolerance.",
+                  "setup_s": None, "median_s": None, "times_s": row["times_s"][:1],
+                  "checks": {"residual": residual, "error": 0.9, "solve_ratio": None}}
+
+
+class GridRuleTest(unittest.TestCase):
+    """Each rule of these papers from both sides."""
+
+    def finds(self, verdict, function, records, device=DEVICE_ENTRY):
+        finding = function(records, device)
+        self.assertEqual(finding.verdict, verdict, finding.measured)
+        return finding
+
+    def vectors(self, factor, spread=0.001):
+        """Operations that take the paper's times multiplied."""
+        rows = [COPY_PROBE]
+        for name, times in (("multiply", operators_2003.PRODUCT_S),
+                            ("add", operators_2003.PRODUCT_S),
+                            ("grid product", {1024: 4.54e-3, 2048: 20e-3}),
+                            ("sum", operators_2003.REDUCTION_S)):
+            rows += [vector_probe(name, n, factor * time, spread=spread)
+                     for n, time in times.items()]
+        return [record(probes=rows)]
+
+    def test_no_operation_takes_longer_than_in_2003(self):
+        for function in (operators_2003.product, operators_2003.reduction,
+                         operators_2003.banded_product):
+            with self.subTest(function.__name__):
+                self.finds("holds", function, self.vectors(0.9))
+                self.finds("no longer holds", function, self.vectors(1.1))
+                self.finds("unclear", function, self.vectors(0.95, 0.3))
+        self.assertIn("At 2048² that is 2.00 times the paper's speed", self.finds(
+            "holds", operators_2003.product, self.vectors(0.5)).measured)
+        self.assertIn("ours grow 3.38 times", self.finds(
+            "holds", operators_2003.reduction, self.vectors(0.5)).measured)
+
+    def test_one_slow_size_is_enough(self):
+        probes = [COPY_PROBE, vector_probe("multiply", 512, 1e-3), vector_probe("multiply", 2048, 1e-3)]
+        self.finds("no longer holds", operators_2003.product, [record(probes=probes)])
+        with self.assertRaises(common.NotMade):
+            operators_2003.product([record(probes=probes[:1])], DEVICE_ENTRY)
+        with self.assertRaises(common.NotMade):
+            operators_2003.product([record(probes=[COPY_PROBE, vector_probe("multiply", 64, 1.0)])],
+                                   DEVICE_ENTRY)
+
+    def test_speed_over_the_processor(self):
+        def records(products, reductions):
+            return [record(probes=[
+                vector_probe(name, 1024, time, storage) for name, factor in
+                (("multiply", products), ("sum", reductions))
+                for storage, time in (("buffer", 1e-3), ("host", factor * 1e-3))])]
+        self.finds("holds", operators_2003.against_cpu, records(12.5, 3.2))
+        self.finds("no longer holds", operators_2003.against_cpu, records(11.5, 3.2))
+        self.finds("no longer holds", operators_2003.against_cpu, records(12.5, 2.8))
+
+    def test_images_against_buffers(self):
+        def records(gain):
+            return [record(probes=[vector_probe("multiply", 512, 1e-3 / gain, "image"),
+                                   vector_probe("multiply", 512, 1e-3),
+                                   vector_probe("multiply", 1024, 1e-3)])]
+        self.finds("holds", operators_2003.textures, records(2.1))
+        self.finds("no longer holds", operators_2003.textures, records(1.9))
+        with self.assertRaises(common.Unsupported):
+            operators_2003.textures([], DEVICE_ENTRY)
+
+    def test_an_iteration_and_what_five_leave(self):
+        def records(step_s, steps=10):
+            return [record([iterated("cg", 1024, steps, step_s), iterated("plain-cg", 1024, 10, 1e-3)])]
+        finding = self.finds("holds", operators_2003.wave_step, records(15e-3))
+        self.assertIn("5 of them leave a relative residual of 0.0312", finding.measured)
+        self.assertIn("| 1024² | cg | 10 | 15.0 | 5.0e-01 | 3.1e-02 | 9.8e-04 |", finding.table)
+        self.finds("no longer holds", operators_2003.wave_step, records(16e-3))
+        with self.assertRaises(common.NotMade):  # too few to show the residual
+            operators_2003.wave_step(records(15e-3, 3), DEVICE_ENTRY)
+
+    def test_what_fits_into_a_frame(self):
+        def records(step_s):
+            return [record([iterated("cg", 512, 16, step_s)])]
+        self.assertEqual(gems2_44.steps_to(iterated("cg", 512, 16, 1.0), 1e-3), 10)
+        finding = self.finds("holds", gems2_44.wave, records(0.9 / 102 / 10))
+        self.assertIn("enough for 11 iterations", finding.measured)
+        self.finds("no longer holds", gems2_44.wave, records(1.2 / 102 / 10))
+
+    def test_the_chapters_bandwidth(self):
+        finding = self.finds("holds", gems2_44.operation, [record(probes=[
+            COPY_PROBE, *(vector_probe("add", n, time / 2) for n, time in
+                          gems2_44.OPERATION_S.items())])])
+        self.assertIn("for 256², 512 x 256, 512², 1024 x 512, 1024² mean up to 41.9 GB/s",
+                      finding.measured)
+        self.assertIn("| 2048 x 1024 | 1448² | 0.890 | 0.445 | 2.00 |", finding.table)
+
+    def solvers(self, gains, growth=1.0):
+        """Results of all methods, so many times as fast as plain loops, at 32 and 64 points."""
+        rows = []
+        for problem in ("poisson2d", "poisson3d"):
+            for grid, step_s in ((32, 1e-4), (64, growth * 1e-4)):
+                for method, speed in zip(stable_fluids_2010.METHODS, gains):
+                    rows += [iterated(method, grid, 20, step_s, problem),
+                             iterated(f"plain-{method}", grid, 20, speed * step_s, problem)]
+        return [record(rows)]
+
+    def test_solvers_against_plain_loops(self):
+        for dimensions in (2, 3):
+            make = stable_fluids_2010.times(dimensions)
+            self.finds("holds", make, self.solvers((1.1, 1.1, 0.5)))
+            finding = self.finds("no longer holds", make, self.solvers((1.1, 0.9, 0.5)))
+            self.assertIn({2: "with 10 iterations takes: jacobi 1.00 ms (1.10 times",
+                           3: "with 4 iterations takes: jacobi 400 µs (1.10 times"}[dimensions],
+                          finding.measured)
+        finding = self.finds("no longer holds", stable_fluids_2010.times(2),
+                             self.solvers((0.5, 0.5, 0.5)))
+        self.assertIn("| 64² | jacobi | 2 | 0.291 | 0.500 | 1.00 |", finding.table)
+
+    def test_constant_time(self):
+        self.finds("holds", stable_fluids_2010.constant, self.solvers((1, 1, 1), 1.9))
+        self.finds("no longer holds", stable_fluids_2010.constant, self.solvers((1, 1, 1), 2.1))
+
+    def test_printed_times_need_more_bandwidth_than_the_card_has(self):
+        finding = self.finds("does not hold", stable_fluids_2010.launches, self.solvers((1, 1, 1)))
+        self.assertIn("237 GB/s, 4.12 times the 57.6 GB/s", finding.measured)
+        slower = {dimensions: {method: {n: 10 * time for n, time in by_size.items()}
+                               for method, by_size in methods.items()}
+                  for dimensions, methods in stable_fluids_2010.GPU_S.items()}
+        with mock.patch("papers.stable_fluids_2010.GPU_S", slower):
+            self.finds("holds", stable_fluids_2010.launches, self.solvers((1, 1, 1)))
+
+    def test_what_few_iterations_leave(self):
+        def records(residual):
+            return [record([stopped(iterated(method, 64, 10, 1e-4, problem), residual)
+                            for problem in ("poisson2d", "poisson3d", "wave2d")
+                            for method in stable_fluids_2010.METHODS])]
+        finding = self.finds("does not hold", stable_fluids_2010.convergence, records(0.993))
+        self.assertIn("0.993 (jacobi)", finding.measured)
+        self.assertIn("nothing is solved", finding.measured)
+        self.assertIn("| pressure, 2D | cg | 64² | 10 | 0.993 | 0.9 |", finding.table)
+        self.finds("holds", stable_fluids_2010.convergence, records(0.05))
+        self.assertEqual(grids.left_out(records(0.5), ()), [])  # they are meant to stop
+
+    def test_the_diffusion_decays_as_it_should_with_the_right_coefficients(self):
+        for n in (16, 32):
+            (_, first), *_, (k_t, value) = stable_fluids_2010.decay(n, 2)
+            self.assertEqual(first, 1)
+            self.assertAlmostEqual(value, math.exp(-2 * math.pi ** 2 * k_t), delta=1e-3)
+        *_, (_, value) = stable_fluids_2010.decay(16, 3)
+        self.assertLess(value, 0.5)
+        for count, value in stable_fluids_2010.growth(1, 5):
+            self.assertLessEqual(value, 1 + 1e-12)
+        values = [value for _, value in stable_fluids_2010.growth(1, 2)]
+        for before, after in zip(values[1:], values[2:]):
+            self.assertGreater(after, 1.9 * before)
+        self.finds("does not hold", stable_fluids_2010.diffusion, [])
+
+
+class GridWorld:
+    """Stands in for lugpu and the script for NumPy."""
+
+    def __init__(self):
+        self.runs = []
+
+    def run(self, argv, **_):
+        """In place of subprocess.run."""
+        words = dict(zip(argv, argv[1:]))
+        path = Path(words["--json"])
+        self.runs.append(path.stem)
+        sizes = [int(n) for n in (words.get("--grid") or words["-n"]).split(",")]
+        rows, probes, device = [], [COPY_PROBE], [DEVICE_ENTRY]
+        if argv[0].endswith(".py"):
+            probes, device = self.probes(sizes, ["host"]), []
+        elif argv[1] == "probe":
+            probes += self.probes(sizes, words["--storage"].split(","))
+        elif "--problem" in words:
+            rows = [self.row(words, routine, n) for n in sizes
+                    for routine in (words["--method"] + "," + words["--baseline"]).split(",")]
+        for row in rows:
+            row.pop("source")
+        whole = record(rows, probes, argv) | {"devices": device}
+        path.write_text(json.dumps(whole), encoding="utf-8")
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    def probes(self, sizes, storages):
+        return [vector_probe(name, n, cost * n * n, storage) for n in sizes for storage in storages
+                for name, cost in (("add", 1e-10), ("multiply", 1e-10), ("sum", 5e-11),
+                                   ("grid product", 2e-10))]
+
+    def row(self, words, routine, n):
+        row = iterated(routine, n, 20, 1e-9 * n * n, words["--problem"])
+        few = int(words.get("--iterations", 100)) <= 10
+        return stopped(row, 0.9) if few else row
+
+
+class GridPageTest(PageCase):
+    PAPERS = ("operators-2003", "gems2-44", "stable-fluids-2010")
+
+    def test_pages_from_nothing_and_again_from_the_results(self):
+        for paper in self.PAPERS:
+            with self.subTest(paper):
+                self.out = self.out.parent / paper
+                status, out, err, runs = self.reproduce("--paper", paper, world=GridWorld(),
+                                                        save=figures.save)
+                self.assertEqual((status, err), (0, ""), out)
+                self.assertEqual(len(runs), len(set(runs)))
+                self.check_page(reproduce.PAPERS[paper])
+                before = self.page()
+                status, _, _, runs = self.reproduce("--paper", paper, "--reuse", world=GridWorld())
+                self.assertEqual((status, runs, self.page()), (0, [], before))
+
+    def check_page(self, paper):
+        page = self.page()
+        for figure in paper.figures:
+            flat = " ".join(self.section(figure.title).split())
+            self.assertIn(f"**The paper:** {figure.paper}", flat)
+            self.assertIn(f"Rule: holds if {figure.rule}", flat)
+            self.assertRegex(flat, r"\*\*Verdict: (holds|no longer holds|does not hold|unclear)\.")
+            name = f"{figure.key}-{figure.name}"
+            self.assertIn(f"({name}.png)]({name}.svg)", self.section(figure.title))
+            self.assertGreater(plot_test.png_size(self.out / f"{name}.png")[0], 900)
+        for number, statement in paper.later:
+            self.assertIn(f"| {number} | {statement} | | with the simulations |", page)
+        self.assertNotIn(str(self.out), page)
+        self.assertIn(f"# {paper.heading}", page)
+
+    def test_drawings_are_inside_their_figures(self):
+        for paper in self.PAPERS:
+            self.out, drawn = self.out.parent / paper, []
+            self.reproduce("--paper", paper, world=GridWorld(),
+                           save=lambda figure, base: drawn.append((base.name, figure)))
+            self.assertEqual(len(drawn), len(reproduce.PAPERS[paper].figures))
+            for name, figure in drawn:
+                FigureCanvasAgg(figure).draw()
+                for text in [*figure.texts, *figure.legends[0].get_texts()]:
+                    box = text.get_window_extent()
+                    self.assertTrue(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1,
+                                    f"{paper} {name}: {text.get_text()}")
+                for ax in figure.axes:
+                    boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()
+                             if tick.get_text()]
+                    self.assertFalse([a for a, b in zip(boxes, boxes[1:]) if a.overlaps(b)], name)
+
+    def test_only_runs_what_it_needs(self):
+        status, _, _, runs = self.reproduce("--paper", "operators-2003", "--only", "cpu,wave",
+                                            world=GridWorld())
+        self.assertEqual((status, set(runs)), (0, {"device", "vectors", "numpy", "wave"}))
+        status, _, _, runs = self.reproduce("--paper", "stable-fluids-2010", "--only", "diffusion",
+                                            world=GridWorld())
+        self.assertEqual((status, set(runs)), (0, {"device"}))
+
+    def test_a_device_without_images(self):
+        plan = operators_2003.plan_for(DEVICE_ENTRY | {"images": False}, False)
+        self.assertEqual(operators_2003.commands_images(plan, DEVICE_ENTRY), [])
+
+    def test_numpy_is_timed(self):
+        self.out.mkdir(parents=True)
+        path = self.out / "numpy.json"
+        done = subprocess.run([ROOT / "scripts/papers/numpy_vectors.py", "-n", "16,32", "--json",
+                               path, "-q"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        probes = json.loads(path.read_text(encoding="utf-8"))["probes"]
+        self.assertEqual([(probe["n"], probe["name"]) for probe in probes],
+                         [(n, name) for n in (16, 32) for name in ("add", "sum", "multiply")])
+        self.assertTrue(all(0 < probe["median_s"] < 1 for probe in probes))
+
+    def test_keys_of_each_paper(self):
+        done = subprocess.run([sys.executable, ROOT / "scripts/reproduce.py", "--paper", "gems2-44",
+                               "--only", "4"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no fig04; there are reduction, operation, wave.", done.stderr)
 
 
 if __name__ == "__main__":

@@ -168,8 +168,8 @@ def holds_results(path):
 
 def shown(argv):
     """A command as a reader would type it: the program's name, and files without their folder."""
-    script = Path(argv[0]).suffix == ".py"
-    words = [Path(argv[0]).name if script else "lugpu", *argv[1:]]
+    program = Path(argv[0])
+    words = ["/".join(program.parts[-3:]) if program.suffix == ".py" else "lugpu", *argv[1:]]
     if "--json" in words:
         place = words.index("--json") + 1
         words[place] = Path(words[place]).name
@@ -639,13 +639,14 @@ def make(paper, figure, runner, plan, device):
     except (NotMade, KeyError) as reason:
         words = f"no field {reason}." if isinstance(reason, KeyError) else str(reason)
         return Outcome(figure, NOT_MADE, words, NOT_MEASURED, records=records)
-    notes = short_list(failures + paper.left_out(records.values(), figure.concerned))
+    missing = paper.left_out(records.values(), figure.concerned)
     return Outcome(figure, finding.verdict, finding.measured, finding.short, finding, records,
-                   notes)
+                   short_list(failures + missing))
 
 
 def reproduce(paper, runner, selected, quick):
-    """Make the selected figures of a paper, and the others whose results are there; returns the outcomes."""
+    """Make the selected figures of a paper, and the others whose results are there; returns the
+    outcomes."""
     record = runner.record(DEVICE_COMMAND)
     device = record["devices"][0]
     runner.device_name = device["name"]

@@ -118,12 +118,12 @@ def steps_in_frame(row):
 def wave(records, device):
     """What fits into the chapter's frames."""
     rows = {grid: row for grid, row in results_of(records, "cg").items()
-            if is_timed(row) and grid in FRAMES_PER_S}
+            if is_timed(row) and grid in FRAMES_PER_S and row["residuals"]}
     if not rows:
         raise NotMade("no grid of the chapter was solved.")
     verdict, lines = judge_frames(rows)
     grid = max(rows)
-    row, fitting = rows[grid], min(steps_in_frame(rows[grid]), rows[grid]["iterations"])
+    row, fitting = rows[grid], min(steps_in_frame(rows[grid]), len(rows[grid]["residuals"]) - 1)
     measured = (f"At {elements(grid)} a frame of the chapter, {seconds(1 / FRAMES_PER_S[grid])}, is "
                 f"enough for {steps_in_frame(row)} iterations of "
                 f"{seconds(row['median_s'] / row['iterations'])}, and {fitting} leave a relative "

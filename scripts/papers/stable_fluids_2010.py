@@ -1,5 +1,6 @@
 """Linear Solvers for Stable Fluids: GPU vs CPU, 2010."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy
@@ -317,6 +318,7 @@ def sweep(x, right, a, diagonal):
     return new
 
 
+@functools.cache
 def decay(n, power):
     """[(k t, largest value over that at the start)] of the diffusion with a = k dt / h^power and the
     diagonal 1 + 4 a, each implicit step solved by Jacobi to 1e-10."""
@@ -334,7 +336,8 @@ def decay(n, power):
 
 
 def growth(a, diagonal, n=32):
-    """[(sweep, largest value over that at the start)] of Jacobi's sweeps in one step that starts from the field itself."""
+    """[(sweep, largest value over that at the start)] of Jacobi's sweeps in one step that starts from
+    the field itself."""
     field = right = start(n)
     points, largest = [(0, 1.0)], float(field.max())
     for count in range(1, SWEEPS + 1):
