@@ -11,25 +11,33 @@ method for the pivoting: above 1, lugpu is faster.
 
 The third, where lugpu ran on several numbers of cores, shows speed and that ratio over the cores, with
 a colour for each n. The first two then show the largest number only.
+
+Results of `lugpu bench --problem` get a figure for every problem, device and precision; see
+problem_figures.py.
 """
 
 import argparse
 import itertools
 import json
-import logging
 import math
-import re
 import sys
 from pathlib import Path
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # no chatter about font caches
+sys.dont_write_bytecode = True  # what is imported lies in a folder that holds sources alone
 
+from figures import (AXIS_BELOW, BASELINE_MARKERS, COLUMN_GAP, GREY, LEFT,  # noqa: E402
+                     LEGEND_CHARACTER, LEGEND_GAP, LEGEND_HANDLE, LEGEND_LINE, LEGEND_LOOK,
+                     LEVEL_CORES, MARKERS, NARROWEST, NOTE_LINE, OTHER_COLOUR, PALE, PANEL_HEIGHT,
+                     PANEL_WIDTH, RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, ROW_GAP, STYLE, TOP,
+                     counted, footnote, in_order, name_x_axis, paler, plain, save, set_x_axis,
+                     set_x_ticks, set_y_axis, size_ticks, slug, spell_time, write_around,
+                     write_legend)
+import problem_figures  # noqa: E402
 import matplotlib  # noqa: E402
 import numpy  # noqa: E402
-from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402  (without pyplot: no display, Agg draws)
 from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.ticker import EngFormatter, FixedLocator, FuncFormatter, NullLocator  # noqa: E402
+from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 SCHEMA_VERSION = 1
 PIVOTS = ["none", "partial", "rook", "full"]  # in the order of their panels; others come after them
@@ -47,42 +55,12 @@ OPTIONAL_FIELDS = {"compute_units": (int, type(None))}  # older files have none
 
 # Three colours that differ in lightness too, so that they survive colour blindness and grey print.
 COLOURS = {"lu": "#004488", "gauss-jordan": "#BB5566", "lu-blocked": "#DDAA33"}
-OTHER_COLOUR = "#66AABB"
 RIVAL_COLOURS = {"cusolver": "#228833", "viennacl": "#AA3377"}
-MARKERS = "osD^vPX<>p"
-BASELINE_MARKERS = "x+*12"
 JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is compared with rivals,
 #                                                or else another method
 LINES = {"image": "-", "buffer": "--", "host": "-."}
 ORDER_COLOURS, LIGHTEST = "viridis", 0.85  # for orders n; its end is too pale for white paper
 ORDER_MARKER = 5
-RIVAL_LOOK = {"linestyle": "--", "markerfacecolor": "white"}
-GREY, PALE = "#555555", "#F0F0F0"
-
-# Measures of a figure in inches; and how many lines below it of how many characters.
-PANEL_WIDTH, PANEL_HEIGHT, COLUMN_GAP, ROW_GAP = 2.75, 2.15, 0.8, 0.3
-LEFT, TOP, AXIS_BELOW, EDGE, LEGEND_GAP = 0.95, 0.95, 0.65, 0.12, 0.15
-LEGEND_LINE, LEGEND_HANDLE, LEGEND_CHARACTER, NOTE_LINE = 0.2, 0.65, 0.07, 0.16
-NOTE_ROWS, NOTE_CHARACTERS = 6, 180
-NARROWEST = 9  # a figure of one column has room for the heading and the notes, too
-RATIO_WIDTH, RATIO_HEIGHT = 3.3, 2.9
-CROWDED = 0.005  # of a logarithmic axis: sizes closer than that hide one another
-MOST_SIZE_TICKS = 24  # upright below a panel
-LEVEL_SIZES, LEVEL_CORES = 6.5, 11  # numbers that fit side by side below a panel
-
-# The look is fixed here and not in a user's matplotlibrc, and files hold no date and no random
-# ids, so that drawing the same results again changes nothing.
-STYLE = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "legend.fontsize": 9,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY,
-    "axes.grid": True, "grid.color": "#DDDDDD", "grid.linewidth": 0.6, "axes.axisbelow": True,
-    "lines.linewidth": 1.5, "svg.hashsalt": "lugpu", "svg.fonttype": "none",
-}
-LEGEND_LOOK = {
-    "loc": "center left", "borderaxespad": 0, "borderpad": 0, "frameon": False, "handlelength": 3.2,
-    "alignment": "left", "title_fontproperties": {"weight": "bold"},
-}
-METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": "lugpu scripts/plot.py"}}
 
 EPILOG = """\
 Figures are named STEM-PRECISION, or STEM-DEVICE-PRECISION if the files hold
@@ -100,6 +78,13 @@ figures then show the largest number of cores only.
 
 The speed-up is over getc2 (full pivoting) or getrf (every other pivoting); of
 several such baselines the fastest of the same file counts.
+
+Results of --problem are drawn apart, as STEM-PROBLEM-PRECISION or
+STEM-DEVICE-PROBLEM-PRECISION: the time to the tolerance (setup and one solve)
+over the size of the grid; the relative residual over time at the largest size
+at which most methods succeeded; and there the time for k right-hand sides,
+setup and k solves, with a ring where a factorization begins to cost less than
+every iterative method.
 
 Results that are not ok are not drawn. They are listed below the figure, and in
 full on stderr.
@@ -158,6 +143,8 @@ def row_fault(row):
     """What keeps a result from being read, or an empty text."""
     if not isinstance(row, dict):
         return "is not an object"
+    if problem_figures.is_of_problem(row):
+        return problem_figures.row_fault(row)
     for field, types in (FIELDS | OPTIONAL_FIELDS).items():
         if field in FIELDS and field not in row:
             return f"has no {field}"
@@ -254,11 +241,6 @@ def left_out_of(device, precision, left_out, drawn_pages):
 
 # --- Naming --------------------------------------------------------------------------------------
 
-def counted(number, thing):
-    """A number of things in words."""
-    return f"{number} {thing}{'s' * (number > 1)}"
-
-
 def details(row):
     """What appears in brackets: a storage of the device, or for a baseline on the host its library."""
     if row["device"]:
@@ -280,11 +262,6 @@ def pivoting(pivot):
 def baseline_of(pivot):
     """The routine that speed-ups are over."""
     return "getc2" if pivot == "full" else "getrf"
-
-
-def in_order(names, known):
-    """Names without repetitions: known ones in their order, then the others."""
-    return [name for name in known if name in names] + sorted(set(names) - set(known))
 
 
 def telling_fields(rows):
@@ -342,26 +319,6 @@ def describe_left_out(row, several_files, several_matrices, several_cores=False)
         cores = ", " + counted(core_count(row), "core" if row["device"] else "thread")
     return (f"{row['routine']}/{row['pivot']}/{row['storage']} {row['precision']} n={row['n']}"
             f"{matrix}{cores}{source}: {why}")
-
-
-def cut(text, length):
-    """A text on one line, cut to the available length."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[:length - 3].rstrip() + "..."
-
-
-def footnote(lines):
-    """The lines about what is left out, cut to the room below a figure."""
-    shown = lines if len(lines) <= NOTE_ROWS else lines[:NOTE_ROWS - 1]
-    notes = [cut("left out: " + line, NOTE_CHARACTERS) for line in shown]
-    if len(lines) > len(shown):
-        notes.append(f"left out: {len(lines) - len(shown)} more")
-    return notes
-
-
-def plain(text):
-    """Text without mathematics: matplotlib would typeset what is between two dollars."""
-    return text.replace("$", r"\$")
 
 
 # --- Drawing -------------------------------------------------------------------------------------
@@ -469,12 +426,6 @@ def pivots_of(all_series):
     return in_order(pivots, PIVOTS)
 
 
-def paler(colour, step):
-    """A colour mixed with white: the further the file, the paler."""
-    share = 0.55 ** step
-    return tuple(1 - share * (1 - part) for part in to_rgb(colour))
-
-
 def styles_of(all_series):
     """How to draw each style of a figure. Markers are taken in turn, so that none repeats soon."""
     sources = list(dict.fromkeys(entry["rows"][0]["source"] for entry in all_series))
@@ -494,24 +445,6 @@ def styles_of(all_series):
             "markerfacecolor": colour if row["storage"] == "image" else "white",
         }
     return styles
-
-
-def log_ticks(low, high):
-    """1-2-5 over a short range, powers of ten over a long one."""
-    steps = (1, 2, 5) if high / low < 1000 else (1,)
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [tick for decade in decades for step in steps
-            if low <= (tick := step * 10.0 ** decade) <= high]
-
-
-def size_ticks(sizes, most=LEVEL_SIZES):
-    """Measured sizes to label, powers of two first, none closer than their text is wide."""
-    gap = max(math.log(max(sizes) / min(sizes)) / most, 0.05)
-    ticks = []
-    for size in sorted(set(sizes), key=lambda n: (n & (n - 1) != 0, -n)):
-        if all(abs(math.log(tick / size)) >= gap for tick in ticks):
-            ticks.append(size)
-    return ticks
 
 
 def is_drawn(series, quantity, pivot, rows):
@@ -542,74 +475,12 @@ def y_label(quantity, pivot, series):
             "speedup": f"speed-up over {fastest}{baseline_of(pivot)}"}[quantity]
 
 
-def are_crowded(sizes):
-    """Whether some sizes would overlap on a logarithmic axis."""
-    nearest = min((after / before for before, after in itertools.pairwise(sizes)), default=math.inf)
-    return nearest < (sizes[-1] / sizes[0]) ** CROWDED
-
-
-def space_evenly(ax, sizes):
-    """An axis with evenly spaced sizes."""
-    knots = [sizes[0] / 1.15, *sizes, sizes[-1] * 1.15]
-    places = [-0.6, *range(len(sizes)), len(sizes) - 0.4]
-    ax.set_xscale("function", functions=(lambda x: numpy.interp(x, knots, places),
-                                         lambda place: numpy.interp(place, places, knots)))
-    ax.tick_params(axis="x", labelrotation=90, labelsize=7)
-
-
-def set_x_axis(ax, sizes, labelled):
-    """An axis of sizes, as plain numbers: logarithmic, unless some would hide others."""
-    sizes = sorted(set(sizes))
-    crowded = are_crowded(sizes)
-    if crowded:
-        space_evenly(ax, sizes)
-        ticks = sizes[::math.ceil(len(sizes) / MOST_SIZE_TICKS)]
-    else:
-        ax.set_xscale("log", base=2)
-        ticks = size_ticks(sizes)
-    set_x_ticks(ax, sizes, ticks, lambda x, _: f"{x:.0f}")
-    name_x_axis(ax, "order n of the matrix" + ", evenly spaced" * crowded, labelled)
-
-
 def set_cores_axis(ax, counts, labelled):
     """A logarithmic axis with a tick at every number of cores, and its text where there is room."""
     spelled = size_ticks(counts, LEVEL_CORES)
     ax.set_xscale("log", base=2)
     set_x_ticks(ax, counts, counts, lambda x, _: f"{x:.0f}" if x in spelled else "")
     name_x_axis(ax, "number of cores", labelled)
-
-
-def set_x_ticks(ax, values, ticks, spell):
-    """Room for the values, and ticks."""
-    ax.set_xlim(values[0] / 1.15, values[-1] * 1.15)
-    ax.xaxis.set_major_locator(FixedLocator(ticks))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_formatter(FuncFormatter(spell))
-
-
-def name_x_axis(ax, name, labelled):
-    """The name of an axis and the text of its ticks, unless those of a panel below serve."""
-    ax.tick_params(axis="x", labelbottom=labelled)
-    ax.set_xlabel(name if labelled else "")
-
-
-def set_y_axis(ax, values, formatter):
-    """A logarithmic axis that holds the values and room around them, with one tick at least.
-
-    Returns its ends.
-    """
-    low, high = min(values) / 1.6, max(values) * 1.6
-    ax.set_yscale("log")
-    ax.set_ylim(low, high)
-    ax.yaxis.set_major_locator(FixedLocator(log_ticks(low, high)))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_major_formatter(formatter)
-    return low, high
-
-
-def spell_time(seconds, _):
-    """A tick of time with its unit; longer than a second stays in seconds."""
-    return f"{seconds:g} s" if seconds >= 1 else EngFormatter(unit="s")(seconds)
 
 
 def draw_column(axes, panels, quantity, rows, styles):
@@ -656,23 +527,9 @@ def lay_out(labels, shown, note_lines, size=(PANEL_WIDTH, PANEL_HEIGHT)):
     return figure, axes, legends
 
 
-def write_around(figure, device, precision, rows, notes=(), what="Factorization alone"):
-    """The heading of a figure, and what is left out below it."""
-    width, height = figure.get_size_inches()
-    matrices = ", ".join(dict.fromkeys(row["matrix"] for row in rows))
-    lines = [(cut(f"{device or 'host'}, {precision} precision", 95), height - EDGE, "top",
-              {"fontsize": 13, "fontweight": "bold"}),
-             (cut(f"{what}. Matrix: {matrices}", NOTE_CHARACTERS),
-              height - EDGE - 0.26, "top", {"color": GREY}),
-             ("\n".join(notes), EDGE, "bottom", {"fontsize": 8, "color": GREY})]
-    for text, y, align, look in lines:
-        figure.text(EDGE / width, y / height, plain(text), ha="left", va=align, **look)
-
-
-def write_legend(ax, place, title, handles=None):
-    """A legend beside the last panel of a row, of one panel's lines or of the given ones."""
-    ax.legend(handles=handles, title=title, bbox_to_anchor=place,
-              bbox_transform=ax.figure.transFigure, **LEGEND_LOOK)
+def about(rows, what):
+    """The second line of a heading: what was measured, and on which matrices."""
+    return f"{what}. Matrix: " + ", ".join(dict.fromkeys(row["matrix"] for row in rows))
 
 
 def alone(cores=None):
@@ -694,7 +551,7 @@ def draw_page(device, precision, rows, notes, cores=None):
         draw_column(axes[quantity], panels, quantity, rows, styles)
     for pivot, place in legends.items():
         write_legend(axes["median_s"][pivot], place, pivoting(pivot))
-    write_around(figure, device, precision, rows, notes, alone(cores).capitalize())
+    write_around(figure, device, precision, about(rows, alone(cores).capitalize()), notes)
     return figure
 
 
@@ -745,8 +602,8 @@ def draw_comparison(device, precision, rows, cores=None):
     figure.legend(handles.values(), map(plain, handles), title="rivals", **LEGEND_LOOK,
                   bbox_to_anchor=((right + LEGEND_GAP) / width,
                                   (AXIS_BELOW + RATIO_HEIGHT / 2) / height))
-    write_around(figure, device, precision, rows,
-                 what=f"Time of each rival over the time of lugpu, {alone(cores)}")
+    write_around(figure, device, precision,
+                 about(rows, f"Time of each rival over the time of lugpu, {alone(cores)}"))
     return figure
 
 
@@ -815,22 +672,9 @@ def draw_cores(device, precision, rows, notes):
         for pivot, ax in column.items():
             set_cores_axis(ax, counts, labelled=pivot == list(column)[-1])
     ratio = ", and time of the rival over that of lugpu on as many" if "ratio" in axes else ""
-    write_around(figure, device, precision, rows, notes,
-                 f"Speed over the number of cores{ratio}, {alone()}")
+    write_around(figure, device, precision,
+                 about(rows, f"Speed over the number of cores{ratio}, {alone()}"), notes)
     return figure
-
-
-def slug(text):
-    """A device's name as a part of a file name."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60]
-
-
-def save(figure, base):
-    """Write a figure as PNG and SVG; returns their paths."""
-    paths = [base.with_name(f"{base.name}.{ending}") for ending in METADATA]
-    for path in paths:
-        figure.savefig(path, dpi=150, metadata=METADATA[path.suffix[1:]])
-    return paths
 
 
 def figures_of(device, precision, rows, missing, several):
@@ -847,28 +691,61 @@ def figures_of(device, precision, rows, missing, several):
     return [(ending, figure) for ending, figure in found if figure]
 
 
-def plot(paths, folder):
-    """Draw all figures of the given files into a folder; returns the paths written."""
-    sources = source_names(paths)
-    rows = [row for path, source in zip(paths, sources) for row in load(path, source)]
+def dense_figures(paths, rows):
+    """Yields (name without ending, figure) for the results of dense matrices."""
     drawn = [row for row in rows if is_drawable(row)]
     left_out = [row for row in rows if not is_drawable(row)]
-    if not drawn:
-        raise BadInput(f"{', '.join(map(str, paths))}: no result with status ok, so there is "
-                       "nothing to draw; `reason` in the file says why.")
     figures = pages(drawn)
     several_devices = len({device for device, _, _ in figures if device}) > 1
-    several = (len(paths) > 1, len({row["matrix"] for row in rows}) > 1,
-               is_on_several_cores(rows))
-    written = []
-    folder.mkdir(parents=True, exist_ok=True)
+    several = several_things(paths, rows)
     for device, precision, own in figures:
         missing = left_out_of(device, precision, left_out, figures)
         parts = [paths[0].stem] + [slug(device or "host")] * several_devices + [slug(precision)]
         for ending, figure in figures_of(device, precision, own, missing, several):
-            written += save(figure, folder / ("-".join(parts) + ending))
-    for row in left_out:
-        print("left out:", describe_left_out(row, *several), file=sys.stderr)
+            yield "-".join(parts) + ending, figure
+
+
+def grid_figures(paths, rows):
+    """Yields (name without ending, figure) for the results of systems on grids."""
+    several_devices = len({row["device"] for row in rows if row["device"]}) > 1
+    for system, own in problem_figures.by_system(rows).items():
+        drawn = [row for row in own if problem_figures.is_drawable(row)]
+        left_out = [row for row in own if not problem_figures.is_drawable(row)]
+        figures = pages(drawn)
+        for device, precision, results in figures:
+            missing = left_out_of(device, precision, left_out, figures)
+            notes = footnote([problem_figures.describe_left_out(row, len(paths) > 1)
+                              for row in missing])
+            parts = ([paths[0].stem] + [slug(device or "host")] * several_devices
+                     + [slug(system), slug(precision)])
+            yield ("-".join(parts),
+                   problem_figures.draw_system(device, precision, results, notes))
+
+
+def several_things(paths, rows):
+    """Whether there are several files, matrices, and numbers of cores of one device."""
+    return (len(paths) > 1, len({row["matrix"] for row in rows}) > 1, is_on_several_cores(rows))
+
+
+def plot(paths, folder):
+    """Draw all figures of the given files into a folder; returns the paths written."""
+    sources = source_names(paths)
+    rows = [row for path, source in zip(paths, sources) for row in load(path, source)]
+    on_grids = [row for row in rows if problem_figures.is_of_problem(row)]
+    dense = [row for row in rows if not problem_figures.is_of_problem(row)]
+    written = []
+    for name, figure in itertools.chain(dense_figures(paths, dense),
+                                        grid_figures(paths, on_grids)):
+        folder.mkdir(parents=True, exist_ok=True)
+        written += save(figure, folder / name)
+    if not written:
+        raise BadInput(f"{', '.join(map(str, paths))}: no result with status ok, so there is "
+                       "nothing to draw; `reason` in the file says why.")
+    several = several_things(paths, dense)
+    for line in ([describe_left_out(row, *several) for row in dense if not is_drawable(row)]
+                 + [problem_figures.describe_left_out(row, len(paths) > 1) for row in on_grids
+                    if not problem_figures.is_drawable(row)]):
+        print("left out:", line, file=sys.stderr)
     return written
 
 

@@ -17,7 +17,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 ROOT = Path(__file__).resolve().parent.parent
 sys.dont_write_bytecode = True  # plot.py is imported from a folder that holds sources alone
 sys.path.insert(0, str(ROOT / "scripts"))
+import figures  # noqa: E402
 import plot  # noqa: E402
+import problem_figures  # noqa: E402
 SCHEMA = json.loads((ROOT / "docs/lugpu.schema.json").read_text(encoding="utf-8"))
 SIZES = [64, 128, 256, 512, 1024]
 DEVICE = "Example GPU 6800"
@@ -126,6 +128,46 @@ def record(rows):
         "devices": [GPU | {"name": name} for name in sorted(names)],
         "results": rows,
     }
+
+
+def on_grid(routine, grid, setup, median, steps=0, **given):
+    """A result of a system on a grid: of an iteration with its residuals, or of a direct method."""
+    host = routine.startswith("plain-") or routine in ("cholmod", "gbtrf")
+    iteration = [10.0 ** (-6 * step / steps) for step in range(steps + 1)] if steps else []
+    return {
+        "problem": "poisson2d", "grid": grid, "matrix": None,
+        "implementation": routine if routine in ("cholmod", "gbtrf") else
+        routine.split("-")[0] if routine.startswith(("plain-", "viennacl-")) else "lugpu",
+        "routine": routine, "precision": "double", "storage": "host" if host else "buffer",
+        "device": None if host else DEVICE, "compute_units": None if host else 16,
+        "n": grid * grid, "nrhs": 1, "tolerance": 1e-6, "most_iterations": 10000, "choice": None,
+        "setup_s": setup, "times_s": [median] * 3, "median_s": median, "min_s": median,
+        "rel_stdev": 0.0, "iterations": steps or None, "residuals": iteration,
+        "checks": {"residual": 1e-6 if steps else 1e-14, "error": 1e-5, "solve_ratio": None},
+        "bandwidth": None, "status": "ok", "reason": ""} | given
+
+
+def on_grid_failed(routine, grid, reason, **given):
+    """A result of a system on a grid that did not reach the tolerance."""
+    return on_grid(routine, grid, None, None, 50, status="failed", reason=reason, **given)
+
+
+GRIDS = [32, 64, 128, 256]
+
+
+def on_grids():
+    """Results of all methods and rivals, of which Jacobi fails on the finer grids."""
+    rows = []
+    for n in GRIDS:
+        for kind, place in (("", 1.0), ("plain-", 3.0), ("viennacl-", 2.0)):
+            rows.append(on_grid(kind + "cg", n, 1e-5 * place, 1e-7 * n**2 * place, 3 * n))
+        rows.append(on_grid("fast-diagonal", n, 1e-8 * n**3, 2e-9 * n**2.5))
+        rows.append(on_grid("banded", n, 1e-9 * n**4, 1e-8 * n**2.2))
+        rows.append(on_grid("cholmod", n, 1e-7 * n**2.5, 2e-8 * n**2.1))
+        rows.append(on_grid("multigrid-cg", n, 1e-3, 2e-7 * n**1.5, 8))
+        rows.append(on_grid("jacobi", n, 1e-5, 1e-7 * n**3, 60) if n < 128 else
+                    on_grid_failed("jacobi", n, "The residual is not below the tolerance."))
+    return rows
 
 
 def png_size(path):
@@ -553,7 +595,7 @@ class PlotTest(InFolder):
             self.assertFalse([n for n, a, b in zip(edges, boxes, boxes[1:]) if a.overlaps(b)])
         many = [n + d for n in (1000, 2000, 3000, 4000) for d in range(10)]
         self.assertLessEqual(len(self.page([result(n=n) for n in many]).axes[0].get_xticks()),
-                             plot.MOST_SIZE_TICKS)
+                             figures.MOST_SIZE_TICKS)
 
     def test_other_sizes_are_on_a_logarithmic_axis(self):
         for sizes in (SIZES, [1000], list(range(64, 2049, 64)), [3500, 4096]):
@@ -635,6 +677,163 @@ class PlotTest(InFolder):
         done = self.drawn("--help")
         for text in ("FILE.json", "--output", "getc2", "-cores", "Exit status"):
             self.assertIn(text, done.stdout)
+
+
+class ProblemTest(InFolder):
+    """The figures of results of --problem."""
+
+    def figure(self, rows, notes=()):
+        return problem_figures.draw_system(DEVICE, "double", [row | {"source": "s"} for row in rows
+                                                              if row["status"] == "ok"], notes)
+
+    def series(self, rows):
+        return problem_figures.series_of([row | {"source": "s"} for row in rows])
+
+    def test_a_figure_for_each_problem_and_precision(self):
+        rows = on_grids()
+        rows += [row | {"problem": "wave2d"} for row in rows]
+        rows += [row | {"precision": "single"} for row in rows if row["problem"] == "wave2d"]
+        done = self.drawn(self.write("grids.json", record(rows)))
+        self.assertEqual(done.stdout.split(), [
+            str(self.folder / f"grids-{name}.{ending}") for name in
+            ("poisson2d-double", "wave2d-single", "wave2d-double") for ending in ("png", "svg")])
+        width, height = png_size(self.folder / "grids-wave2d-single.png")
+        self.assertGreater(width, 1800)
+        self.assertGreater(height, 600)
+        svg = (self.folder / "grids-poisson2d-double.svg").read_text(encoding="utf-8")
+        for text in ("Time to the tolerance", "Residual over time, 256²", "When factoring pays, 256²",
+                     "points along each axis", "number of right-hand sides k", "plain-cg", "cholmod",
+                     f"{DEVICE}, double precision", "every method to a relative residual of 1e-06",
+                     "left out: jacobi/buffer double poisson2d 128: failed (The residual is not"):
+            self.assertIn(text, svg)
+        self.assertEqual(done.stderr.count("left out: jacobi/buffer"), 6)
+
+    def test_both_kinds_of_results_in_a_file(self):
+        """Figures of dense matrices are what they are without the others."""
+        dense = record(sweep())
+        self.drawn(self.write("same.json", dense), "-o", self.folder / "a")
+        both = dense | {"results": on_grids() + dense["results"]}
+        self.drawn(self.write("same.json", both), "-o", self.folder / "b")
+        names = {path.name for path in (self.folder / "a").iterdir()}
+        self.assertEqual({path.name for path in (self.folder / "b").iterdir()} - names,
+                         {"same-poisson2d-double.png", "same-poisson2d-double.svg"})
+        for name in names:
+            self.assertEqual((self.folder / "a" / name).read_bytes(),
+                             (self.folder / "b" / name).read_bytes(), name)
+
+    def test_time_is_setup_and_one_solve(self):
+        times, _, _ = self.figure(on_grids()).axes
+        lines = {line.get_label(): line for line in times.lines}
+        self.assertEqual(len(lines), 8)
+        solid = [line for line in times.lines if line.get_linestyle() == "-"]
+        self.assertEqual(len(solid), 5)  # lugpu's methods; rivals are dashed
+        cg = self.series(on_grids())["cg"]
+        self.assertEqual([problem_figures.total(row) for row in cg],
+                         [1e-5 + 1e-7 * n**2 for n in GRIDS])
+        jacobi = solid[-1]
+        self.assertEqual(list(jacobi.get_xdata()), GRIDS[:2])
+        self.assertEqual(times.get_xscale(), "log")
+        self.assertEqual(times.get_yscale(), "log")
+
+    def test_residuals_are_spread_evenly_over_the_time(self):
+        row = on_grid("cg", 64, 1e-3, 4e-3, 4)
+        self.assertEqual([round(1e3 * time, 9) for time, _ in problem_figures.residual_points(row)],
+                         [1, 2, 3, 4, 5])
+        broken = row | {"residuals": [1.0, None, 0.0, 1e-3]}
+        self.assertEqual(len(problem_figures.residual_points(broken)), 2)
+        (time, residual), = problem_figures.residual_points(on_grid("banded", 64, 0.5, 0.25))
+        self.assertEqual((time, residual), (0.75, 1e-14))
+        unknown = on_grid("banded", 64, 0.5, 0.25, checks={"residual": None})
+        self.assertEqual(problem_figures.residual_points(unknown), [])
+        self.figure([unknown])  # without a residual there is an empty panel, and no error
+
+    def test_the_largest_size_at_which_most_succeeded(self):
+        rows = on_grids() + [on_grid(name, 512, 1.0, 1.0, 9) for name in ("cg", "plain-cg")]
+        self.assertEqual(problem_figures.shown_size(self.series(
+            [row for row in rows if row["status"] == "ok"])), 256)
+        few = [on_grid("cg", 64, 1.0, 1.0, 9), on_grid("jacobi", 32, 1.0, 1.0, 9)]
+        self.assertEqual(problem_figures.shown_size(self.series(few)), 64)
+
+    def test_where_factoring_pays(self):
+        slow, fast = on_grid("cg", 64, 0.0, 2.0, 9), on_grid("multigrid-cg", 64, 3.0, 1.0, 9)
+        direct = on_grid("cholmod", 64, 9.0, 0.5)
+        self.assertEqual(problem_figures.crossings([slow, fast, direct]), [(12.0, 15.0)])
+        self.assertEqual(problem_figures.crossings([slow, direct]), [(6.0, 12.0)])
+        self.assertEqual(problem_figures.crossings([slow, direct | {"median_s": 2.5}]), [])
+        self.assertEqual(problem_figures.crossings([slow, direct | {"setup_s": 0.1}]), [])
+        self.assertEqual(problem_figures.crossings([direct]), [])
+        (count, _), = problem_figures.crossings([slow | {"nrhs": 4, "median_s": 8.0}, direct])
+        self.assertEqual(count, 6.0)  # a time of several right-hand sides is shared by them
+        _, _, sides = self.figure([slow, direct]).axes
+        self.assertEqual([text.get_text() for text in sides.texts], ["k = 6"])
+        rings = [line for line in sides.lines if line.get_markersize() > 9]
+        self.assertEqual([(ring.get_xdata()[0], ring.get_ydata()[0]) for ring in rings], [(6, 12)])
+
+    def test_labels_have_room(self):
+        figure = self.figure(on_grids() + [on_grid("a-method-of-a-long-name", 64, 1e-3, 1e-3, 5)],
+                             ["left out: " + 150 * "x"])
+        FigureCanvasAgg(figure).draw()
+        legend, = figure.legends
+        texts = [*figure.texts, *legend.get_texts(), legend.get_title()]
+        for ax in figure.axes:
+            texts += [ax.title, ax.xaxis.label, ax.yaxis.label, *ax.get_xticklabels(),
+                      *ax.get_yticklabels()]
+        boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+        for place, (text, box) in enumerate(boxes):
+            self.assertTrue(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, text)
+            for other, near in boxes[place + 1:]:
+                self.assertFalse(box.overlaps(near), f"{text} on {other}")
+
+    def test_methods_and_grids_that_it_does_not_know(self):
+        rows = [on_grid("new", 64, 1e-3, 1e-3, 5), on_grid("magma-cg", 64, 1e-3, 1e-3, 5,
+                                                           implementation="magma"),
+                on_grid("new", 65, 1e-3, 1e-3, 5, n=99)]
+        self.figure(rows)
+        figure = self.figure(rows[2:])
+        self.assertEqual(figure.axes[1].get_title(), "Residual over time, n = 99")
+        matrix = [row | {"problem": None, "grid": None, "matrix": "some/file.mtx"} for row in rows]
+        self.drawn(self.write("file.json", record(matrix)))
+        self.assertTrue((self.folder / "file-some-file-mtx-double.png").exists())
+
+    def test_what_no_logarithmic_axis_holds_is_left_out(self):
+        good = on_grid("cg", 64, 1e-3, 1e-3, 5, residuals=[1.0, -1.0, 1e999, 0, 1e-7])
+        bad = [on_grid("new", 64, 1e-3, 1e-3, 5) | change for change in
+               ({"median_s": 0.0}, {"grid": -3}, {"setup_s": 1e999}, {"nrhs": 0}, {"setup_s": -1})]
+        text = json.dumps(record([good, *bad])).replace("Infinity", "1e999")
+        done = self.drawn(self.write("axis.json", text))
+        self.assertEqual(done.stderr.count("a logarithmic axis has no place for it"), len(bad))
+
+    def test_storages_and_numbers_of_right_hand_sides_are_told_apart(self):
+        rows = [on_grid("cg", 64, 1e-3, 1e-3, 5, storage=storage, nrhs=nrhs)
+                for storage in ("image", "buffer") for nrhs in (1, 8)]
+        self.assertEqual(list(self.series(rows)), [
+            f"cg ({storage}, nrhs {nrhs})" for storage in ("image", "buffer") for nrhs in (1, 8)])
+
+    def test_nothing_to_draw_is_one_line(self):
+        rows = [on_grid_failed("cg", 64, "It stagnates."), on_grid_failed("jacobi", 64, "Too slow.")]
+        done = self.plot(self.write("none.json", record(rows)))
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("nothing to draw", done.stderr)
+
+    def test_refuses_bad_results_in_one_line(self):
+        faults = {"has no tolerance": lambda row: row.pop("tolerance"),
+                  "has a residuals of the wrong type": lambda row: row.update(residuals=3),
+                  "has residuals that are not numbers": lambda row: row.update(residuals=["1"]),
+                  "has a residual of the wrong type": lambda row: row.update(
+                      checks={"residual": "small"}),
+                  "has a tolerance that is not positive": lambda row: row.update(tolerance=0),
+                  "has a problem of the wrong type": lambda row: row.update(problem=7),
+                  "is ok but has no setup_s or no median_s": lambda row: row.update(setup_s=None)}
+        for sentence, change in faults.items():
+            with self.subTest(sentence):
+                rows = [on_grid("cg", 64, 1e-3, 1e-3, 5) for _ in range(2)]
+                change(rows[1])
+                done = self.plot(self.write("bad.json", record(rows)))
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(f"results[1] {sentence}", done.stderr)
+        self.assertEqual(list(self.folder.glob("*.png")), [])
 
 
 if __name__ == "__main__":

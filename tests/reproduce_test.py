@@ -22,8 +22,11 @@ sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
+import figures  # noqa: E402
 import plot_test  # noqa: E402
 import reproduce  # noqa: E402
+from papers import (common, gems2_44, grids, lu_gpu_2005, operators_2003,  # noqa: E402
+                    stable_fluids_2010)
 from plot_test import DEVICE  # noqa: E402
 
 PROGRAM = None  # of the last test, from the command line
@@ -36,7 +39,7 @@ DEVICE_ENTRY = plot_test.GPU | {"name": DEVICE, "ceilings": CEILINGS}
 
 def lu(n, seconds, pivot="none", storage="image", schedule="paper", routine="lu", **given):
     """A result of lugpu with counters and phases that belong to it."""
-    moved = reproduce.BYTES[routine](n)
+    moved = lu_gpu_2005.BYTES[routine](n)
     row = plot_test.result(n=n, median_s=seconds, pivot=pivot, storage=storage, routine=routine,
                            source="run", **({"times_s": samples(seconds)} | given))
     texel = "rgba" if (schedule, storage) == ("fused", "image") else "r"
@@ -44,7 +47,7 @@ def lu(n, seconds, pivot="none", storage="image", schedule="paper", routine="lu"
         "schedule": schedule, "texel": given.get("texel", texel),
         "counters": {"kernel_launches": 4 * n, "readbacks": 0, "bytes_model": moved,
                      "bytes_counted": moved if schedule == "paper" else moved // 2,
-                     "elements_updated": reproduce.MULTIPLY_ADDS[routine](n)},
+                     "elements_updated": lu_gpu_2005.MULTIPLY_ADDS[routine](n)},
         "phases_s": {"upload": seconds / 100, "factor": seconds, "solve": seconds / 50,
                      "download": seconds / 1000, "total": seconds * 1.031}} | given
 
@@ -104,16 +107,16 @@ class RuleTest(unittest.TestCase):
 
     def test_the_samples_decide_whether_a_verdict_is_clear(self):
         """The same medians on either side of each limit, with little spread, much, and one sample."""
-        moved = reproduce.BYTES["lu"](1024)
+        moved = lu_gpu_2005.BYTES["lu"](1024)
         rules = {
-            reproduce.without_pivoting: lambda t: [t(lu, 512, 1.0), t(rival, "getrf", 512, 0.55)],
-            reproduce.partial_pivoting: lambda t: [t(lu, 512, 1.0, "partial"),
+            lu_gpu_2005.without_pivoting: lambda t: [t(lu, 512, 1.0), t(rival, "getrf", 512, 0.55)],
+            lu_gpu_2005.partial_pivoting: lambda t: [t(lu, 512, 1.0, "partial"),
                                                    t(rival, "getrf", 512, 1.45)],
-            reproduce.full_pivoting: lambda t: [t(lu, 512, 1.0, "full"),
+            lu_gpu_2005.full_pivoting: lambda t: [t(lu, 512, 1.0, "full"),
                                                 t(rival, "getc2", 512, 11.0)],
-            reproduce.pivoting_cost: lambda t: [t(lu, 512, 1.0), t(lu, 512, 1.1, "partial"),
+            lu_gpu_2005.pivoting_cost: lambda t: [t(lu, 512, 1.0), t(lu, 512, 1.1, "partial"),
                                                 t(lu, 512, 2.7, "full")],
-            reproduce.bandwidth: lambda t: [t(lu, 1024, moved / (0.9 * COPY))]}
+            lu_gpu_2005.bandwidth: lambda t: [t(lu, 1024, moved / (0.9 * COPY))]}
         for function, rows in rules.items():
             def timed(spread, count):
                 def make(of, *what):
@@ -130,32 +133,32 @@ class RuleTest(unittest.TestCase):
     def test_one_clear_claim_refutes_what_the_other_leaves_open(self):
         """Partial pivoting is known too badly, full pivoting surely costs too much."""
         rows = [lu(512, 1.0), lu(512, 1.9, "partial", times_s=[1.5, 1.9, 2.3]), lu(512, 9.0, "full")]
-        self.assertNotIn("may be", self.refuted(reproduce.pivoting_cost, record(rows)))
+        self.assertNotIn("may be", self.refuted(lu_gpu_2005.pivoting_cost, record(rows)))
 
     def test_pivoting_that_costs_less_than_nothing_proves_nothing(self):
         """However close together the samples are: the machine did something else meanwhile."""
         for partial, full in ((0.23, 0.35), (1.2, 0.5), (0.5, 2.0)):
             rows = [lu(512, 1.0), lu(512, partial, "partial"), lu(512, full, "full")]
-            self.assertIn("less than is possible", self.unclear(reproduce.pivoting_cost, record(rows)))
+            self.assertIn("less than is possible", self.unclear(lu_gpu_2005.pivoting_cost, record(rows)))
         rows = [lu(512, 1.0), lu(512, 0.9999, "partial"), lu(512, 1.0, "full")]
-        self.holds(reproduce.pivoting_cost, record(rows))
+        self.holds(lu_gpu_2005.pivoting_cost, record(rows))
 
     def test_uncertainty_by_students_distribution(self):
-        self.assertEqual(reproduce.uncertainty([]), math.inf)
-        self.assertEqual(reproduce.uncertainty([1.0]), math.inf)
-        self.assertEqual(reproduce.uncertainty([3.0] * 5), 1)
+        self.assertEqual(common.uncertainty([]), math.inf)
+        self.assertEqual(common.uncertainty([1.0]), math.inf)
+        self.assertEqual(common.uncertainty([3.0] * 5), 1)
         for count, student in ((2, 12.71), (3, 4.30), (11, 2.23), (101, 2.23)):
             times = [math.exp(k % 2) for k in range(count)]
-            self.assertAlmostEqual(math.log(reproduce.uncertainty(times)), student
+            self.assertAlmostEqual(math.log(common.uncertainty(times)), student
                                    * statistics.stdev([k % 2 for k in range(count)])
                                    / math.sqrt(count))
-        self.assertAlmostEqual(reproduce.together(math.exp(3), math.exp(4)), math.exp(5))
+        self.assertAlmostEqual(common.together(math.exp(3), math.exp(4)), math.exp(5))
 
     def test_probes_without_samples_are_unclear(self):
         """Results of programs that did not write them; and noisy ones."""
         for times in ([], samples(1.0, 0.4)):
-            for function, variants in ((reproduce.index_pairs, ("index", "kernel", "launch")),
-                                       (reproduce.cache_efficiency, ("cache", "matrix", "fixed"))):
+            for function, variants in ((lu_gpu_2005.index_pairs, ("index", "kernel", "launch")),
+                                       (lu_gpu_2005.cache_efficiency, ("cache", "matrix", "fixed"))):
                 name, *pair = variants
                 self.unclear(function, record(probes=[probe(name, variant, 64, 1.0)
                                                       | {"times_s": times} for variant in pair]))
@@ -165,9 +168,9 @@ class RuleTest(unittest.TestCase):
             return [record([lu(512, 1.0, schedule="fused", storage="buffer", seed=seed),
                             rival("getrf", 512, 1.031 * speed / 1.01, seed=seed)])
                     for seed, speed in enumerate(speeds)]
-        self.holds(reproduce.bubbly_flow, *cells(1.3, 1.31, 1.29))
-        self.unclear(reproduce.bubbly_flow, *cells(1.0, 1.3, 1.6))
-        self.unclear(reproduce.bubbly_flow, *cells(1.3))
+        self.holds(lu_gpu_2005.bubbly_flow, *cells(1.3, 1.31, 1.29))
+        self.unclear(lu_gpu_2005.bubbly_flow, *cells(1.0, 1.3, 1.6))
+        self.unclear(lu_gpu_2005.bubbly_flow, *cells(1.3))
 
     def test_index_pairs_by_the_largest_n(self):
         def probes(gain):
@@ -177,63 +180,63 @@ class RuleTest(unittest.TestCase):
                                   probe("index", "launch", 256, 1e-2),
                                   {"name": "copy", "precision": "single", "value": 1e10,
                                    "unit": "bytes/s"}])
-        self.assertIn("1.30 times the speed", self.holds(reproduce.index_pairs, probes(1.3)))
-        self.assertIn("1.10 times the speed", self.refuted(reproduce.index_pairs, probes(1.1)))
+        self.assertIn("1.30 times the speed", self.holds(lu_gpu_2005.index_pairs, probes(1.3)))
+        self.assertIn("1.10 times the speed", self.refuted(lu_gpu_2005.index_pairs, probes(1.1)))
 
     def test_cache_efficiency(self):
         def probes(rate, storage):
             return record(probes=[probe("cache", "matrix", 256, 1e-2, storage),
                                   probe("cache", "fixed", 256, 1e-2 * rate, storage)])
-        sentence = self.holds(reproduce.cache_efficiency, probes(0.8, "image"),
+        sentence = self.holds(lu_gpu_2005.cache_efficiency, probes(0.8, "image"),
                               probes(0.5, "buffer"))
         self.assertIn("80.0 % of the speed", sentence)
         self.assertIn("On buffers, the ratio is 0.500 at n = 256", sentence)
-        self.refuted(reproduce.cache_efficiency, probes(0.7, "buffer"))
-        self.assertIn("not a limit", self.holds(reproduce.cache_efficiency, probes(1.2, "image")))
+        self.refuted(lu_gpu_2005.cache_efficiency, probes(0.7, "buffer"))
+        self.assertIn("not a limit", self.holds(lu_gpu_2005.cache_efficiency, probes(1.2, "image")))
 
     def test_probes_without_both_variants_make_nothing(self):
-        with self.assertRaises(reproduce.NotMade):
+        with self.assertRaises(common.NotMade):
             half = record(probes=[probe("index", "kernel", 64, 1.0)])
-            reproduce.index_pairs([half], DEVICE_ENTRY)
+            lu_gpu_2005.index_pairs([half], DEVICE_ENTRY)
 
     def test_no_pivoting_is_comparable_up_to_twice_the_time(self):
         def results(slower):
             return record([lu(256, 9.0), lu(512, slower), rival("getrf", 256, 1.0),
                            rival("getrf", 512, 1.0)])
-        self.assertIn("0.526 times", self.holds(reproduce.without_pivoting, results(1.9)))
-        self.assertIn("0.476 times", self.refuted(reproduce.without_pivoting, results(2.1)))
+        self.assertIn("0.526 times", self.holds(lu_gpu_2005.without_pivoting, results(1.9)))
+        self.assertIn("0.476 times", self.refuted(lu_gpu_2005.without_pivoting, results(2.1)))
 
     def test_partial_pivoting_near_3500(self):
         def results(faster):
             return record([lu(n, 1.0, "partial") for n in (1024, 3500, 8192)]
                           + [rival("getrf", 1024, 0.5), rival("getrf", 3500, faster),
                              rival("getrf", 8192, 0.5)])
-        self.assertIn("At n = 3500", self.holds(reproduce.partial_pivoting, results(1.36)))
-        self.refuted(reproduce.partial_pivoting, results(1.34))
+        self.assertIn("At n = 3500", self.holds(lu_gpu_2005.partial_pivoting, results(1.36)))
+        self.refuted(lu_gpu_2005.partial_pivoting, results(1.34))
 
     def test_full_pivoting_is_ten_times_as_fast(self):
         def results(faster):
             return record([lu(512, 1.0, "full"), rival("getc2", 512, faster),
                            rival("getrf", 512, 0.1)])
-        self.holds(reproduce.full_pivoting, results(10.5))
-        self.refuted(reproduce.full_pivoting, results(9.5))
+        self.holds(lu_gpu_2005.full_pivoting, results(10.5))
+        self.refuted(lu_gpu_2005.full_pivoting, results(9.5))
 
     def test_a_rival_of_another_run_does_not_count(self):
         rows = [lu(512, 1.0, "full"), rival("getc2", 512, 99.0, source="another")]
-        with self.assertRaises(reproduce.NotMade):
-            reproduce.full_pivoting([record(rows)], DEVICE_ENTRY)
+        with self.assertRaises(common.NotMade):
+            lu_gpu_2005.full_pivoting([record(rows)], DEVICE_ENTRY)
 
     def test_images_and_the_paper_schedule_are_judged(self):
         rows = [rival("getrf", 512, 1.0), lu(512, 5.0), lu(512, 0.1, storage="buffer"),
                 lu(512, 0.2, schedule="fused"), lu(512, 0.3, texel="rgba")]
-        sentence = self.refuted(reproduce.without_pivoting, record(rows))
+        sentence = self.refuted(lu_gpu_2005.without_pivoting, record(rows))
         self.assertIn("the paper's schedule on images takes 5.00 s", sentence)
         self.assertIn("paper's schedule on buffers, reaches 10.0 times", sentence)
-        self.holds(reproduce.without_pivoting, record([rows[0], *rows[2:]]))
+        self.holds(lu_gpu_2005.without_pivoting, record([rows[0], *rows[2:]]))
 
     def test_a_failed_result_is_not_judged(self):
         rows = [rival("getrf", n, 1.0) for n in (256, 512)] + [lu(256, 0.5), failed(lu(512, 5.0))]
-        self.assertIn("At n = 256", self.holds(reproduce.without_pivoting, record(rows)))
+        self.assertIn("At n = 256", self.holds(lu_gpu_2005.without_pivoting, record(rows)))
 
     def test_cost_of_pivoting(self):
         def results(partial, full):
@@ -241,49 +244,49 @@ class RuleTest(unittest.TestCase):
                            lu(512, 1.0, storage="buffer"), lu(512, 7.0, "partial", "buffer"),
                            lu(512, 8.0, "full", "buffer")])
         self.assertIn("takes 1.90 times and full pivoting 2.90 times",
-                      self.holds(reproduce.pivoting_cost, results(1.9, 2.9)))
-        self.refuted(reproduce.pivoting_cost, results(2.1, 2.9))
+                      self.holds(lu_gpu_2005.pivoting_cost, results(1.9, 2.9)))
+        self.refuted(lu_gpu_2005.pivoting_cost, results(2.1, 2.9))
         self.assertIn("pays 7.00 and 8.00 times",
-                      self.refuted(reproduce.pivoting_cost, results(1.9, 3.1)))
+                      self.refuted(lu_gpu_2005.pivoting_cost, results(1.9, 3.1)))
 
     def test_compute_units(self):
         def runs(speedup):
             return [record([lu(512, 1.0 / factor), lu(256, 0.1)], argv=("bench", "--units", units))
                     for units, factor in (("1", 1.0), ("2", 1.5), ("4", speedup))]
-        self.assertIn("80.0 % of the proportion", self.holds(reproduce.compute_units, *runs(3.2)))
-        self.refuted(reproduce.compute_units, *runs(2.8))
-        with self.assertRaises(reproduce.Unsupported):
-            reproduce.compute_units(runs(1.0)[:1], DEVICE_ENTRY)
+        self.assertIn("80.0 % of the proportion", self.holds(lu_gpu_2005.compute_units, *runs(3.2)))
+        self.refuted(lu_gpu_2005.compute_units, *runs(2.8))
+        with self.assertRaises(common.Unsupported):
+            lu_gpu_2005.compute_units(runs(1.0)[:1], DEVICE_ENTRY)
 
     def test_clock_is_never_measured(self):
         for clock, words in ((1200, "states 1200 MHz"), (0, "states no clock rate")):
-            with self.assertRaisesRegex(reproduce.Unsupported, words):
-                reproduce.core_clock([], DEVICE_ENTRY | {"clock_mhz": clock})
+            with self.assertRaisesRegex(common.Unsupported, words):
+                lu_gpu_2005.core_clock([], DEVICE_ENTRY | {"clock_mhz": clock})
 
     def test_bandwidth_of_the_largest_n(self):
         def results(share):
-            moved = reproduce.BYTES["lu"](1024)
+            moved = lu_gpu_2005.BYTES["lu"](1024)
             return record([lu(1024, moved / (share * COPY)), lu(512, 1e-6),
                            lu(1024, moved / COPY, storage="buffer", schedule="fused")])
-        sentence = self.holds(reproduce.bandwidth, results(0.9))
+        sentence = self.holds(lu_gpu_2005.bandwidth, results(0.9))
         self.assertIn("27.0 GB/s by the paper's model", sentence)
         self.assertIn("90.0 %", sentence)
         self.assertIn("fused schedule on buffers moves most, 15.0 GB/s counted", sentence)
-        self.refuted(reproduce.bandwidth, results(0.7))
-        self.assertIn("caches serve a part", self.holds(reproduce.bandwidth, results(1.5)))
+        self.refuted(lu_gpu_2005.bandwidth, results(0.7))
+        self.assertIn("caches serve a part", self.holds(lu_gpu_2005.bandwidth, results(1.5)))
 
     def test_bubbly_flow(self):
         def cells(faster, change=lambda row: row):
             return [record([change(lu(2048, 1.0, schedule="fused", storage="buffer", seed=seed)),
                             rival("getrf", 2048, 1.031 * faster / 1.01, seed=seed)])
                     for seed in (1, 2)]
-        sentence = self.holds(reproduce.bubbly_flow, *cells(1.2))
+        sentence = self.holds(lu_gpu_2005.bubbly_flow, *cells(1.2))
         self.assertIn("A step of 2 cells takes 2.06 s against 2.47 s: 1.20 times", sentence)
         self.assertIn("solve_ratio 1.20 (passes", sentence)
-        self.refuted(reproduce.bubbly_flow, *cells(1.1))
-        self.assertIn("2 of 2 cells fail", self.refuted(reproduce.bubbly_flow, *cells(1.2, failed)))
-        with self.assertRaises(reproduce.NotMade):
-            reproduce.bubbly_flow(cells(1.2, lambda row: failed(row, "error")), DEVICE_ENTRY)
+        self.refuted(lu_gpu_2005.bubbly_flow, *cells(1.1))
+        self.assertIn("2 of 2 cells fail", self.refuted(lu_gpu_2005.bubbly_flow, *cells(1.2, failed)))
+        with self.assertRaises(common.NotMade):
+            lu_gpu_2005.bubbly_flow(cells(1.2, lambda row: failed(row, "error")), DEVICE_ENTRY)
 
     def test_transfer(self):
         def results(share):
@@ -291,14 +294,14 @@ class RuleTest(unittest.TestCase):
             row["phases_s"] = {"upload": share / 2, "download": share / 2, "solve": 0.1,
                                "factor": 0.9 - share, "total": 1.0}
             return record([row, lu(128, 1e-3)])
-        self.assertIn("2.00 % of the total", self.holds(reproduce.transfer, results(0.02)))
-        self.refuted(reproduce.transfer, results(0.11))
+        self.assertIn("2.00 % of the total", self.holds(lu_gpu_2005.transfer, results(0.02)))
+        self.refuted(lu_gpu_2005.transfer, results(0.11))
         for share in (0.04, 0.06):  # timed once: a factor of two
-            self.unclear(reproduce.transfer, results(share))
+            self.unclear(lu_gpu_2005.transfer, results(share))
 
     def counts(self, **change):
         rows = [lu(n, 1e-3, "none", "buffer", schedule, routine) for n in (64, 256)
-                for routine in reproduce.BYTES for schedule in ("paper", "fused")]
+                for routine in lu_gpu_2005.BYTES for schedule in ("paper", "fused")]
         for row in rows:
             if row["n"] == 256 and row["schedule"] == "paper":
                 row["counters"] = {name: int(value * change.get(name, 1))
@@ -307,23 +310,23 @@ class RuleTest(unittest.TestCase):
 
     def test_bytes(self):
         self.assertIn("move 1.00 of it, the fused one's 0.500",
-                      self.holds(reproduce.bytes_table, self.counts()))
-        self.holds(reproduce.bytes_table, self.counts(bytes_counted=1.04))
-        self.refuted(reproduce.bytes_table, self.counts(bytes_counted=1.06))
-        self.refuted(reproduce.bytes_table, self.counts(bytes_model=1.01))
+                      self.holds(lu_gpu_2005.bytes_table, self.counts()))
+        self.holds(lu_gpu_2005.bytes_table, self.counts(bytes_counted=1.04))
+        self.refuted(lu_gpu_2005.bytes_table, self.counts(bytes_counted=1.06))
+        self.refuted(lu_gpu_2005.bytes_table, self.counts(bytes_model=1.01))
 
     def test_multiply_adds(self):
-        self.holds(reproduce.multiply_adds_table, self.counts())
-        self.refuted(reproduce.multiply_adds_table, self.counts(elements_updated=1.1))
+        self.holds(lu_gpu_2005.multiply_adds_table, self.counts())
+        self.refuted(lu_gpu_2005.multiply_adds_table, self.counts(elements_updated=1.1))
 
     # n = 2: one panel of 3 elements and one eliminated, 28 and 16 bytes each; Gauss-Jordan 2 x 3.
     def test_sums_by_hand(self):
-        self.assertEqual(reproduce.BYTES["lu"](2), 28 * 3 + 16)
-        self.assertEqual(reproduce.BYTES["gauss-jordan"](2), 20 * 3 + 16 * 6)
-        self.assertEqual(reproduce.MULTIPLY_ADDS["lu"](2), 1)
-        self.assertEqual(reproduce.MULTIPLY_ADDS["gauss-jordan"](2), 6)
-        for table, leading in ((reproduce.BYTES, reproduce.LEADING_BYTES),
-                               (reproduce.MULTIPLY_ADDS, reproduce.LEADING_MULTIPLY_ADDS)):
+        self.assertEqual(lu_gpu_2005.BYTES["lu"](2), 28 * 3 + 16)
+        self.assertEqual(lu_gpu_2005.BYTES["gauss-jordan"](2), 20 * 3 + 16 * 6)
+        self.assertEqual(lu_gpu_2005.MULTIPLY_ADDS["lu"](2), 1)
+        self.assertEqual(lu_gpu_2005.MULTIPLY_ADDS["gauss-jordan"](2), 6)
+        for table, leading in ((lu_gpu_2005.BYTES, lu_gpu_2005.LEADING_BYTES),
+                               (lu_gpu_2005.MULTIPLY_ADDS, lu_gpu_2005.LEADING_MULTIPLY_ADDS)):
             for routine, (_, factor) in leading.items():
                 self.assertAlmostEqual(table[routine](10**6) / (factor * 10**18), 1, places=4)
 
@@ -332,10 +335,10 @@ class WordsTest(unittest.TestCase):
     def test_numbers(self):
         for value, text in ((0, "0"), (1.2345, "1.23"), (0.012345, "0.0123"), (123.4, "123"),
                             (99.96, "100.0"), (12345.6, "12346"), (1e-7, "1.00e-07")):
-            self.assertEqual(reproduce.number(value), text)
-        self.assertEqual(reproduce.seconds(0.0123), "12.3 ms")
-        self.assertEqual(reproduce.seconds(2.5e-5), "25.0 µs")
-        self.assertEqual(reproduce.gigabytes(4.25e12), "4250 GB/s")
+            self.assertEqual(common.number(value), text)
+        self.assertEqual(common.seconds(0.0123), "12.3 ms")
+        self.assertEqual(common.seconds(2.5e-5), "25.0 µs")
+        self.assertEqual(common.gigabytes(4.25e12), "4250 GB/s")
 
     def test_keys(self):
         for text in ("4", "fig4", "fig04", "FIG04", " 04"):
@@ -345,15 +348,15 @@ class WordsTest(unittest.TestCase):
     def test_commands_are_shown_without_folders(self):
         argv = ["/opt/bin/lugpu", "bench", "-n", "64,128", "-d", "Example GPU", "--json",
                 "/tmp/some/lu.json", "-q"]
-        self.assertEqual(reproduce.shown(argv),
+        self.assertEqual(common.shown(argv),
                          "lugpu bench -n 64,128 -d 'Example GPU' --json lu.json")
 
 
 class PlanTest(unittest.TestCase):
     def commands(self, quick=False, **device):
         device = DEVICE_ENTRY | device
-        plan = reproduce.plan_for(device, quick)
-        return [command for figure in reproduce.FIGURES
+        plan = lu_gpu_2005.plan_for(device, quick)
+        return [command for figure in lu_gpu_2005.FIGURES
                 for command in figure.commands(plan, device)]
 
     def sizes(self, commands, *words):
@@ -377,9 +380,9 @@ class PlanTest(unittest.TestCase):
         self.assertFalse([c for c in commands if "image" in " ".join(c.arguments)])
 
     def test_units_reach_all(self):
-        self.assertEqual(reproduce.unit_counts(1), [1])
-        self.assertEqual(reproduce.unit_counts(2), [1, 2])
-        self.assertEqual(reproduce.unit_counts(12), [1, 2, 4, 8, 12])
+        self.assertEqual(lu_gpu_2005.unit_counts(1), [1])
+        self.assertEqual(lu_gpu_2005.unit_counts(2), [1, 2])
+        self.assertEqual(lu_gpu_2005.unit_counts(12), [1, 2, 4, 8, 12])
 
     def test_a_file_has_one_command(self):
         for quick in (False, True):
@@ -393,7 +396,10 @@ class PlanTest(unittest.TestCase):
         for kind in ("bench", "probe"):
             known = subprocess.run([PROGRAM, kind, "--help"], capture_output=True, text=True,
                                    check=True).stdout.replace(",", " ").split()
-            options = {word.strip() for command in self.commands() if command.arguments[0] == kind
+            commands = self.commands() + [
+                command for paper in reproduce.PAPERS.values() for figure in paper.figures
+                for command in figure.commands(paper.plan_for(DEVICE_ENTRY, False), DEVICE_ENTRY)]
+            options = {word.strip() for command in commands if command.arguments[0] == kind
                        for word in command.arguments if word.startswith("-")}
             self.assertEqual({option for option in options
                               if not any(word.split(":")[0] == option for word in known)}, set())
@@ -451,7 +457,9 @@ class World:
                  ("cache", "matrix", 1e-10), ("cache", "fixed", 8e-11))]
 
 
-class PageTest(unittest.TestCase):
+class PageCase(unittest.TestCase):
+    """A test that lets the program write into its own folder."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -461,8 +469,8 @@ class PageTest(unittest.TestCase):
         """(exit status, stdout, stderr, stems that ran); writing files of drawings takes long."""
         world = world or World()
         out, err = io.StringIO(), io.StringIO()
-        with mock.patch("reproduce.subprocess.run", world.run), \
-                mock.patch("reproduce.plot.save", save), \
+        with mock.patch("papers.common.subprocess.run", world.run), \
+                mock.patch("papers.common.figures.save", save), \
                 contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = reproduce.main(["--quick", "--out", str(self.out), *arguments])
         return status, out.getvalue(), err.getvalue(), world.runs
@@ -473,20 +481,22 @@ class PageTest(unittest.TestCase):
     def section(self, title):
         return self.page().split(f"\n## {title}")[1].split("\n## ")[0]
 
+
+class PageTest(PageCase):
     def test_page_from_nothing_and_again_from_the_results(self):
-        status, out, err, runs = self.reproduce(save=reproduce.plot.save)
+        status, out, err, runs = self.reproduce(save=figures.save)
         self.assertEqual((status, err), (0, ""), out)
         self.assertEqual(len(runs), len(set(runs)))
         self.check_page()
         self.check_drawings()
         before = {path: path.read_bytes() for path in self.out.iterdir()}
-        status, _, _, runs = self.reproduce("--reuse", save=reproduce.plot.save)
+        status, _, _, runs = self.reproduce("--reuse", save=figures.save)
         self.assertEqual((status, runs), (0, []))
         self.assertEqual({path: path.read_bytes() for path in self.out.iterdir()}, before)
 
     def check_page(self):
         page = self.page()
-        for figure in reproduce.FIGURES:
+        for figure in lu_gpu_2005.FIGURES:
             section = self.section(figure.title)
             flat = " ".join(section.split())
             self.assertIn(f"**The paper:** {figure.paper}", flat)
@@ -495,8 +505,8 @@ class PageTest(unittest.TestCase):
             self.assertIn(f"{rule} {figure.rule}", flat)
             self.assertRegex(flat, rf"\*\*{'Measured' if measured else 'Not measured'}\*\* "
                                    r"on Example GPU 6800: .*\d")
-            self.assertIn(f"(#{reproduce.anchor(figure.title)})", page)
-            if figure.commands(reproduce.PLANS["quick"], DEVICE_ENTRY):
+            self.assertIn(f"(#{common.anchor(figure.title)})", page)
+            if figure.commands(lu_gpu_2005.PLANS["quick"], DEVICE_ENTRY):
                 self.assertRegex(section, "```sh\nlugpu (bench|probe) -n |Drawn from the results")
         for text in ("| Device | Example GPU 6800 (cpu), Example Platform", "Copy bandwidth | 30.0",
                      "2005-11-12T09:30:00Z", "1a2b3c4d5e6f"):
@@ -512,7 +522,7 @@ class PageTest(unittest.TestCase):
         self.assertNotIn("Left out", self.section("Figure 6: "))
 
     def check_drawings(self):
-        drawn = {figure.key: figure for figure in reproduce.FIGURES if figure.drawing}
+        drawn = {figure.key: figure for figure in lu_gpu_2005.FIGURES if figure.drawing}
         self.assertEqual(len(list(self.out.glob("fig*.png"))), len(drawn))
         for key, figure in drawn.items():
             name = f"{key}-{figure.name}"
@@ -606,6 +616,296 @@ class PageTest(unittest.TestCase):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("there is no fig99", done.stderr)
+
+
+# --- Papers about vectors and grids ---------------------------------------------------------------
+
+def vector_probe(name, n, seconds, storage="buffer", spread=0.001):
+    """A timed operation on vectors of n x n elements."""
+    return {"name": name, "n": n, "precision": "single", "storage": storage, "median_s": seconds,
+            "times_s": samples(seconds, spread)}
+
+
+COPY_PROBE = {"name": "copy", "precision": "single", "unit": "bytes/s", "value": COPY}
+
+
+def iterated(routine, grid, steps, step_s, problem="wave2d", residual=0.5, **given):
+    """A result of an iteration whose residual falls to one half in every step."""
+    dimensions = 3 if problem.endswith("3d") else 2
+    return plot_test.on_grid(routine, grid, 1e-6, steps * step_s, steps, **{
+        "problem": problem, "precision": "single", "n": grid ** dimensions, "iterations": steps,
+        "residuals": [residual ** step for step in range(steps + 1)],
+        "times_s": samples(steps * step_s), "source": "run"} | given)
+
+
+def stopped(row, residual):
+    """A result that stopped at --iterations, timed once."""
+    return row | {"status": "failed", "reason": "The residual is not below the tolerance.",
+                  "setup_s": None, "median_s": None, "times_s": row["times_s"][:1],
+                  "checks": {"residual": residual, "error": 0.9, "solve_ratio": None}}
+
+
+class GridRuleTest(unittest.TestCase):
+    """Each rule of these papers from both sides."""
+
+    def finds(self, verdict, function, records, device=DEVICE_ENTRY):
+        finding = function(records, device)
+        self.assertEqual(finding.verdict, verdict, finding.measured)
+        return finding
+
+    def vectors(self, factor, spread=0.001):
+        """Operations that take the paper's times multiplied."""
+        rows = [COPY_PROBE]
+        for name, times in (("multiply", operators_2003.PRODUCT_S),
+                            ("add", operators_2003.PRODUCT_S),
+                            ("grid product", {1024: 4.54e-3, 2048: 20e-3}),
+                            ("sum", operators_2003.REDUCTION_S)):
+            rows += [vector_probe(name, n, factor * time, spread=spread)
+                     for n, time in times.items()]
+        return [record(probes=rows)]
+
+    def test_no_operation_takes_longer_than_in_2003(self):
+        for function in (operators_2003.product, operators_2003.reduction,
+                         operators_2003.banded_product):
+            with self.subTest(function.__name__):
+                self.finds("holds", function, self.vectors(0.9))
+                self.finds("no longer holds", function, self.vectors(1.1))
+                self.finds("unclear", function, self.vectors(0.95, 0.3))
+        self.assertIn("At 2048² that is 2.00 times the paper's speed", self.finds(
+            "holds", operators_2003.product, self.vectors(0.5)).measured)
+        self.assertIn("ours grow 3.38 times", self.finds(
+            "holds", operators_2003.reduction, self.vectors(0.5)).measured)
+
+    def test_one_slow_size_is_enough(self):
+        probes = [COPY_PROBE, vector_probe("multiply", 512, 1e-3), vector_probe("multiply", 2048, 1e-3)]
+        self.finds("no longer holds", operators_2003.product, [record(probes=probes)])
+        with self.assertRaises(common.NotMade):
+            operators_2003.product([record(probes=probes[:1])], DEVICE_ENTRY)
+        with self.assertRaises(common.NotMade):
+            operators_2003.product([record(probes=[COPY_PROBE, vector_probe("multiply", 64, 1.0)])],
+                                   DEVICE_ENTRY)
+
+    def test_speed_over_the_processor(self):
+        def records(products, reductions):
+            return [record(probes=[
+                vector_probe(name, 1024, time, storage) for name, factor in
+                (("multiply", products), ("sum", reductions))
+                for storage, time in (("buffer", 1e-3), ("host", factor * 1e-3))])]
+        self.finds("holds", operators_2003.against_cpu, records(12.5, 3.2))
+        self.finds("no longer holds", operators_2003.against_cpu, records(11.5, 3.2))
+        self.finds("no longer holds", operators_2003.against_cpu, records(12.5, 2.8))
+
+    def test_images_against_buffers(self):
+        def records(gain):
+            return [record(probes=[vector_probe("multiply", 512, 1e-3 / gain, "image"),
+                                   vector_probe("multiply", 512, 1e-3),
+                                   vector_probe("multiply", 1024, 1e-3)])]
+        self.finds("holds", operators_2003.textures, records(2.1))
+        self.finds("no longer holds", operators_2003.textures, records(1.9))
+        with self.assertRaises(common.Unsupported):
+            operators_2003.textures([], DEVICE_ENTRY)
+
+    def test_an_iteration_and_what_five_leave(self):
+        def records(step_s, steps=10):
+            return [record([iterated("cg", 1024, steps, step_s), iterated("plain-cg", 1024, 10, 1e-3)])]
+        finding = self.finds("holds", operators_2003.wave_step, records(15e-3))
+        self.assertIn("5 of them leave a relative residual of 0.0312", finding.measured)
+        self.assertIn("| 1024² | cg | 10 | 15.0 | 5.0e-01 | 3.1e-02 | 9.8e-04 |", finding.table)
+        self.finds("no longer holds", operators_2003.wave_step, records(16e-3))
+        with self.assertRaises(common.NotMade):  # too few to show the residual
+            operators_2003.wave_step(records(15e-3, 3), DEVICE_ENTRY)
+
+    def test_what_fits_into_a_frame(self):
+        def records(step_s):
+            return [record([iterated("cg", 512, 16, step_s)])]
+        self.assertEqual(gems2_44.steps_to(iterated("cg", 512, 16, 1.0), 1e-3), 10)
+        finding = self.finds("holds", gems2_44.wave, records(0.9 / 102 / 10))
+        self.assertIn("enough for 11 iterations", finding.measured)
+        self.finds("no longer holds", gems2_44.wave, records(1.2 / 102 / 10))
+
+    def test_the_chapters_bandwidth(self):
+        finding = self.finds("holds", gems2_44.operation, [record(probes=[
+            COPY_PROBE, *(vector_probe("add", n, time / 2) for n, time in
+                          gems2_44.OPERATION_S.items())])])
+        self.assertIn("for 256², 512 x 256, 512², 1024 x 512, 1024² mean up to 41.9 GB/s",
+                      finding.measured)
+        self.assertIn("| 2048 x 1024 | 1448² | 0.890 | 0.445 | 2.00 |", finding.table)
+
+    def solvers(self, gains, growth=1.0):
+        """Results of all methods, so many times as fast as plain loops, at 32 and 64 points."""
+        rows = []
+        for problem in ("poisson2d", "poisson3d"):
+            for grid, step_s in ((32, 1e-4), (64, growth * 1e-4)):
+                for method, speed in zip(stable_fluids_2010.METHODS, gains):
+                    rows += [iterated(method, grid, 20, step_s, problem),
+                             iterated(f"plain-{method}", grid, 20, speed * step_s, problem)]
+        return [record(rows)]
+
+    def test_solvers_against_plain_loops(self):
+        for dimensions in (2, 3):
+            make = stable_fluids_2010.times(dimensions)
+            self.finds("holds", make, self.solvers((1.1, 1.1, 0.5)))
+            finding = self.finds("no longer holds", make, self.solvers((1.1, 0.9, 0.5)))
+            self.assertIn({2: "with 10 iterations takes: jacobi 1.00 ms (1.10 times",
+                           3: "with 4 iterations takes: jacobi 400 µs (1.10 times"}[dimensions],
+                          finding.measured)
+        finding = self.finds("no longer holds", stable_fluids_2010.times(2),
+                             self.solvers((0.5, 0.5, 0.5)))
+        self.assertIn("| 64² | jacobi | 2 | 0.291 | 0.500 | 1.00 |", finding.table)
+
+    def test_constant_time(self):
+        self.finds("holds", stable_fluids_2010.constant, self.solvers((1, 1, 1), 1.9))
+        self.finds("no longer holds", stable_fluids_2010.constant, self.solvers((1, 1, 1), 2.1))
+
+    def test_printed_times_need_more_bandwidth_than_the_card_has(self):
+        finding = self.finds("does not hold", stable_fluids_2010.launches, self.solvers((1, 1, 1)))
+        self.assertIn("237 GB/s, 4.12 times the 57.6 GB/s", finding.measured)
+        slower = {dimensions: {method: {n: 10 * time for n, time in by_size.items()}
+                               for method, by_size in methods.items()}
+                  for dimensions, methods in stable_fluids_2010.GPU_S.items()}
+        with mock.patch("papers.stable_fluids_2010.GPU_S", slower):
+            self.finds("holds", stable_fluids_2010.launches, self.solvers((1, 1, 1)))
+
+    def test_what_few_iterations_leave(self):
+        def records(residual):
+            return [record([stopped(iterated(method, 64, 10, 1e-4, problem), residual)
+                            for problem in ("poisson2d", "poisson3d", "wave2d")
+                            for method in stable_fluids_2010.METHODS])]
+        finding = self.finds("does not hold", stable_fluids_2010.convergence, records(0.993))
+        self.assertIn("0.993 (jacobi)", finding.measured)
+        self.assertIn("nothing is solved", finding.measured)
+        self.assertIn("| pressure, 2D | cg | 64² | 10 | 0.993 | 0.9 |", finding.table)
+        self.finds("holds", stable_fluids_2010.convergence, records(0.05))
+        self.assertEqual(grids.left_out(records(0.5), ()), [])  # they are meant to stop
+
+    def test_the_diffusion_decays_as_it_should_with_the_right_coefficients(self):
+        for n in (16, 32):
+            (_, first), *_, (k_t, value) = stable_fluids_2010.decay(n, 2)
+            self.assertEqual(first, 1)
+            self.assertAlmostEqual(value, math.exp(-2 * math.pi ** 2 * k_t), delta=1e-3)
+        *_, (_, value) = stable_fluids_2010.decay(16, 3)
+        self.assertLess(value, 0.5)
+        for count, value in stable_fluids_2010.growth(1, 5):
+            self.assertLessEqual(value, 1 + 1e-12)
+        values = [value for _, value in stable_fluids_2010.growth(1, 2)]
+        for before, after in zip(values[1:], values[2:]):
+            self.assertGreater(after, 1.9 * before)
+        self.finds("does not hold", stable_fluids_2010.diffusion, [])
+
+
+class GridWorld:
+    """Stands in for lugpu and the script for NumPy."""
+
+    def __init__(self):
+        self.runs = []
+
+    def run(self, argv, **_):
+        """In place of subprocess.run."""
+        words = dict(zip(argv, argv[1:]))
+        path = Path(words["--json"])
+        self.runs.append(path.stem)
+        sizes = [int(n) for n in (words.get("--grid") or words["-n"]).split(",")]
+        rows, probes, device = [], [COPY_PROBE], [DEVICE_ENTRY]
+        if argv[0].endswith(".py"):
+            probes, device = self.probes(sizes, ["host"]), []
+        elif argv[1] == "probe":
+            probes += self.probes(sizes, words["--storage"].split(","))
+        elif "--problem" in words:
+            rows = [self.row(words, routine, n) for n in sizes
+                    for routine in (words["--method"] + "," + words["--baseline"]).split(",")]
+        for row in rows:
+            row.pop("source")
+        whole = record(rows, probes, argv) | {"devices": device}
+        path.write_text(json.dumps(whole), encoding="utf-8")
+        return subprocess.CompletedProcess(argv, 0, "", "")
+
+    def probes(self, sizes, storages):
+        return [vector_probe(name, n, cost * n * n, storage) for n in sizes for storage in storages
+                for name, cost in (("add", 1e-10), ("multiply", 1e-10), ("sum", 5e-11),
+                                   ("grid product", 2e-10))]
+
+    def row(self, words, routine, n):
+        row = iterated(routine, n, 20, 1e-9 * n * n, words["--problem"])
+        few = int(words.get("--iterations", 100)) <= 10
+        return stopped(row, 0.9) if few else row
+
+
+class GridPageTest(PageCase):
+    PAPERS = ("operators-2003", "gems2-44", "stable-fluids-2010")
+
+    def test_pages_from_nothing_and_again_from_the_results(self):
+        for paper in self.PAPERS:
+            with self.subTest(paper):
+                self.out = self.out.parent / paper
+                status, out, err, runs = self.reproduce("--paper", paper, world=GridWorld(),
+                                                        save=figures.save)
+                self.assertEqual((status, err), (0, ""), out)
+                self.assertEqual(len(runs), len(set(runs)))
+                self.check_page(reproduce.PAPERS[paper])
+                before = self.page()
+                status, _, _, runs = self.reproduce("--paper", paper, "--reuse", world=GridWorld())
+                self.assertEqual((status, runs, self.page()), (0, [], before))
+
+    def check_page(self, paper):
+        page = self.page()
+        for figure in paper.figures:
+            flat = " ".join(self.section(figure.title).split())
+            self.assertIn(f"**The paper:** {figure.paper}", flat)
+            self.assertIn(f"Rule: holds if {figure.rule}", flat)
+            self.assertRegex(flat, r"\*\*Verdict: (holds|no longer holds|does not hold|unclear)\.")
+            name = f"{figure.key}-{figure.name}"
+            self.assertIn(f"({name}.png)]({name}.svg)", self.section(figure.title))
+            self.assertGreater(plot_test.png_size(self.out / f"{name}.png")[0], 900)
+        for number, statement in paper.later:
+            self.assertIn(f"| {number} | {statement} | | with the simulations |", page)
+        self.assertNotIn(str(self.out), page)
+        self.assertIn(f"# {paper.heading}", page)
+
+    def test_drawings_are_inside_their_figures(self):
+        for paper in self.PAPERS:
+            self.out, drawn = self.out.parent / paper, []
+            self.reproduce("--paper", paper, world=GridWorld(),
+                           save=lambda figure, base: drawn.append((base.name, figure)))
+            self.assertEqual(len(drawn), len(reproduce.PAPERS[paper].figures))
+            for name, figure in drawn:
+                FigureCanvasAgg(figure).draw()
+                for text in [*figure.texts, *figure.legends[0].get_texts()]:
+                    box = text.get_window_extent()
+                    self.assertTrue(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1,
+                                    f"{paper} {name}: {text.get_text()}")
+                for ax in figure.axes:
+                    boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()
+                             if tick.get_text()]
+                    self.assertFalse([a for a, b in zip(boxes, boxes[1:]) if a.overlaps(b)], name)
+
+    def test_only_runs_what_it_needs(self):
+        status, _, _, runs = self.reproduce("--paper", "operators-2003", "--only", "cpu,wave",
+                                            world=GridWorld())
+        self.assertEqual((status, set(runs)), (0, {"device", "vectors", "numpy", "wave"}))
+        status, _, _, runs = self.reproduce("--paper", "stable-fluids-2010", "--only", "diffusion",
+                                            world=GridWorld())
+        self.assertEqual((status, set(runs)), (0, {"device"}))
+
+    def test_a_device_without_images(self):
+        plan = operators_2003.plan_for(DEVICE_ENTRY | {"images": False}, False)
+        self.assertEqual(operators_2003.commands_images(plan, DEVICE_ENTRY), [])
+
+    def test_numpy_is_timed(self):
+        self.out.mkdir(parents=True)
+        path = self.out / "numpy.json"
+        done = subprocess.run([ROOT / "scripts/papers/numpy_vectors.py", "-n", "16,32", "--json",
+                               path, "-q"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        probes = json.loads(path.read_text(encoding="utf-8"))["probes"]
+        self.assertEqual([(probe["n"], probe["name"]) for probe in probes],
+                         [(n, name) for n in (16, 32) for name in ("add", "sum", "multiply")])
+        self.assertTrue(all(0 < probe["median_s"] < 1 for probe in probes))
+
+    def test_keys_of_each_paper(self):
+        done = subprocess.run([sys.executable, ROOT / "scripts/reproduce.py", "--paper", "gems2-44",
+                               "--only", "4"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("there is no fig04; there are reduction, operation, wave.", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,158 @@
+"""What the papers on vectors and grids share: choosing probes and results, lines and sentences."""
+
+import math
+
+import figures
+import problem_figures
+from papers.common import (FIRST, SECOND, THIRD, Claim, Command, Line, NotMade, Panel, judge, listed,
+                           look, number, seconds, spell_rate, together, uncertainty)
+
+PAPER_LOOK = {"color": figures.GREY, "linestyle": ":", "marker": "x", "markersize": 6}
+METHOD_LOOKS = {"jacobi": (THIRD, "s"), "gauss-seidel": (SECOND, "D"), "cg": (FIRST, "o")}
+PLAIN_MARKERS = {"jacobi": "v", "gauss-seidel": "^", "cg": "P"}
+ELEMENT = 4  # bytes, in single precision
+SIDES = "square root of the number of elements"
+POINTS = "points along each axis"
+
+
+# --- Commands ------------------------------------------------------------------------------------
+
+def probe_command(stem, sizes, storage, runs):
+    """Operations on vectors of n x n elements and steps of iterations on n x n points."""
+    return Command(stem, ("probe", "--probes", "vectors", "-n", listed(sizes), "--precision",
+                          "single", "--storage", storage, "--runs", str(runs)))
+
+
+def problem_command(stem, problem, grids, methods, effort, *more):
+    """Methods of lugpu, and the same with plain loops of one thread, on a problem."""
+    return Command(stem, ("bench", "--problem", problem, "--grid", listed(grids), "--method",
+                          ",".join(methods), "--baseline",
+                          ",".join(f"plain-{method}" for method in methods), "--precision",
+                          "single", *effort, *more))
+
+
+# --- Choosing ------------------------------------------------------------------------------------
+
+def probes_of(records, name, storage="buffer"):
+    """{n: probe} of one operation."""
+    found = {}
+    for record in records:
+        for probe in record.get("probes", []):
+            if (probe["name"], probe.get("storage")) == (name, storage) and probe["median_s"] > 0:
+                found.setdefault(probe["n"], probe)
+    return found
+
+
+def known_probes(records, name, storage="buffer"):
+    """The same; there must be some."""
+    found = probes_of(records, name, storage)
+    if not found:
+        raise NotMade(f"no probe of {name} on {storage}s was timed.")
+    return found
+
+
+def copy_rate(records):
+    """Bytes a second of a copy, as the run of the probes measured it."""
+    rates = [probe["value"] for record in records for probe in record.get("probes", [])
+             if probe["name"] == "copy"]
+    if not rates:
+        raise NotMade("no copy was timed.")
+    return rates[0]
+
+
+def results_of(records, routine, problem=None):
+    """{grid: result} of a method, also of those that stopped at their last iteration."""
+    return {row["grid"]: row for record in records for row in record["results"]
+            if row["routine"] == routine and row.get("storage") != "image"
+            and problem in (None, row["problem"]) and row["times_s"]}
+
+
+def step_times(row):
+    """Seconds of an iteration in each sample of a result."""
+    return [value / row["iterations"] for value in row["times_s"]]
+
+
+def is_timed(row):
+    """Whether a result has times without the building of kernels: not if it did not converge."""
+    return row["status"] == "ok" and bool(row["iterations"])
+
+
+def left_out(records, concerned):
+    """Lines about results that have no times. Those that stopped at --iterations are meant to."""
+    rows = [row for record in records for row in record["results"] if "problem" in row]
+    return [problem_figures.describe_left_out(row, False) for row in rows if not row["times_s"]]
+
+
+# --- Words and lines -----------------------------------------------------------------------------
+
+def rivals(record):
+    """The baselines in words."""
+    return (f"plain C++ loops and NumPy, each one thread of {record['context']['cpu']}")
+
+
+def elements(n):
+    """A size in words: 512²."""
+    return f"{n}²"
+
+
+def milliseconds(value):
+    """A time as a table of the papers has it."""
+    return number(1e3 * value)
+
+
+def time_lines(name, probes, style, paper, card):
+    """The measured times of an operation and those of the paper, {n: seconds}."""
+    return [Line(name, [(n, probe["median_s"]) for n, probe in sorted(probes.items())], style),
+            Line(card, sorted(paper.items()), PAPER_LOOK)]
+
+
+def times_panel(title, lines, x_label=SIDES):
+    """Seconds over a size, both logarithmic."""
+    return Panel(title, "median time", lines, figures.spell_time, x_label=x_label)
+
+
+def rate_panel(title, probes, words, records, x_label=SIDES):
+    """GB/s of operations, {name: {n: probe}}, which move so many words an element."""
+    lines = [Line(name, [(n, words[name] * ELEMENT * n * n / probe["median_s"] / 1e9)
+                         for n, probe in sorted(found.items())], look(colour, "image", marker))
+             for (name, found), colour, marker in zip(probes.items(), (FIRST, THIRD, SECOND), "oDs")]
+    return Panel(title, "GB/s", lines, spell_rate, x_label=x_label,
+                 marks={"copy, measured": copy_rate(records) / 1e9})
+
+
+def at_most_the_paper(probes, paper):
+    """(verdict, doubts, sizes that both have) of the rule that no size takes longer than printed."""
+    common = sorted(probes.keys() & paper.keys())
+    if not common:
+        raise NotMade("none of the paper's sizes was measured.")
+    verdict, doubt = judge(*(Claim(probes[n]["median_s"], uncertainty(probes[n]["times_s"]),
+                                   paper[n], at_most=True) for n in common))
+    return verdict, doubt, common
+
+
+def against_paper(probes, paper, sizes, named=elements):
+    """Sentences with both times, and the quotient at the largest size."""
+    listed_times = ", ".join(f"{seconds(probes[n]['median_s'])} for {named(n)} "
+                             f"(paper: {seconds(paper[n])})" for n in sizes)
+    n = sizes[-1]
+    return (f"{listed_times}. At {named(n)} that is "
+            f"{number(paper[n] / probes[n]['median_s'])} times the paper's speed")
+
+
+def quotient(above, below):
+    """(time of one over that of another, factor within which it is known); of probes."""
+    return (above["median_s"] / below["median_s"],
+            together(uncertainty(above["times_s"]), uncertainty(below["times_s"])))
+
+
+def step_line(label, rows, style, scale=1.0):
+    """The time of an iteration, or of `scale` of them, over the points along each axis."""
+    return Line(label, [(grid, scale * row["median_s"] / row["iterations"])
+                        for grid, row in sorted(rows.items()) if is_timed(row)], style)
+
+
+def residual_line(label, row, style):
+    """The relative residual over the iterations, where it was looked at in each."""
+    points = [(step, value) for step, value in enumerate(row["residuals"])
+              if value and math.isfinite(value)]
+    return Line(label, points, style | {"markevery": max(1, len(points) // 12)})
