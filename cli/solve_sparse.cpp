@@ -64,8 +64,10 @@ void print_report(const SparsePlan& plan, const SparseSystem& system, const Devi
   }
   print_line("time", times + "; kernels built on the way");
   if (!plan.method->direct) print_line("steps", std::to_string(solution.iterations));
-  print_line("residual", residual_text(plan, solution));
-  print_line("bounds", format("backward error %.3g", largest(solution.checks.berr)));
+  if (solution.checks.residual) {
+    print_line("residual", residual_text(plan, solution));
+    print_line("bounds", format("backward error %.3g", largest(solution.checks.berr)));
+  }
   print_checks(passed);
   if (passed && std::isfinite(system.b.solution)) print_error_of(solution.x, system.b.solution);
   if (written) {

@@ -40,11 +40,16 @@ def straight(array: Array, dtype: np.dtype[Any]) -> Array:
 def square(value: npt.ArrayLike) -> Array:
     """The array, n x n; else LinAlgError as NumPy's."""
     array = np.asarray(value)
-    if array.ndim != 2:
-        raise LinAlgError(f"{array.ndim}-dimensional array given. Array must be two-dimensional")
-    if array.shape[0] != array.shape[1]:
-        raise LinAlgError("Array must be square")
+    require_square(array.shape)
     return array
+
+
+def require_square(shape: tuple[int, ...]) -> None:
+    """LinAlgError as NumPy's unless this is the shape of a square matrix."""
+    if len(shape) != 2:
+        raise LinAlgError(f"{len(shape)}-dimensional array given. Array must be two-dimensional")
+    if shape[0] != shape[1]:
+        raise LinAlgError("Array must be square")
 
 
 def require_finite(array: Array) -> None:

@@ -10,10 +10,12 @@ namespace lugpu {
 struct SparsePlan {
   const StructuredMethod* method;  ///< null: as a dense matrix, by what make_plan() says
   StructuredOptions options;
-  std::string why;  ///< a clause; empty if the user chose
+  std::string why;    ///< a clause; empty if the user chose
+  bool check = true;  ///< compute the residuals
 };
 
-/// From what a user asks for. Throws InputError for options that contradict one another,
+/// From what a user asks for. Throws InputError for options that contradict one another, a negative
+/// tolerance or more than 10^9 iterations,
 /// Unsupported if no method can take the matrix on this device.
 SparsePlan make_plan(const Options& options, const Device& device, const Sparse& a);
 

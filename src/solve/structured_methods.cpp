@@ -22,7 +22,7 @@ Iteration done() {
 }
 
 Iteration singular(int info) {
-  return {0, false, {}, "The matrix is singular: pivot " + std::to_string(info) + " is zero"};
+  return {0, false, {}, "The matrix is singular: pivot " + std::to_string(info) + " is zero", info};
 }
 
 // lu-blocked with its factors kept.
