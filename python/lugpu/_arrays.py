@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,12 @@ from lugpu import _core
 Array = npt.NDArray[Any]
 
 
-def real_type(*arrays: Array) -> np.dtype[Any]:
+class _Typed(Protocol):
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+
+def real_type(*arrays: _Typed) -> np.dtype[Any]:
     """float32 if all of them are; float64 for other reals and integers, as NumPy's linalg has it.
 
     >>> real_type(np.zeros(2, np.float32), np.zeros(2, np.int8))

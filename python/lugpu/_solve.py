@@ -14,9 +14,8 @@ from lugpu import _core
 from lugpu._arrays import Array, real_type, square, straight
 from lugpu._devices import Device, device_text
 from lugpu._errors import AccuracyWarning, argument, sentence
-from lugpu._sparse import compressed, is_sparse
+from lugpu._sparse import SparseMatrix, compressed, is_sparse
 
-Matrix = Any  #: an array_like, or a sparse matrix or array of SciPy
 Pivot = str  #: one of _core.pivot_names(): "none", "partial", "scaled", "rook", "full" ...
 Precision = Literal["single", "double", "mixed"]
 
@@ -131,7 +130,7 @@ def require_choice(name: str, value: str | None, choices: tuple[str | None, ...]
 
 @overload
 def solve(
-    a: Matrix,
+    a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike,
     pivot: Pivot = ...,
     precision: Precision | None = ...,
@@ -146,7 +145,7 @@ def solve(
 ) -> Array: ...
 @overload
 def solve(
-    a: Matrix,
+    a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike,
     pivot: Pivot = ...,
     precision: Precision | None = ...,
@@ -161,7 +160,7 @@ def solve(
     iterations: int = ...,
 ) -> tuple[Array, Report]: ...
 def solve(
-    a: Matrix,
+    a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike,
     pivot: Pivot = "partial",
     precision: Precision | None = None,
@@ -247,7 +246,7 @@ _Answer = tuple[Array | None, dict[str, Any]]
 
 
 def _solve_dense(
-    a: Matrix, rhs: Array, precision: Precision | None, device: str, options: _core.Options
+    a: Any, rhs: Array, precision: Precision | None, device: str, options: _core.Options
 ) -> _Answer:
     matrix = square(a)
     _require_fit(matrix.shape, rhs)
@@ -258,7 +257,7 @@ def _solve_dense(
 
 
 def _solve_sparse(
-    a: Matrix, rhs: Array, precision: Precision | None, device: str, options: _core.Options
+    a: Any, rhs: Array, precision: Precision | None, device: str, options: _core.Options
 ) -> _Answer:
     rows = compressed(a)
     _require_fit(a.shape, rhs)
