@@ -328,6 +328,8 @@ TEST_F(SparseLibrary, AutoChoosesWhereNothingIsSure) {
   EXPECT_EQ(solution.method, "cg");
   EXPECT_EQ(solution.why, "A is symmetric with a positive diagonal, and too large to be factored");
   EXPECT_EQ(solution.status(), Status::failed);
+  ASSERT_TRUE(solution.diagnosis.reason);
+  EXPECT_FALSE(solution.diagnosis.reason->remedy);  // nothing that has room
 
   Rows dominant = scattered(60000, 12347, 4);
   dominant.values[1] /= 2;  // no longer symmetric
@@ -349,6 +351,42 @@ TEST_F(SparseLibrary, AutoChoosesWhereNothingIsSure) {
       ADD_FAILURE() << method << " solved it";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::unsupported) << error.what();
+    }
+  }
+}
+
+TEST_F(SparseLibrary, AutoFallsBackOnADirectMethod) {
+  const Rows a = scattered(2500, 1237, 2.5);
+  const std::vector<double> truth = known(a.n(), 2), rhs = product(a, truth);
+  Options options;
+  EXPECT_EQ(solved(a, rhs, options).method, "cg");
+  options.iterations = 3;
+  const Solution<double> solution = solved(a, rhs, options);
+  EXPECT_EQ(solution.method, "lu-blocked");
+  EXPECT_EQ(solution.status(), Status::ok);
+  EXPECT_LT(largest_error(solution, truth), 1e-10);
+  EXPECT_NE(solution.why.find("; but cg failed: The residual is not below the tolerance after 3 "),
+            std::string::npos)
+      << solution.why;
+  options.method = "cg";  // who asks for it gets it
+  const Solution<double> asked = solved(a, rhs, options);
+  EXPECT_EQ(asked.status(), Status::failed);
+  ASSERT_TRUE(asked.diagnosis.reason && asked.diagnosis.reason->remedy);
+  EXPECT_EQ(asked.diagnosis.reason->remedy->value, "lu-blocked");
+}
+
+// Squares of these are beyond the range of double.
+TEST_F(SparseLibrary, LargeAndSmallValues) {
+  for (const double scale : {0x1p700, 0x1p-700}) {
+    std::vector<double> rhs = b, truth = x;
+    for (double& value : rhs) value *= scale;
+    for (double& value : truth) value *= scale;
+    for (const char* method : {"cg", "banded"}) {
+      SCOPED_TRACE(method);
+      const Solution<double> solution = solved(small, rhs, with(method));
+      EXPECT_EQ(solution.status(), Status::ok);
+      EXPECT_LT(largest_error(solution, truth) / scale, 1e-8);
+      EXPECT_LT(solution.checks.residual.value_or(1), 1e-10);
     }
   }
 }

@@ -64,10 +64,14 @@ class Choice {
     if (const auto plan = direct_in_a_moment()) return *plan;
     const StructuredMethod* cg = possible("cg");
     const bool dominant = is_dominant(a_);
+    const std::optional<SparsePlan> direct = direct_in_a_while();
     if (cg && dominant) {
-      return {cg, options_, "A is symmetric and diagonally dominant, and too large for a moment"};
+      SparsePlan plan{cg, options_,
+                      "A is symmetric and diagonally dominant, and too large for a moment"};
+      if (direct) plan.otherwise = direct->method ? direct->method : possible("lu-blocked");
+      return plan;
     }
-    if (const auto plan = direct_in_a_while()) return *plan;
+    if (direct) return *direct;
     if (cg) {
       return {cg, options_,
               "A is symmetric with a positive diagonal, and too large to be factored"};
@@ -143,10 +147,14 @@ class Choice {
   double n_, bytes_;
 };
 
+// ||x||_2 without overflow.
 double norm_2(const double* x, std::size_t n) {
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i) sum += x[i] * x[i];
-  return std::sqrt(sum);
+  double largest = 0, sum = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = larger(largest, std::abs(x[i]));
+  if (largest == 0 || !std::isfinite(largest)) return largest;
+  const double scale = std::exp2(-std::ilogb(largest));
+  for (std::size_t i = 0; i < n; ++i) sum += x[i] * scale * (x[i] * scale);
+  return std::sqrt(sum) / scale;
 }
 
 void check(const SparsePlan& plan, const Sparse& a, const Matrix& b, const Matrix& x,
@@ -162,22 +170,31 @@ void check(const SparsePlan& plan, const Sparse& a, const Matrix& b, const Matri
   if (plan.method->direct) checks.solve_ratio = solve_ratio(norm_1(a), x, r, eps);
 }
 
+// What may help if X fails, where it can.
+std::optional<Remedy> dense_method(const SparsePlan& plan, const Sparse& a) {
+  try {
+    structured_method("lu-blocked")->require(a, plan.options);
+    return Remedy{"method", "lu-blocked"};
+  } catch (const Unsupported&) {
+    return {};
+  }
+}
+
 // Why X is not what was asked for; absent if it is. checks: empty if they were not wanted.
-std::optional<Warning> failure(const SparsePlan& plan, const Iteration& iteration,
+std::optional<Warning> failure(const SparsePlan& plan, const Sparse& a, const Iteration& iteration,
                                const Checks& checks) {
   const bool is_checked = checks.residual.has_value();
   const std::string attained =
       is_checked ? "the true residual is " + short_number(*checks.residual) : "";
   if (!iteration.converged) {
-    return Warning{iteration.reason + (is_checked ? "; " + attained : ""),
-                   Remedy{"method", "lu-blocked"}};
+    return Warning{iteration.reason + (is_checked ? "; " + attained : ""), dense_method(plan, a)};
   }
   if (!is_checked) return {};
   if (plan.method->direct) {
     if (*checks.solve_ratio < kSolveRatioLimit) return {};
     return Warning{"solve_ratio is " + short_number(*checks.solve_ratio) + ", not under " +
                        short_number(kSolveRatioLimit),
-                   Remedy{"method", "lu-blocked"}};
+                   dense_method(plan, a)};
   }
   const double tolerance = plan.options.rule.tolerance;
   if (*checks.residual <= tolerance * kResidualSlack) return {};
@@ -202,6 +219,43 @@ void require_rule(const StoppingRule& rule) {
     throw InputError("The iterations are more than " + std::to_string(kMost) + ".");
   }
   if (!(rule.tolerance >= 0)) throw InputError("The tolerance is not a positive number.");
+}
+
+Solution<double> solve_once(DeviceContext& context, const SparsePlan& plan, const Sparse& a,
+                            const Matrix& b) {
+  Solution<double> solution;
+  solution.method = plan.method->name;
+  solution.why = plan.why;
+  solution.precision = plan.options.precision;
+  solution.n = a.rows();
+  solution.nrhs = b.cols();
+  context.timeline().clear();
+  std::unique_ptr<PreparedSolver> solver;
+  solution.phases_s["setup"] = timed([&] {
+    solver = plan.method->make(context, a, plan.options);
+    context.queue().finish();
+  });
+  solution.phases_s["upload"] = timed([&] { solver->upload(b, Matrix(b.rows(), b.cols())); });
+  Iteration iteration;
+  solution.phases_s["solve"] = timed([&] { iteration = solver->solve(); });
+  set_counters(context.timeline(), solution.counters);
+  Matrix x;
+  solution.phases_s["download"] = timed([&] { x = solver->download(); });
+  solution.iterations = iteration.iterations;
+  solution.residuals = iteration.residuals;
+  solution.checks.info = iteration.info;
+  if (iteration.info > 0) {
+    solution.diagnosis = singular(plan, iteration);
+    return solution;
+  }
+  if (plan.check) check(plan, a, b, x, solution.checks);
+  Diagnosis& diagnosis = solution.diagnosis;
+  diagnosis.reason = failure(plan, a, iteration, solution.checks);
+  diagnosis.status = diagnosis.reason ? Status::failed
+                     : plan.check     ? Status::ok
+                                      : Status::unchecked;
+  solution.x = std::move(x.values());
+  return solution;
 }
 
 }  // namespace
@@ -234,39 +288,16 @@ SparsePlan make_plan(const Options& options, const Device& device, const Sparse&
 
 Solution<double> solve(DeviceContext& context, const SparsePlan& plan, const Sparse& a,
                        const Matrix& b) {
-  Solution<double> solution;
-  solution.method = plan.method->name;
-  solution.why = plan.why;
-  solution.precision = plan.options.precision;
-  solution.n = a.rows();
-  solution.nrhs = b.cols();
-  context.timeline().clear();
-  std::unique_ptr<PreparedSolver> solver;
-  solution.phases_s["setup"] = timed([&] {
-    solver = plan.method->make(context, a, plan.options);
-    context.queue().finish();
-  });
-  solution.phases_s["upload"] = timed([&] { solver->upload(b, Matrix(b.rows(), b.cols())); });
-  Iteration iteration;
-  solution.phases_s["solve"] = timed([&] { iteration = solver->solve(); });
-  set_counters(context.timeline(), solution.counters);
-  Matrix x;
-  solution.phases_s["download"] = timed([&] { x = solver->download(); });
-  solution.iterations = iteration.iterations;
-  solution.residuals = iteration.residuals;
-  solution.checks.info = iteration.info;
-  if (iteration.info > 0) {
-    solution.diagnosis = singular(plan, iteration);
+  Solution<double> solution = solve_once(context, plan, a, b);
+  if (solution.status() != Status::failed || !plan.otherwise) return solution;
+  SparsePlan direct = plan;
+  direct.method = plan.otherwise;
+  direct.why += "; but " + solution.method + " failed: " + solution.diagnosis.reason->reason;
+  try {
+    return solve_once(context, direct, a, b);
+  } catch (const Unsupported&) {
     return solution;
   }
-  if (plan.check) check(plan, a, b, x, solution.checks);
-  Diagnosis& diagnosis = solution.diagnosis;
-  diagnosis.reason = failure(plan, iteration, solution.checks);
-  diagnosis.status = diagnosis.reason ? Status::failed
-                     : plan.check     ? Status::ok
-                                      : Status::unchecked;
-  solution.x = std::move(x.values());
-  return solution;
 }
 
 }  // namespace lugpu
