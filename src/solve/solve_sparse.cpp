@@ -232,7 +232,9 @@ Solution<double> solve_once(DeviceContext& context, const SparsePlan& plan, cons
   context.timeline().clear();
   std::unique_ptr<PreparedSolver> solver;
   solution.phases_s["setup"] = timed([&] {
-    solver = plan.method->make(context, a, plan.options);
+    StructuredOptions prepared = plan.options;
+    prepared.nrhs = b.cols();
+    solver = plan.method->make(context, a, prepared);
     context.queue().finish();
   });
   solution.phases_s["upload"] = timed([&] { solver->upload(b, Matrix(b.rows(), b.cols())); });
