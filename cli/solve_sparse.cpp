@@ -39,10 +39,14 @@ StructuredResult record_of(const SparsePlan& plan, const SparseSystem& system, c
   return result;
 }
 
+bool is_direct(const Solution<double>& solution) {
+  return structured_method(solution.method)->direct;
+}
+
 std::string residual_text(const SparsePlan& plan, const Solution<double>& solution) {
   const Checks& checks = solution.checks;
   std::string text = format("||b - A x|| / ||b|| = %.3g", *checks.residual);
-  if (plan.method->direct) {
+  if (is_direct(solution)) {
     return text + format(", solve_ratio %.3g (passes under 30)", *checks.solve_ratio);
   }
   return text + format(" (asked for: %.3g)", plan.options.rule.tolerance);
@@ -55,7 +59,8 @@ void print_report(const SparsePlan& plan, const SparseSystem& system, const Devi
                       std::to_string(system.a.values().size()) + " entries");
   print_line("B", description(system.rhs, system.b));
   print_line("method", solution.method + ", " + name(plan.options.precision) + " precision, " +
-                           name(plan.options.storage) + (plan.why.empty() ? "" : ": " + plan.why));
+                           name(plan.options.storage) +
+                           (solution.why.empty() ? "" : ": " + solution.why));
   print_line("device", device.name + " (" + device.platform + ")");
   std::string times;
   for (const char* phase : {"setup", "upload", "solve", "download"}) {
@@ -63,9 +68,11 @@ void print_report(const SparsePlan& plan, const SparseSystem& system, const Devi
              duration(solution.phases_s.at(phase));
   }
   print_line("time", times + "; kernels built on the way");
-  if (!plan.method->direct) print_line("steps", std::to_string(solution.iterations));
-  print_line("residual", residual_text(plan, solution));
-  print_line("bounds", format("backward error %.3g", largest(solution.checks.berr)));
+  if (!is_direct(solution)) print_line("steps", std::to_string(solution.iterations));
+  if (solution.checks.residual) {
+    print_line("residual", residual_text(plan, solution));
+    print_line("bounds", format("backward error %.3g", largest(solution.checks.berr)));
+  }
   print_checks(passed);
   if (passed && std::isfinite(system.b.solution)) print_error_of(solution.x, system.b.solution);
   if (written) {

@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,8 +79,8 @@ py::dict plain(const Checks& checks, Precision precision_of_x) {
   return py::dict("factor_ratio"_a = checks.factor_ratio, "solve_ratio"_a = checks.solve_ratio,
                   "hpl_residual"_a = checks.hpl_residual, "growth"_a = checks.growth,
                   "rcond"_a = checks.rcond, "rcond_at_most"_a = checks.rcond_at_most,
-                  "berr"_a = checks.berr, "ferr"_a = checks.ferr, "info"_a = checks.info,
-                  "digits"_a = checks.digits(precision_of_x));
+                  "residual"_a = checks.residual, "berr"_a = checks.berr, "ferr"_a = checks.ferr,
+                  "info"_a = checks.info, "digits"_a = checks.digits(precision_of_x));
 }
 
 py::object plain(const std::optional<Refinement>& refinement) {
@@ -101,38 +102,25 @@ py::dict plain(const Report& report, Precision precision_of_x) {
   const Diagnosis& diagnosis = report.diagnosis;
   py::list warnings;
   for (const Warning& warning : diagnosis.warnings) warnings.append(plain(warning));
-  return py::dict("method"_a = report.method, "pivot"_a = name(report.pivot),
-                  "precision"_a = name(kPrecisions, report.precision),
-                  "status"_a = name(kStatuses, diagnosis.status),
-                  "reason"_a = diagnosis.reason ? py::object(plain(*diagnosis.reason)) : py::none(),
-                  "warnings"_a = warnings, "checks"_a = plain(report.checks, precision_of_x),
-                  "refinement"_a = plain(report.refinement),
-                  "equilibration"_a = plain(report.equilibration), "phases_s"_a = report.phases_s);
+  return py::dict(
+      "method"_a = report.method, "why"_a = report.why, "pivot"_a = name(report.pivot),
+      "precision"_a = name(kPrecisions, report.precision),
+      "status"_a = name(kStatuses, diagnosis.status),
+      "reason"_a = diagnosis.reason ? py::object(plain(*diagnosis.reason)) : py::none(),
+      "warnings"_a = warnings, "checks"_a = plain(report.checks, precision_of_x),
+      "refinement"_a = plain(report.refinement), "equilibration"_a = plain(report.equilibration),
+      "iterations"_a = report.iterations,
+      "residuals"_a = array_of(report.residuals, {py::ssize_t(report.residuals.size())}),
+      "phases_s"_a = report.phases_s);
 }
 
 std::vector<py::ssize_t> shape_of(const py::array& array) {
   return {array.shape(), array.shape() + array.ndim()};
 }
 
-// X and the report; X is None where there is none.
-template <typename T>
-py::tuple solve_as(const py::array& a, const py::array& b, const Options& options,
-                   const std::string& device) {
-  const View<const T> matrix = view_of<T>(a), rhs = view_of<T>(b);
-  Solution<T> solution = [&] {
-    const py::gil_scoped_release release;
-    return solve<T>(context(device), matrix, rhs, options);
-  }();
-  const py::dict report = plain(
-      solution, options.refine == Refine::mixed ? Precision::double_precision : solution.precision);
-  if (solution.status() == Status::singular) return py::make_tuple(py::none(), report);
-  return py::make_tuple(array_of(std::move(solution.x), shape_of(b)), report);
-}
-
-py::tuple solve_any(const py::array& a, const py::array& b, const std::string& device,
-                    const std::string& method, const std::string& pivot,
-                    const std::optional<std::string>& precision, bool refine, bool equilibrate,
-                    bool check) {
+Options options_of(const std::string& method, const std::string& pivot,
+                   const std::optional<std::string>& precision, bool refine, bool equilibrate,
+                   bool check, double tolerance, std::size_t iterations) {
   Options options;
   options.method = method;
   options.pivot = pivot_of(pivot);
@@ -144,8 +132,57 @@ py::tuple solve_any(const py::array& a, const py::array& b, const std::string& d
   }
   options.equilibrate = equilibrate;
   options.check = check;
-  return py::isinstance<py::array_t<float>>(a) ? solve_as<float>(a, b, options, device)
-                                               : solve_as<double>(a, b, options, device);
+  options.tolerance = tolerance;
+  options.iterations = iterations;
+  return options;
+}
+
+// X, of the shape of B, and the report; X is None where there is none.
+template <typename T>
+py::tuple answer(Solution<T> solution, const py::array& b, const Options& options) {
+  const py::dict report = plain(
+      solution, options.refine == Refine::mixed ? Precision::double_precision : solution.precision);
+  if (solution.status() == Status::singular) return py::make_tuple(py::none(), report);
+  return py::make_tuple(array_of(std::move(solution.x), shape_of(b)), report);
+}
+
+template <typename T>
+py::tuple solve_as(const py::array& a, const py::array& b, const std::string& device,
+                   const Options& options) {
+  const View<const T> matrix = view_of<T>(a), rhs = view_of<T>(b);
+  Solution<T> solution = [&] {
+    const py::gil_scoped_release release;
+    return solve<T>(context(device), matrix, rhs, options);
+  }();
+  return answer(std::move(solution), b, options);
+}
+
+py::tuple solve_dense(const py::array& a, const py::array& b, const std::string& device,
+                      const Options& options) {
+  return py::isinstance<py::array_t<float>>(a) ? solve_as<float>(a, b, device, options)
+                                               : solve_as<double>(a, b, device, options);
+}
+
+template <typename T>
+using Contiguous = py::array_t<T, py::array::c_style>;
+
+// The arrays of compressed sparse rows. The library reads nothing behind the last row's end, but
+// it cannot know how long they are.
+py::tuple solve_sparse(const Contiguous<std::int64_t>& row_begin,
+                       const Contiguous<std::int32_t>& columns, const Contiguous<double>& values,
+                       const py::array& b, const std::string& device, const Options& options) {
+  const py::ssize_t ends = row_begin.size();
+  if (ends == 0 || row_begin.at(ends - 1) > std::min(columns.size(), values.size())) {
+    throw py::value_error("indptr ends behind the end of indices or data");
+  }
+  const SparseView matrix = {std::size_t(ends - 1), row_begin.data(), columns.data(),
+                             values.data()};
+  const View<const double> rhs = view_of<double>(b);
+  Solution<double> solution = [&] {
+    const py::gil_scoped_release release;
+    return solve(context(device), matrix, rhs, options);
+  }();
+  return answer(std::move(solution), b, options);
 }
 
 // Factors on the device. piv: as SciPy's, 0-based.
@@ -269,9 +306,14 @@ PYBIND11_MODULE(_core, module) {
         return straight_view<double>(array) || straight_view<float>(array);
       },
       py::arg("array"));
-  module.def("solve", solve_any, py::arg("a"), py::arg("b"), py::arg("device"), py::arg("method"),
-             py::arg("pivot"), py::arg("precision"), py::arg("refine"), py::arg("equilibrate"),
-             py::arg("check"));
+  py::class_<Options>(module, "Options")
+      .def(py::init(&options_of), py::kw_only(), py::arg("method"), py::arg("pivot"),
+           py::arg("precision"), py::arg("refine"), py::arg("equilibrate"), py::arg("check"),
+           py::arg("tolerance"), py::arg("iterations"));
+  module.def("solve", solve_dense, py::arg("a"), py::arg("b"), py::arg("device"),
+             py::arg("options"));
+  module.def("solve_sparse", solve_sparse, py::arg("row_begin"), py::arg("columns"),
+             py::arg("values"), py::arg("b"), py::arg("device"), py::arg("options"));
   add_factors<float>(module, "FactorsSingle");
   add_factors<double>(module, "FactorsDouble");
 }

@@ -18,14 +18,15 @@ import unittest
 if len(sys.argv) < 2:
     sys.exit(__doc__)
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-EXAMPLES = pathlib.Path(__file__).resolve().parent.parent / "examples"
-NAMES = ["devices", "factorize", "solve"]
+SOURCE = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLES = SOURCE / "examples"
+NAMES = ["devices", "factorize", "solve", "sparse"]
 SECONDS = 300  # that a command may take
 NEEDED = {"libOpenCL.so.1", "libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libc.so.6"}
 
 # What include/lugpu declares, and the type of its exception.
 API = re.compile(r"""lugpu::(
-    list_devices\(|choose_device\(|name\(lugpu::Pivot\)|pivot_name(s|d)\b|
+    list_devices\(|choose_device\(|solve\(|name\(lugpu::Pivot\)|pivot_name(s|d)\b|
     Context::|Error::|Determinant::multiply\(|Checks::(failure|digits)\b|Factorization<(float|double)>::)|
     .*\blugpu::(solve|factorize|adopt)<(float|double)>\(|
     (typeinfo|typeinfo\ name|vtable)\ for\ lugpu::Error$""", re.VERBOSE)
@@ -75,6 +76,14 @@ class ExamplesTest(unittest.TestCase):
             self.assertLess(float(error), 1e-4)
             self.assertEqual(set(re.findall(r"(?m)^  (\w+)", phases)), {"upload", "factor", "solve", "download"})
 
+        lines = re.findall(r"(?m)^(\S+): (\d+) iterations, largest error " + number.replace(r"\n", " of (\\d+); (.*)$"),
+                           out["sparse"])
+        self.assertEqual([line[0] for line in lines], ["banded", "cg"])
+        for _, _, error, largest, _ in lines:
+            self.assertLess(float(error), 1e-9 * float(largest))
+        self.assertEqual([int(line[1]) > 0 for line in lines], [False, True])
+        self.assertEqual([bool(line[4]) for line in lines], [True, False])
+
         done = run(programs / "devices", "no such device", check=False, **options)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r'^There is no OpenCL device "no such device"; there are: .*\n$')
@@ -96,6 +105,19 @@ class ExamplesTest(unittest.TestCase):
         for name in NAMES:
             run("g++", "-std=c++20", EXAMPLES / f"{name}.cpp", *flags, "-o", programs / name, env=environment)
         self.check(programs, env=environment)
+
+    def test_guide(self):
+        """The programs in docs/library.md, and the output that it shows of them."""
+        guide = (SOURCE / "docs/library.md").read_text()
+        found = re.findall(r"(?s)```cpp\n(.*?)```\n(?:[^`]*prints:?\n\n```\n(.*?)```)?", guide)
+        found = [(program, output) for program, output in found if "int main" in program]
+        self.assertEqual(len(found), 2)
+        environment = os.environ | {"PKG_CONFIG_PATH": str(libdir / "pkgconfig"), "LD_LIBRARY_PATH": str(libdir)}
+        flags = shlex.split(run("pkg-config", "--cflags", "--libs", "lugpu", env=environment).stdout)
+        for program, output in found:
+            (work / "guide.cpp").write_text(program)
+            run("g++", "-std=c++20", "-Wall", "-Werror", work / "guide.cpp", *flags, "-o", work / "guide", env=environment)
+            self.assertEqual(run(work / "guide", env=environment).stdout, output)
 
     def test_are_short(self):
         for name in NAMES:

@@ -1,4 +1,4 @@
-// lugpu: dense linear systems on OpenCL devices.
+// lugpu: dense and sparse linear systems on OpenCL devices.
 #pragma once
 
 #include "lugpu/device.hpp"

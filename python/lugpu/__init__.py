@@ -1,4 +1,4 @@
-"""Dense linear systems on OpenCL devices.
+"""Dense and sparse linear systems on OpenCL devices.
 
 >>> import lugpu, numpy as np
 >>> a = np.array([[4.0, 1.0], [2.0, 3.0]])

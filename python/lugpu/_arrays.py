@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,12 @@ from lugpu import _core
 Array = npt.NDArray[Any]
 
 
-def real_type(*arrays: Array) -> np.dtype[Any]:
+class _Typed(Protocol):
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+
+
+def real_type(*arrays: _Typed) -> np.dtype[Any]:
     """float32 if all of them are; float64 for other reals and integers, as NumPy's linalg has it.
 
     >>> real_type(np.zeros(2, np.float32), np.zeros(2, np.int8))
@@ -40,11 +45,16 @@ def straight(array: Array, dtype: np.dtype[Any]) -> Array:
 def square(value: npt.ArrayLike) -> Array:
     """The array, n x n; else LinAlgError as NumPy's."""
     array = np.asarray(value)
-    if array.ndim != 2:
-        raise LinAlgError(f"{array.ndim}-dimensional array given. Array must be two-dimensional")
-    if array.shape[0] != array.shape[1]:
-        raise LinAlgError("Array must be square")
+    require_square(array.shape)
     return array
+
+
+def require_square(shape: tuple[int, ...]) -> None:
+    """LinAlgError as NumPy's unless this is the shape of a square matrix."""
+    if len(shape) != 2:
+        raise LinAlgError(f"{len(shape)}-dimensional array given. Array must be two-dimensional")
+    if shape[0] != shape[1]:
+        raise LinAlgError("Array must be square")
 
 
 def require_finite(array: Array) -> None:

@@ -5,16 +5,31 @@ import numpy.typing as npt
 
 def devices() -> list[dict[str, Any]]: ...
 def is_view(array: npt.NDArray[Any]) -> bool: ...
+
+class Options:
+    def __init__(
+        self,
+        *,
+        method: str,
+        pivot: str,
+        precision: str | None,
+        refine: bool,
+        equilibrate: bool,
+        check: bool,
+        tolerance: float,
+        iterations: int,
+    ) -> None: ...
+
 def solve(
-    a: npt.NDArray[Any],
+    a: npt.NDArray[Any], b: npt.NDArray[Any], device: str, options: Options
+) -> tuple[npt.NDArray[Any] | None, dict[str, Any]]: ...
+def solve_sparse(
+    row_begin: npt.NDArray[np.int64],
+    columns: npt.NDArray[np.int32],
+    values: npt.NDArray[np.float64],
     b: npt.NDArray[Any],
     device: str,
-    method: str,
-    pivot: str,
-    precision: str | None,
-    refine: bool,
-    equilibrate: bool,
-    check: bool,
+    options: Options,
 ) -> tuple[npt.NDArray[Any] | None, dict[str, Any]]: ...
 
 class _Factors:

@@ -9,6 +9,7 @@ Kind = Literal["failure", "bad_input", "unsupported", "not_tried", "no_device"]
 # What the library calls otherwise than the functions here.
 _ARGUMENTS = {("refine", "fixed"): "refine=True", ("refine", "mixed"): 'precision="mixed"'}
 _OPTIONS = ("method", "pivot", "precision", "refine", "equilibrate", "device")
+_NUMBERS = ("tolerance", "iterations")
 
 
 class Error(RuntimeError):
@@ -46,10 +47,14 @@ def argument(remedy: tuple[str, str] | None) -> str | None:
 
     >>> argument(("method", "lu")), argument(("equilibrate", "")), argument(("storage", "buffer"))
     ('method="lu"', 'equilibrate=True', None)
+    >>> argument(("tolerance", "1e-06"))
+    'tolerance=1e-06'
     """
-    if remedy is None or remedy[0] not in _OPTIONS:
+    if remedy is None or remedy[0] not in _OPTIONS + _NUMBERS:
         return None
     option, value = remedy
+    if option in _NUMBERS:
+        return f"{option}={value}"
     return _ARGUMENTS.get(remedy, f'{option}="{value}"' if value else f"{option}=True")
 
 

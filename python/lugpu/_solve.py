@@ -14,6 +14,7 @@ from lugpu import _core
 from lugpu._arrays import Array, real_type, square, straight
 from lugpu._devices import Device, device_text
 from lugpu._errors import AccuracyWarning, argument, sentence
+from lugpu._sparse import SparseMatrix, compressed, is_sparse
 
 Pivot = str  #: one of _core.pivot_names(): "none", "partial", "scaled", "rook", "full" ...
 Precision = Literal["single", "double", "mixed"]
@@ -31,6 +32,7 @@ class Checks:
     hpl_residual: HPL's scaled residual; passes under 16.
     growth: max |U| / max |A|.
     rcond: an estimate of 1 / (||A||_1 ||inv(A)||_1); rcond_at_most: what is known where it is None.
+    residual: ||b - A x||_2 / ||b||_2, the largest over right-hand sides; of sparse A only.
     berr, ferr: backward errors and bounds on forward errors, one for each right-hand side.
     info: LAPACK's; k > 0: the k-th pivot is exactly zero.
     digits: decimal digits of the largest element of every column of X that are certainly correct.
@@ -42,6 +44,7 @@ class Checks:
     growth: float | None
     rcond: float | None
     rcond_at_most: float | None
+    residual: float | None
     berr: list[float]
     ferr: list[float]
     info: int
@@ -76,12 +79,16 @@ class Report:
     """How a system was solved and how good X is.
 
     method, pivot, precision: what ran; precision is that of the factors.
+    why: of sparse A, why "auto" chose the method, a clause; None if the user chose, and of dense A.
     status: "ok", "unchecked" (with check=False) or "failed"; reason: why it failed.
     warnings: sentences that were given as AccuracyWarning too.
-    phases_s: seconds of build, upload, factor, solve and download.
+    iterations: how many an iterative method made; of several right-hand sides, the most that one took.
+    residuals: ||b - A x||_2 / ||b||_2 as the method saw them on its way; empty for direct methods.
+    phases_s: seconds of upload, factor, solve and download; of sparse A also of setup.
     """
 
     method: str
+    why: str | None
     pivot: Pivot
     precision: Literal["single", "double"]
     status: Literal["ok", "unchecked", "failed", "singular"]
@@ -90,6 +97,8 @@ class Report:
     checks: Checks
     refinement: Refinement | None
     equilibration: Equilibration | None
+    iterations: int
+    residuals: npt.NDArray[np.float64] = dataclasses.field(compare=False)
     phases_s: dict[str, float]
 
 
@@ -103,6 +112,7 @@ def _report(facts: dict[str, Any]) -> Report:
     return Report(
         **facts
         | {
+            "why": facts["why"] or None,
             "reason": _sentence(reason) if reason else None,
             "warnings": [_sentence(warning) for warning in facts["warnings"]],
             "checks": Checks(**facts["checks"]),
@@ -120,7 +130,7 @@ def require_choice(name: str, value: str | None, choices: tuple[str | None, ...]
 
 @overload
 def solve(
-    a: npt.ArrayLike,
+    a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike,
     pivot: Pivot = ...,
     precision: Precision | None = ...,
@@ -130,10 +140,12 @@ def solve(
     device: int | str | Device | None = ...,
     check: bool = ...,
     full_output: Literal[False] = ...,
+    tolerance: float = ...,
+    iterations: int = ...,
 ) -> Array: ...
 @overload
 def solve(
-    a: npt.ArrayLike,
+    a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike,
     pivot: Pivot = ...,
     precision: Precision | None = ...,
@@ -144,9 +156,11 @@ def solve(
     check: bool = ...,
     *,
     full_output: Literal[True],
+    tolerance: float = ...,
+    iterations: int = ...,
 ) -> tuple[Array, Report]: ...
 def solve(
-    a: npt.ArrayLike,
+    a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike,
     pivot: Pivot = "partial",
     precision: Precision | None = None,
@@ -156,25 +170,32 @@ def solve(
     device: int | str | Device | None = None,
     check: bool = True,
     full_output: bool = False,
+    tolerance: float = 1e-10,
+    iterations: int = 100_000,
 ) -> Array | tuple[Array, Report]:
     """X of A X = B, as numpy.linalg.solve.
 
-    a: n x n; b: of shape (n,) or (n, k), and so is X. float32 stays float32; everything else real
-    is float64, and so is float32 with precision "double" or "mixed".
+    a: n x n, an array or a sparse matrix or array of SciPy; b: of shape (n,) or (n, k), and so is X.
+    float32 stays float32; everything else real is float64, and so is float32 with precision
+    "double" or "mixed". With a sparse A, X is float64.
     pivot: "none", "partial", "scaled", "rook" or "full".
     precision: of the factors, "single" or "double"; default: that of the arrays, or single where
     the device has no double precision. "mixed": factors in single, X as accurate as with double.
-    method: "auto" (the fastest), "lu-blocked", "lu" or "gauss-jordan".
+    method: "auto" (the fastest), "lu-blocked", "lu" or "gauss-jordan"; of a sparse A also "banded",
+    "cg", "gauss-seidel" or "jacobi", which do not make it dense. With "auto" Report.why tells the
+    choice.
     refine: improve X in the precision of its factors, as LAPACK's gerfs.
     equilibrate: scale the rows and columns of A where that helps.
     device: an index of lugpu.devices(), part of a device's name, or a Device; default: the
     environment variable LUGPU_DEVICE, or the first GPU, or the first device.
     check: compute residuals, condition and error bounds; without them nothing is known about X.
     full_output: return (X, Report).
+    tolerance: what ||b - A x||_2 / ||b||_2 "cg", "gauss-seidel" and "jacobi" must reach; iterations:
+    within how many.
 
     Raises numpy.linalg.LinAlgError for shapes and if A is singular (a pivot is exactly zero),
     ValueError if b does not fit, TypeError for complex numbers, lugpu.Error for errors of OpenCL.
-    An X that fails a check comes with an AccuracyWarning.
+    An X that fails a check or misses the tolerance comes with an AccuracyWarning.
 
     >>> import lugpu
     >>> x = lugpu.solve([[3.0, 1.0], [1.0, 2.0]], [9.0, 8.0])
@@ -190,26 +211,55 @@ def solve(
     """
     require_choice("pivot", pivot, _PIVOTS)
     require_choice("precision", precision, _PRECISIONS)
-    matrix, rhs = square(a), np.asarray(b)
-    if rhs.ndim not in (1, 2) or rhs.shape[0] != matrix.shape[0]:
-        raise ValueError(f"a of shape {matrix.shape} and b of shape {rhs.shape} do not fit together")
-    dtype = real_type(matrix, rhs)
-    if precision in ("double", "mixed"):
-        dtype = np.dtype(np.float64)
-    x, facts = _core.solve(
-        straight(matrix, dtype),
-        straight(rhs, dtype),
-        device_text(device),
-        method,
-        pivot,
-        precision,
-        bool(refine),
-        bool(equilibrate),
-        bool(check),
+    options = _core.Options(
+        method=method,
+        pivot=pivot,
+        precision=precision,
+        refine=bool(refine),
+        equilibrate=bool(equilibrate),
+        check=bool(check),
+        tolerance=tolerance,
+        iterations=iterations,
     )
+    solved = _solve_sparse if is_sparse(a) else _solve_dense
+    x, facts = solved(a, _right_hand_side(b), precision, device_text(device), options)
     report = _report(facts)
     if x is None:
         raise LinAlgError(report.reason)
     for text in ([report.reason] if report.reason else []) + report.warnings:
         warnings.warn(text, AccuracyWarning, stacklevel=2)
     return (x, report) if full_output else x
+
+
+def _right_hand_side(b: npt.ArrayLike) -> Array:
+    if is_sparse(b):
+        raise TypeError("b is sparse; it must be an array, as b.toarray() is")
+    return np.asarray(b)
+
+
+def _require_fit(shape: tuple[int, ...], rhs: Array) -> None:
+    if rhs.ndim not in (1, 2) or rhs.shape[0] != shape[0]:
+        raise ValueError(f"a of shape {shape} and b of shape {rhs.shape} do not fit together")
+
+
+_Answer = tuple[Array | None, dict[str, Any]]
+
+
+def _solve_dense(
+    a: Any, rhs: Array, precision: Precision | None, device: str, options: _core.Options
+) -> _Answer:
+    matrix = square(a)
+    _require_fit(matrix.shape, rhs)
+    dtype = real_type(matrix, rhs)
+    if precision in ("double", "mixed"):
+        dtype = np.dtype(np.float64)
+    return _core.solve(straight(matrix, dtype), straight(rhs, dtype), device, options)
+
+
+def _solve_sparse(
+    a: Any, rhs: Array, precision: Precision | None, device: str, options: _core.Options
+) -> _Answer:
+    rows = compressed(a)
+    _require_fit(a.shape, rhs)
+    real_type(rhs)
+    return _core.solve_sparse(*rows, straight(rhs, np.dtype(np.float64)), device, options)

@@ -1,7 +1,7 @@
 """lugpu.advise, bench and devices, the errors, and the doctests of every module."""
 
 import doctest
-import importlib
+import importlib.util
 import os
 import pathlib
 import pickle
@@ -23,9 +23,16 @@ def load_tests(_loader, tests, _pattern):
         if module.name != "lugpu._core":
             tests.addTests(doctest.DocTestSuite(importlib.import_module(module.name)))
     tests.addTests(doctest.DocTestSuite(lugpu))
-    guide = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
-    tests.addTests(doctest.DocFileSuite(str(guide), module_relative=False))
     return tests
+
+
+class Guide(unittest.TestCase):
+    @unittest.skipIf(importlib.util.find_spec("scipy") is None, "SciPy is not installed")
+    def test_examples(self):
+        guide = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+        results = doctest.testfile(str(guide), module_relative=False)
+        self.assertEqual(results.failed, 0)
+        self.assertGreater(results.attempted, 20)
 
 
 class Advise(unittest.TestCase):

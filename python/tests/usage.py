@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse  # type: ignore[import-untyped]
 
 import lugpu
 
@@ -13,6 +14,9 @@ def main() -> None:
     x: npt.NDArray[np.float64] = lugpu.solve(a, [1.0, 2.0, 3.0], pivot="full", device=0)
     y, report = lugpu.solve(a, x, precision="mixed", full_output=True)
     solve_ratio: float | None = report.checks.solve_ratio
+    x, report = lugpu.solve(scipy.sparse.eye(3), x, method="cg", tolerance=1e-6, iterations=10, full_output=True)
+    residuals: npt.NDArray[np.float64] = report.residuals
+    why: str | None = report.why
     lu, piv = lugpu.lu_factor(a)
     rows: npt.NDArray[np.int32] = piv
     z = lugpu.lu_solve((lu, rows), y, trans=1)
@@ -26,7 +30,7 @@ def main() -> None:
         lugpu.solve(a, x, precision="half")  # type: ignore[call-overload]
     except (lugpu.Error, ValueError) as error:
         print(error.remedy if isinstance(error, lugpu.Error) else error)
-    print(solve_ratio, z, inverse, determinant, names, advice, records)
+    print(solve_ratio, residuals, why, z, inverse, determinant, names, advice, records)
 
 
 if __name__ == "__main__":

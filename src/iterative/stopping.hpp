@@ -19,6 +19,7 @@ struct Iteration {
   /// along; of a method that looks at them now and then, those.
   std::vector<double> residuals;
   std::string reason;  ///< why it ended without converging, a sentence without its full stop
+  int info = 0;        ///< of an elimination: k > 0 means that the k-th pivot is exactly zero
 };
 
 /// How far the true residual, computed anew, may be above the tolerance that the method's own one

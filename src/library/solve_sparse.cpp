@@ -9,16 +9,19 @@ namespace {
 
 // Throws InputError unless row_begin ascends from 0 and all columns are inside.
 void require_places(const SparseView& a) {
-  if (!a.row_begin || a.row_begin[0] != 0) throw InputError("row_begin must start with 0.");
   constexpr std::size_t kMost = INT32_MAX;
   if (a.n > kMost) throw InputError("A has more than 2147483647 rows.");
+  if (!a.row_begin) throw InputError("A has no rows: its pointer row_begin is null.");
+  if (a.row_begin[0] != 0) throw InputError("row_begin must start with 0.");
   for (std::size_t i = 0; i < a.n; ++i) {
     if (a.row_begin[i + 1] < a.row_begin[i]) {
       throw InputError("row_begin descends after row " + std::to_string(i) + ", counted from 0.");
     }
   }
   const auto entries = static_cast<std::size_t>(a.row_begin[a.n]);
-  if (entries > 0 && (!a.columns || !a.values)) throw InputError("A has no columns or no values.");
+  if (entries > 0 && (!a.columns || !a.values)) {
+    throw InputError("A has no entries: its pointer columns or values is null.");
+  }
   for (std::size_t k = 0; k < entries; ++k) {
     if (a.columns[k] >= 0 && static_cast<std::size_t>(a.columns[k]) < a.n) continue;
     throw InputError("Entry " + std::to_string(k) + " is in column " +
@@ -38,6 +41,7 @@ bool is_in_order(const SparseView& a) {
 
 // Without a copy where the entries are in order.
 Sparse sparse_of(const SparseView& a) {
+  if (a.n == 0) return {};
   require_places(a);
   const auto entries = static_cast<std::size_t>(a.row_begin[a.n]);
   if (is_in_order(a)) {
@@ -74,10 +78,11 @@ Solution<double> solve(const Context& context, const SparseView& a, View<const d
     const Sparse sparse = sparse_of(a);
     const SparsePlan plan = make_plan(options, device.device(), sparse);
     if (plan.method) return solve(device, plan, sparse, matrix_of(b));
-    const Matrix full = dense(sparse);
     const Plan dense_plan =
         make_plan(options, device.device(), Size::square(a.n, b.columns),
                   Precision::double_precision, context.implementation().failed());
+    require_possible(device.device(), *dense_plan.method, dense_plan.problem);
+    const Matrix full = dense(sparse);
     Solution<double> solution = solve(device, dense_plan, full.view(), b);
     solution.why = plan.why;
     return solution;

@@ -10,15 +10,19 @@ namespace lugpu {
 struct SparsePlan {
   const StructuredMethod* method;  ///< null: as a dense matrix, by what make_plan() says
   StructuredOptions options;
-  std::string why;  ///< a clause; empty if the user chose
+  std::string why;    ///< a clause; empty if the user chose
+  bool check = true;  ///< compute the residuals
+  /// A direct method for the case that this one fails; null: none.
+  const StructuredMethod* otherwise = nullptr;
 };
 
-/// From what a user asks for. Throws InputError for options that contradict one another,
+/// From what a user asks for. Throws InputError for options that contradict one another, a negative
+/// tolerance or more than 10^9 iterations,
 /// Unsupported if no method can take the matrix on this device.
 SparsePlan make_plan(const Options& options, const Device& device, const Sparse& a);
 
-/// By plan.method, which is not null. Throws as StructuredMethod::make, and InputError if a value
-/// overflows the precision.
+/// By plan.method, which is not null, and if X fails by plan.otherwise. Throws as
+/// StructuredMethod::make, and InputError if a value overflows the precision.
 Solution<double> solve(DeviceContext& context, const SparsePlan& plan, const Sparse& a,
                        const Matrix& b);
 

@@ -22,7 +22,7 @@ Iteration done() {
 }
 
 Iteration singular(int info) {
-  return {0, false, {}, "The matrix is singular: pivot " + std::to_string(info) + " is zero"};
+  return {0, false, {}, "The matrix is singular: pivot " + std::to_string(info) + " is zero", info};
 }
 
 // lu-blocked with its factors kept.
@@ -69,13 +69,13 @@ class FactoredSolver : public PreparedSolver {
   cl::Buffer b_, x_;
 };
 
-// The right-hand sides are known only later, so each number of them has its own BandedLu.
+// Another number of right-hand sides than expected has a BandedLu of its own.
 class BandedSolver : public PreparedSolver {
  public:
   BandedSolver(DeviceContext& context, Sparse a, const StructuredOptions& options)
       : context_(context), a_(std::move(a)), precision_(options.precision) {
     const SparsityFacts band = facts(a_);
-    size_ = {a_.rows(), band.lower_bandwidth, band.upper_bandwidth, 1};
+    size_ = {a_.rows(), band.lower_bandwidth, band.upper_bandwidth, options.nrhs};
     factor();
   }
 
@@ -146,7 +146,7 @@ using GridMethod = Iteration (*)(const GridOperator&, Vectors&, const Surface&, 
 template <GridMethod on_grid, IterativeMethod method>
 std::unique_ptr<PreparedSolver> iterative(DeviceContext& context, const StructuredMatrix& a,
                                           const StructuredOptions& options) {
-  const auto& [precision, storage, rule] = options;
+  const auto& [precision, storage, rule, nrhs] = options;
   if (a.stored || !a.grid->conductivity.empty()) {
     return iterative_solver(context, a.stored ? *a.stored : sparse(*a.grid), precision, storage,
                             kVectorTexel, method, rule);
@@ -161,7 +161,7 @@ std::unique_ptr<PreparedSolver> iterative(DeviceContext& context, const Structur
 
 std::unique_ptr<PreparedSolver> multigrid_cg(DeviceContext& context, const StructuredMatrix& a,
                                              const StructuredOptions& options) {
-  const auto& [precision, storage, rule] = options;
+  const auto& [precision, storage, rule, nrhs] = options;
   const auto multigrid =
       std::make_shared<MultigridCg>(context, *a.grid, precision, storage, Texel::r);
   const auto solve = [multigrid, last = rule](Vectors&, const Surface& b, Surface& x) {

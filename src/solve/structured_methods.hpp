@@ -29,6 +29,7 @@ struct StructuredOptions {
   Precision precision = Precision::double_precision;
   Storage storage = Storage::buffer;
   StoppingRule rule;
+  std::size_t nrhs = 1;  ///< right-hand sides to prepare for; any other number works, but slower
 };
 
 struct StructuredMethod {
