@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ namespace lugpu {
 namespace {
 
 using Triplets = std::vector<Triplet>;
+
+template <typename T>
+std::vector<T> list(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
 
 bool same_bits(const Matrix& a, const Matrix& b) {
   const auto same = [](double x, double y) {
@@ -123,18 +129,18 @@ TEST(Sparse, AddsTripletsOfOnePlaceInTheirOrder) {
 
 TEST(Sparse, ZerosStayEntries) {
   const Sparse a(2, 2, {{0, 1, 0.0}, {1, 0, 2.0}, {1, 0, -2.0}});
-  EXPECT_EQ(a.values(), (std::vector<double>{0, 0}));
-  EXPECT_EQ(a.columns(), (std::vector<std::int32_t>{1, 0}));
-  EXPECT_EQ(a.row_begin(), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(list(a.values()), (std::vector<double>{0, 0}));
+  EXPECT_EQ(list(a.columns()), (std::vector<std::int32_t>{1, 0}));
+  EXPECT_EQ(list(a.row_begin()), (std::vector<std::int64_t>{0, 1, 2}));
 }
 
 TEST(Sparse, MayHaveNoRowsAndNoEntries) {
   const Sparse none;
-  EXPECT_EQ(none.row_begin(), (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(list(none.row_begin()), (std::vector<std::int64_t>{0}));
   EXPECT_EQ(dense(none).values().size(), 0u);
-  EXPECT_EQ(none.transposed().row_begin(), (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(list(none.transposed().row_begin()), (std::vector<std::int64_t>{0}));
   const Sparse rows(3, 2, {});
-  EXPECT_EQ(rows.row_begin(), (std::vector<std::int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(list(rows.row_begin()), (std::vector<std::int64_t>{0, 0, 0, 0}));
   EXPECT_TRUE(same_bits(dense(rows), Matrix(3, 2)));
 }
 

@@ -67,8 +67,8 @@ class Measuring {
     prepare(rule);
     upload();
     sample();
-    const bool quick = seconds_since(start_) < effort_.timeout_s / 4;
-    if (quick) {
+    const double first = seconds_since(start_);
+    if (first < effort_.timeout_s / 2) {
       if (maker_.direct) {  // again, with all kernels built
         result_.times_s.clear();
         prepare(rule);
