@@ -429,6 +429,15 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
   return problem;
 }
 
+void require_no_problem(const Arguments& given, const CLI::App& command) {
+  parse_sizes(given.problem.grids, "--grid");
+  for (const char* option : {"--grid", "--tolerance", "--iterations"}) {
+    if (command.count(option) > 0) {
+      throw InputError(std::string(option) + " needs --problem, which says what is to be solved.");
+    }
+  }
+}
+
 void add_problem_options(CLI::App& command, Arguments& given) {
   std::vector<std::string> known;
   for (const GridProblem& problem : grid_problems()) known.emplace_back(problem.name);
@@ -443,18 +452,15 @@ void add_problem_options(CLI::App& command, Arguments& given) {
   command
       .add_option("--grid", given.problem.grids,
                   "With --problem: points along each axis, as --sizes (default: 32:256:*2)")
-      ->needs(problem)
       ->type_name("SIZES");
   command
       .add_option("--tolerance", given.problem.rule.tolerance,
                   "With --problem: of ||b - A x|| / ||b|| (default: 1e-6)")
-      ->needs(problem)
       ->check(number(1e-16, 1))
       ->type_name("T");
   command
       .add_option("--iterations", given.problem.rule.iterations,
                   "With --problem: steps of an iterative method at most (default: 10000)")
-      ->needs(problem)
       ->transform(whole_number(1, 10'000'000))
       ->type_name("N");
   for (const char* other :
@@ -478,7 +484,10 @@ Command add_bench(CLI::App& app) {
       list_of_rivals() + '\n' +
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
   return [given, command](const std::vector<std::string>& arguments) {
-    if (given->problem.problems.empty()) return bench(*given, arguments);
+    if (given->problem.problems.empty()) {
+      require_no_problem(*given, *command);
+      return bench(*given, arguments);
+    }
     set_colour(given->options.colour);
     return bench_problems(problem_of(*given, *command), given->options, arguments);
   };

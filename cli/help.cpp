@@ -41,6 +41,22 @@ class Help : public CLI::Formatter {
   std::string make_description(const CLI::App* app) const override {
     return wrapped(app->get_description(), 0, 0) + '\n';
   }
+  // Long lists of values take several lines.
+  std::string make_option_opts(const CLI::Option* option) const override {
+    constexpr std::size_t kIndent = 6;
+    std::string text = CLI::Formatter::make_option_opts(option);
+    std::size_t column = kIndent + make_option_name(option, false).size();
+    std::size_t begin = 0;
+    while (column + text.size() - begin > columns()) {
+      const std::size_t room = columns() - std::min(column, columns());
+      const std::size_t comma = text.rfind(',', begin + room - 1);
+      if (comma == std::string::npos || comma <= begin) break;
+      text.insert(comma + 1, '\n' + std::string(kIndent, ' '));
+      begin = comma + 2 + kIndent;
+      column = kIndent;
+    }
+    return text;
+  }
   std::string make_option_desc(const CLI::Option* option) const override {
     return wrapped(option->get_description(), help_indent(), 0);
   }

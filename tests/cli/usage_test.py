@@ -49,7 +49,7 @@ class BadUsageTest(CommandLine):
 
     def test_whole_numbers(self):
         """Every option and argument whose help names a range takes decimal digits and nothing else, one of
-        seconds a decimal point too."""
+        seconds and a tolerance a decimal point too."""
         found = []
         for command, needed in (("solve", ["a.csv"]), ("advise", ["a.csv"]), ("bench", []), ("probe", []),
                                 ("verify", []), ("generate", ["random", "5", "-o", "x.csv"])):
@@ -58,7 +58,7 @@ class BadUsageTest(CommandLine):
             for flag, kind in re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+) (\w+):[\d.e+-]+\.\.[\d.e+-]+", text):
                 found.append(flag)
                 words = ["0x10", "+1", " 3", "3 ", "1_0", "1'0", "", "nan", "١"]
-                for word in words + ([] if kind == "S" else ["1e1", "1.0"]):
+                for word in words + ([] if kind in "ST" else ["1e1", "1.0"]):
                     with self.subTest(command=command, flag=flag, word=word):
                         self.refused(command, *needed, flag, word, words=[flag, f'"{word}"'])
         self.assertLessEqual({"--nb", "--units", "--digits", "--nrhs", "--seed", "--threads", "--warmup", "--runs",
