@@ -186,9 +186,38 @@ TEST_P(Banded, PivotsAndFactorsAreLapacks) {
 TEST_P(Banded, WideBandsToo) {
   for (const BandSize& size :
        {BandSize{700, 200, 230, 1}, BandSize{500, 390, 400, 3}, BandSize{650, 64, 300, 1},
-        BandSize{650, 300, 64, 1}, BandSize{600, 520, 540, 2}}) {
+        BandSize{650, 300, 64, 1}, BandSize{600, 520, 540, 2}, BandSize{700, 480, 480, 1},
+        BandSize{1100, 512, 512, 1}}) {
     check(size, random_band(size, precision, size.lower));
   }
+}
+
+// The five-point matrix of a grid of 512 columns.
+TEST_P(Banded, MoreThanTwoGiB) {
+  if (context.device().type == "cpu") GTEST_SKIP() << "It would take minutes on a CPU.";
+  const std::size_t n = precision == Precision::double_precision ? 180000 : 360000;
+  std::vector<Triplet> entries;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (const std::size_t j : {i - 512, i - 1, i, i + 1, i + 512}) {
+      if (j >= n) continue;
+      entries.push_back(
+          {static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), i == j ? 5.0 : -1.0});
+    }
+  }
+  const Sparse a(n, n, std::move(entries));
+  Matrix b(n, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::int64_t k = a.row_begin()[i]; k < a.row_begin()[i + 1]; ++k) b(i, 0) += a.values()[k];
+  }
+  const std::unique_ptr<BandedLu> lu = make({n, 512, 512, 1});
+  lu->upload(a);
+  lu->factor();
+  EXPECT_EQ(lu->outcome().info, 0);
+  lu->upload_rhs(b);
+  lu->solve();
+  Matrix x(n, 1);
+  lu->download(x.view());
+  EXPECT_LE(largest_difference(x, filled(n, 1, 1)), 100 * epsilon(precision));
 }
 
 TEST_P(Banded, AnyNumberOfRightHandSides) {

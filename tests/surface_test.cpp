@@ -318,6 +318,26 @@ TEST(Device, SaysWhatTheDriverHas) {
   }
 }
 
+// On a GPU more bytes than an int counts, which NVIDIA's own fill does not survive.
+TEST(Fill, FillsAllBytesAndNoMore) {
+  DeviceContext& context = shared_context();
+  const Device& device = context.device();
+  constexpr std::size_t kBeyond = 7;
+  const std::size_t many = device.type == "cpu" ? kGiB / 2 : 2 * kGiB;
+  if (many + kGiB > std::min(device.max_allocation, device.global_memory)) {
+    GTEST_SKIP() << device.name << " has too little memory.";
+  }
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{1001}, many + 3}) {
+    const cl::Buffer buffer = context.allocate(bytes + kBeyond);
+    context.fill(buffer, 1, bytes + kBeyond);
+    context.fill(buffer, 2, bytes);
+    std::vector<cl_uchar> found(bytes + kBeyond), expected(bytes + kBeyond, 2);
+    std::fill_n(expected.end() - kBeyond, kBeyond, 1);
+    context.read_back("test", buffer, 0, found.size(), found.data());
+    EXPECT_TRUE(found == expected) << bytes;
+  }
+}
+
 TEST(Deadline, InThePastStopsAtTheNextCheckpoint) {
   DeviceContext context(shared_context().device());
   EXPECT_NO_THROW(context.checkpoint());

@@ -118,7 +118,7 @@ void BandedCpu::factorize() {
 void BandedCpu::substitute_few(cl::Buffer& x) {
   const std::size_t n = size_.n, stride = n + plan_.vector, bytes = n * element();
   const cl::Buffer& padded = context_.scratch(stride * size_.nrhs * element());
-  context_.queue().enqueueFillBuffer(padded, cl_uchar{0}, 0, stride * size_.nrhs * element());
+  context_.fill(padded, 0, stride * size_.nrhs * element());
   for (std::size_t c = 0; c < size_.nrhs; ++c) {
     context_.queue().enqueueCopyBuffer(x, padded, c * bytes, c * stride * element(), bytes);
   }

@@ -104,7 +104,7 @@ void BandedLu::upload(const Sparse& a) {
                      std::to_string(size_.n) + ".");
   }
   if (layout_.elements == 0) return;
-  context_.queue().enqueueFillBuffer(a_, cl_uchar{0}, 0, layout_.elements * element());
+  context_.fill(a_, 0, layout_.elements * element());
   if (precision_ == Precision::double_precision) {
     place_entries<double>(a);
   } else {

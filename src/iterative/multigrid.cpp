@@ -231,7 +231,7 @@ cl::Buffer MultigridCg::Hierarchy::upload_ints(const std::vector<cl_int>& values
 cl::Buffer MultigridCg::Hierarchy::field(const FieldShape& shape) {
   const std::size_t bytes = shape.elements() * element_size(precision_);
   const cl::Buffer buffer = context_.allocate(bytes);
-  context_.queue().enqueueFillBuffer(buffer, cl_uchar{0}, 0, bytes);
+  context_.fill(buffer, 0, bytes);
   return buffer;
 }
 
@@ -539,8 +539,7 @@ Iteration MultigridCg::Hierarchy::solve(const Surface& b, Surface& x, const Stop
   rz_history_ = context_.allocate(bytes);
   ended_ = context_.zeros(1);
   run("grid", finest, "grid/multigrid.cl", "subtract_product", finest.r, p_, rr_partials_);
-  context_.queue().enqueueFillBuffer(p_, cl_uchar{0}, 0,
-                                     finest.shape.elements() * element_size(precision_));
+  context_.fill(p_, 0, finest.shape.elements() * element_size(precision_));
   record_square(0);
   std::size_t done = 0;
   while (!result.converged && result.reason.empty()) {

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -51,6 +52,18 @@ cl::Buffer DeviceContext::zeros(std::size_t ints) {
   const cl::Buffer buffer = allocate(ints * sizeof(cl_int));
   queue().enqueueFillBuffer(buffer, cl_int{0}, 0, ints * sizeof(cl_int));
   return buffer;
+}
+
+// NVIDIA's driver counts the patterns of a fill in 32 bits: 2^31 and more of one byte end in a hang
+// or in an error of whatever comes next (github.com/inducer/pyopencl/issues/395). So the rest is
+// copied from the first piece.
+void DeviceContext::fill(const cl::Buffer& buffer, cl_uchar byte, std::size_t bytes) {
+  constexpr std::size_t kPiece = std::size_t{1} << 28;
+  if (bytes == 0) return;
+  queue().enqueueFillBuffer(buffer, byte, 0, std::min(bytes, kPiece));
+  for (std::size_t done = kPiece; done < bytes; done += kPiece) {
+    queue().enqueueCopyBuffer(buffer, buffer, 0, done, std::min(bytes - done, kPiece));
+  }
 }
 
 const cl::Buffer& DeviceContext::scratch(std::size_t bytes) {

@@ -55,6 +55,9 @@ class DeviceContext {
   /// Counters for kernels, all 0.
   cl::Buffer zeros(std::size_t ints);
 
+  /// Enqueues that the first `bytes` bytes of a buffer become `byte`.
+  void fill(const cl::Buffer& buffer, cl_uchar byte, std::size_t bytes);
+
   /// A buffer of at least this many bytes, which the next call hands out again: for data read by
   /// commands enqueued before that.
   const cl::Buffer& scratch(std::size_t bytes);

@@ -116,7 +116,7 @@ Surface::Surface(DeviceContext& context, std::size_t rows, std::size_t columns, 
 void fill(DeviceContext& context, Surface& buffer, cl_uchar byte) {
   const std::size_t bytes = buffer.rows() * buffer.pitch() * element_size(buffer.precision());
   const cl::Buffer memory(buffer.memory()(), true);
-  if (bytes > 0) context.queue().enqueueFillBuffer(memory, byte, 0, bytes);
+  context.fill(memory, byte, bytes);
 }
 
 void require_fits(const Device& device, std::size_t rows, std::size_t columns, Precision precision,
