@@ -413,6 +413,12 @@ std::vector<std::string> problem_baselines(const std::vector<std::string>& given
 
 // What the options of a sweep mean for a problem. The defaults of dense systems are not meant.
 ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
+  for (const char* other :
+       {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix", "--seed", "--threads"}) {
+    if (command.count(other) > 0) {
+      throw InputError(std::string(other) + " is for dense systems, and --problem for others.");
+    }
+  }
   ProblemArguments problem = given.problem;
   if (command.count("--method") > 0) {
     problem.methods = distinct(given.methods, [](const std::string& name) { return name; });
@@ -441,14 +447,13 @@ void require_no_problem(const Arguments& given, const CLI::App& command) {
 void add_problem_options(CLI::App& command, Arguments& given) {
   std::vector<std::string> known;
   for (const GridProblem& problem : grid_problems()) known.emplace_back(problem.name);
-  CLI::Option* problem =
-      command
-          .add_option("--problem", given.problem.problems,
-                      "Equations on grids instead of dense matrices; every method is taken to the "
-                      "same tolerance")
-          ->delimiter(',')
-          ->check(CLI::IsMember(known))
-          ->type_name("LIST");
+  command
+      .add_option("--problem", given.problem.problems,
+                  "Equations on grids instead of dense matrices; every method is taken to the "
+                  "same tolerance")
+      ->delimiter(',')
+      ->check(CLI::IsMember(known))
+      ->type_name("LIST");
   command
       .add_option("--grid", given.problem.grids,
                   "With --problem: points along each axis, as --sizes (default: 32:256:*2)")
@@ -463,10 +468,6 @@ void add_problem_options(CLI::App& command, Arguments& given) {
                   "With --problem: steps of an iterative method at most (default: 10000)")
       ->transform(whole_number(1, 10'000'000))
       ->type_name("N");
-  for (const char* other :
-       {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix", "--seed", "--threads"}) {
-    problem->excludes(command.get_option(other));
-  }
 }
 
 }  // namespace
