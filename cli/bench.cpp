@@ -60,12 +60,12 @@ auto distinct(const std::vector<T>& names, Convert&& convert) {
 std::string list_of_rivals() {
   std::string text = "Rivals:\n";
   for (const Baseline& baseline : baselines()) {
-    const std::string head = format("  %-15s ", baseline.name);
+    const std::string head = format("  %-18s ", baseline.name);
     text += head + wrapped(baseline.description, head.size(), head.size()) + '\n';
   }
   text += "With --problem:\n";
   for (const SystemBaseline& rival : system_baselines()) {
-    const std::string head = format("  %-15s ", rival.name);
+    const std::string head = format("  %-18s ", rival.name);
     text += head + wrapped(rival.description, head.size(), head.size()) + '\n';
   }
   return text;
@@ -348,7 +348,8 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
   list("--pivot", given.pivots, pivot_names(),
        "Pivotings; complete is another name for full (default: none,partial,full)");
   list("--precision", given.precisions, arithmetic_names(),
-       "single, double, mixed: factors in single, X as accurate as in double (default: single)");
+       "single, double, mixed: factors in single, X as accurate as in double (default: single; "
+       "with --problem double)");
   list("--storage", given.storages, storage_names(), "Surfaces (default: auto, the fastest)");
   list("--texel", given.texels, texel_names(),
        "r: one element per texel, rgba: 4 floats or 2 doubles (default: auto, the fastest)");
@@ -425,6 +426,9 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
     require_methods(problem.methods, true);
   }
   if (command.count("--precision") > 0) {
+    if (std::count(given.precisions.begin(), given.precisions.end(), "mixed") > 0) {
+      throw InputError("--precision mixed is not for --problem; use single or double.");
+    }
     problem.precisions = distinct(given.precisions, to_precision);
   }
   problem.baselines = problem_baselines(given.baselines, command.count("--baseline") > 0);

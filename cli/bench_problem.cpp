@@ -33,8 +33,7 @@ StructuredCase case_of(const ProblemArguments& given, const std::string& problem
   StructuredCase what;
   what.problem = problem;
   what.grid = n;
-  what.options = {precision, storage, given.rule};
-  what.nrhs = given.nrhs;
+  what.options = {precision, storage, given.rule, given.nrhs};
   return what;
 }
 

@@ -22,7 +22,7 @@ StructuredResult record_of(const SparsePlan& plan, const SparseSystem& system, c
   result.what.implementation = "lugpu";
   result.what.routine = solution.method;
   result.what.options = plan.options;
-  result.what.nrhs = solution.nrhs;
+  result.what.options.nrhs = solution.nrhs;
   result.what.device = device.name;
   result.what.device_index = device.index;
   result.what.units = device.compute_units;

@@ -18,7 +18,7 @@ StructuredResult run(const char* problem, const StructuredMethod& method, std::s
   what.implementation = "lugpu";
   what.routine = method.name;
   what.options.rule = rule;
-  what.nrhs = nrhs;
+  what.options.nrhs = nrhs;
   what.device = context.device().name;
   return measure_problem(&context, what, system,
                          {[&](const StoppingRule& given) {
@@ -119,6 +119,13 @@ TEST(Problems, VectorsInACacheMayBeFasterThanTheCopy) {
   StructuredResult cached = result_of(0.4);
   judge_bandwidth({10e9, 0, std::nullopt}, 64 << 20, cached);
   EXPECT_EQ(cached.status, RunStatus::ok);
+}
+
+TEST(Problems, TotalsCountRightHandSides) {
+  StructuredResult result = result_of(0.6);
+  result.setup_s = 1;
+  result.what.options.nrhs = 3;
+  EXPECT_DOUBLE_EQ(result.total(10), 1 + 10 * 0.2);
 }
 
 TEST(Problems, NamesAreListed) {

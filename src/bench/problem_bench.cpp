@@ -164,11 +164,11 @@ void judge_bandwidth(const Ceilings& ceilings, std::uint64_t cache, StructuredRe
   const double vector =
       static_cast<double>(result.unknowns * element_size(result.what.options.precision));
   // Of the column with the most steps; the others take about as many.
-  const double steps = static_cast<double>(result.iteration.iterations * result.what.nrhs);
+  const double steps = static_cast<double>(result.iteration.iterations * result.what.options.nrhs);
   const double per_word = vector * steps / median(result.times_s);
   constexpr double kNoise = 1.15, kCaches = 2;
   const double least = method->least_words * per_word;
-  if (cache > 0 && vector > kCaches * static_cast<double>(cache) && result.what.nrhs == 1 &&
+  if (cache > 0 && vector > kCaches * static_cast<double>(cache) && result.what.options.nrhs == 1 &&
       least > kNoise * ceilings.copy_bytes_per_s) {
     result.status = RunStatus::error;
     result.reason = "The time would mean " + short_number(least * 1e-9) +

@@ -18,7 +18,7 @@ json number_or_null(const std::optional<double>& value) {
 }  // namespace
 
 double StructuredResult::total(double count) const {
-  return *setup_s + count * median(times_s);
+  return *setup_s + count / static_cast<double>(what.options.nrhs) * median(times_s);
 }
 
 bool same_structured_case(const json& a, const json& b) {
@@ -47,7 +47,7 @@ json to_json(const StructuredResult& result) {
               {"device", what.device ? json(*what.device) : json(nullptr)},
               {"compute_units", what.units ? json(*what.units) : json(nullptr)},
               {"n", result.unknowns},
-              {"nrhs", what.nrhs},
+              {"nrhs", what.options.nrhs},
               {"tolerance", what.options.rule.tolerance},
               {"most_iterations", what.options.rule.iterations}};
   row["choice"] = result.choice.empty() ? json(nullptr) : json(result.choice);

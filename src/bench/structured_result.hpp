@@ -15,7 +15,6 @@ struct StructuredCase {
   std::string implementation;  ///< "lugpu", or a rival's
   std::string routine;         ///< of structured_methods(), or a rival
   StructuredOptions options;
-  std::size_t nrhs = 1;
   std::optional<std::string> device;  ///< its name; absent on the host
   int device_index = -1;
   std::optional<unsigned> units;  ///< compute units of the device
@@ -45,7 +44,8 @@ struct StructuredResult {
   RunStatus status = RunStatus::error;
   std::string reason;  ///< one sentence; empty for ok
 
-  /// Setup and `count` solves by their median, in seconds; only of an ok result.
+  /// Setup, and `count` right-hand sides by the median of the solves, in seconds; only of an ok
+  /// result.
   double total(double count) const;
 };
 

@@ -76,6 +76,7 @@ class ProblemTest(CommandLine):
                             (["--problem", "poisson2d", "--method", "gauss-jordan"],
                              "gauss-jordan"),
                             (["--problem", "poisson2d", "--baseline", "getrf"], "getrf"),
+                            (["--problem", "poisson2d", "--precision", "mixed"], "mixed"),
                             (["--grid", "8"], "--grid"), (["--tolerance", "1e-6"], "--tolerance"),
                             (["--method", "cg"], "cg")):
             with self.subTest(flags=flags):
