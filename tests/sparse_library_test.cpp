@@ -305,7 +305,7 @@ TEST_F(SparseLibrary, AutoChooses) {
       {laplacian(200, 200), "banded",
        "the entries are 200 below and 200 above the diagonal at most"},
       {scattered(40000, 12347, 4), "cg",
-       "A is symmetric and diagonally dominant, and too large for a moment"},
+       "A is symmetric and diagonally dominant, and would take long to factor"},
   };
   for (const Choice& choice : choices) {
     SCOPED_TRACE(choice.why);

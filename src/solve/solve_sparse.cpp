@@ -67,7 +67,7 @@ class Choice {
     const std::optional<SparsePlan> direct = direct_in_a_while();
     if (cg && dominant) {
       SparsePlan plan{cg, options_,
-                      "A is symmetric and diagonally dominant, and too large for a moment"};
+                      "A is symmetric and diagonally dominant, and would take long to factor"};
       if (direct) plan.otherwise = direct->method ? direct->method : possible("lu-blocked");
       return plan;
     }
