@@ -6,20 +6,9 @@
 //
 // Build options: VECTOR (common/vector.clh).
 
-#include "common/vector.clh"
+#include "cpu/vector_sum.clh"
 
 #define NEAR 4  // elements that are taken one by one
-
-inline real sum_of(vec v) {
-  real elements[VECTOR];
-  VECTOR_STORE(v, elements);
-#pragma unroll
-  for (int width = VECTOR / 2; width > 0; width /= 2) {
-#pragma unroll
-    for (int c = 0; c < width; ++c) elements[c] += elements[c + width];
-  }
-  return elements[0];
-}
 
 // row -= l pivots_row, `vectors` vectors
 inline void subtract_row(__global real* row, const __global real* pivots_row, real l, int vectors) {

@@ -5,19 +5,9 @@
 
 #include "cpu/tile.clh"
 #include "cpu/unit_lower.clh"
+#include "cpu/vector_sum.clh"
 
 #define GROUP 4  // rows whose products are added up side by side
-
-inline real sum_of(vec v) {
-  real elements[VECTOR];
-  VECTOR_STORE(v, elements);
-#pragma unroll
-  for (int width = VECTOR / 2; width > 0; width /= 2) {
-#pragma unroll
-    for (int c = 0; c < width; ++c) elements[c] += elements[c + width];
-  }
-  return elements[0];
-}
 
 // y(0:rows) -= T(0:rows, 0:count) x(0:count), T by rows of ld elements, count a multiple of VECTOR;
 // what is `ahead` of T is needed soon.

@@ -6,21 +6,10 @@
 // Build options: VECTOR (common/vector.clh); BLOCK, the rows that a work-group solves for, a
 // multiple of VECTOR; COLUMNS, the most that X has.
 
-#include "common/vector.clh"
+#include "cpu/vector_sum.clh"
 
 #define GROUP 4    // rows of T at a time
 #define BLOCKS 16  // whose products are added up on their own, which rounds less
-
-inline real sum_of(vec v) {
-  real elements[VECTOR];
-  VECTOR_STORE(v, elements);
-#pragma unroll
-  for (int width = VECTOR / 2; width > 0; width /= 2) {
-#pragma unroll
-    for (int c = 0; c < width; ++c) elements[c] += elements[c + width];
-  }
-  return elements[0];
-}
 
 // sums(0:rows) += T(0:rows, 0:count) x(0:count), element by element, the last one first if upper,
 // so that the sums do not depend on where a row is cut in pieces.  1 <= rows <= GROUP, count a
