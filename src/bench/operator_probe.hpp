@@ -29,7 +29,8 @@ std::span<const OperatorGroup> operator_groups();
 struct OperatorTime {
   const char* name;               ///< e.g. "dot"; of a group, no two are the same
   std::vector<std::size_t> grid;  ///< points along each axis; empty for what has no grid
-  double bytes;                   ///< loads and stores, each element once
+  double bytes;                   ///< loads and stores, each element once, with 4 for the column of
+                                  ///< each entry of a sparse matrix
   std::vector<double> times_s;    ///< wall-clock seconds of one operation, of every run
   std::string reason;             ///< why there are none, a sentence; empty if there are
 };
