@@ -19,7 +19,7 @@ POINTS = "points along each axis"
 
 def probe_command(stem, sizes, storage, runs):
     """Operations on vectors of n x n elements and steps of iterations on n x n points."""
-    return Command(stem, ("probe", "--probes", "vectors", "-n", listed(sizes), "--precision",
+    return Command(stem, ("probe", "--probes", "vectors,grids", "-n", listed(sizes), "--precision",
                           "single", "--storage", storage, "--runs", str(runs)))
 
 
@@ -34,11 +34,12 @@ def problem_command(stem, problem, grids, methods, effort, *more):
 # --- Choosing ------------------------------------------------------------------------------------
 
 def probes_of(records, name, storage="buffer"):
-    """{n: probe} of one operation."""
+    """{n: probe} of one operation, in 2D, that was timed."""
     found = {}
     for record in records:
         for probe in record.get("probes", []):
-            if (probe["name"], probe.get("storage")) == (name, storage) and probe["median_s"] > 0:
+            if ((probe["name"], probe.get("storage")) == (name, storage)
+                    and len(probe.get("grid", [])) != 3 and probe.get("median_s", 0) > 0):
                 found.setdefault(probe["n"], probe)
     return found
 

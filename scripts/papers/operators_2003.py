@@ -137,7 +137,7 @@ def against_cpu(records, device):
             else "")
     measured = (f"At {elements(n)} a product is {number(fast)} times and a reduction {number(slow)} "
                 f"times as fast as NumPy with one thread.{doubt}{same} Products of full matrices "
-                "with a vector have no probe and are not measured; the paper's "
+                "with a vector are not measured here; the paper's "
                 f"{seconds(FULL_PRODUCT_S)} for the order {ORDER} mean "
                 f"{gigabytes(ELEMENT * ORDER**2 / FULL_PRODUCT_S)}.")
     colours = {"product": (FIRST, "o"), "reduction": (THIRD, "D")}
