@@ -113,6 +113,13 @@ __kernel WORK_GROUP void reduce_groups(SOURCE(x), SOURCE(y), __global real* rest
   if (MY_LANE == 0) partials[MY_GROUP] = part;
 }
 
+// Memory in order for all work-groups; NVIDIA's mem_fence() is for those of one only.
+#ifdef __NV_CL_C_VERSION
+#define FENCE_FOR_ALL asm volatile("membar.gl;" ::: "memory")
+#else
+#define FENCE_FOR_ALL mem_fence(CLK_GLOBAL_MEM_FENCE)
+#endif
+
 // scalars(place) = the reduction. The work-group that is the last to count itself in `arrived`,
 // which is 0 before and after, finds the parts of all others.
 __kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global volatile real* partials,
@@ -124,8 +131,9 @@ __kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global volatile real* pa
   const real part = part_of_group(PASS(x), PASS(y), rows, columns, walk, scratch);
   if (MY_LANE == 0) {
     partials[MY_GROUP] = part;
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    FENCE_FOR_ALL;
     is_last = atomic_inc(arrived) == groups - 1;
+    FENCE_FOR_ALL;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (!is_last) return;

@@ -8,7 +8,7 @@
 #include "grid/walk.clh"
 
 __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), GRID) {
-  const grid_of g = grid_from(sizes, walls, coefficients);
+  const grid_of g = grid_from(sizes, coefficients, inverse);
   walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
     FETCH(x, w.row + g.ahead + w.soon, w.t);

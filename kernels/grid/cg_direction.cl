@@ -16,7 +16,7 @@ __kernel WORK_GROUP void cg_direction(
     __global real* restrict curvature_partials, __global real* history, __global const int* ended,
     real limit, int k, GRID) {
   __local real scratch[GROUP];
-  const grid_of g = grid_from(sizes, walls, coefficients);
+  const grid_of g = grid_from(sizes, coefficients, inverse);
   const int groups = get_num_groups(0) * get_num_groups(1);
   const real rr = sum_of_partials(rr_partials, groups, scratch);
   if (MY_GROUP == 0 && MY_LANE == 0) history[k] = rr;

@@ -15,7 +15,7 @@ __kernel WORK_GROUP void cg_update(
     __global real* restrict rr_partials, __global const real* history, __global int* ended,
     real limit, int k, GRID) {
   __local real scratch[GROUP];
-  const grid_of g = grid_from(sizes, walls, coefficients);
+  const grid_of g = grid_from(sizes, coefficients, inverse);
   const int groups = get_num_groups(0) * get_num_groups(1);
   const real rr = history[k];
   const int ended_before = *ended;

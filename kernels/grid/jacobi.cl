@@ -7,7 +7,7 @@
 #include "grid/walk.clh"
 
 __kernel WORK_GROUP void jacobi(SOURCE(x), SOURCE(b), TARGET(x_new), GRID) {
-  const grid_of g = grid_from(sizes, walls, coefficients);
+  const grid_of g = grid_from(sizes, coefficients, inverse);
   walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
     FETCH(x, w.row + g.ahead + w.soon, w.t);

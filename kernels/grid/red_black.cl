@@ -15,8 +15,7 @@
 
 __kernel WORK_GROUP void red_black(SOURCE(other), SOURCE(b), TARGET(x), int colour, GRID) {
   const int nx = sizes.x;
-  grid_of g = grid_from((int4)(HALF(nx), sizes.yzw), walls, coefficients);
-  g.wall_x = wall_of(nx, walls.x);
+  grid_of g = grid_from((int4)(HALF(nx), sizes.yzw), coefficients, inverse);
   walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
     FETCH(other, w.row + g.ahead + w.soon, w.t);

@@ -131,8 +131,8 @@ class ColouredGrid {
 
 Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                  const StoppingRule& rule) {
-  const VectorCut cut = vectors.cut().spread();
-  const KernelId kernel = x.kernel("grid/jacobi.cl", "jacobi", cut.options());
+  const VectorCut cut = a.cut(vectors);
+  const KernelId kernel = x.kernel("grid/jacobi.cl", "jacobi", cut.options() + a.options());
   return relax(a, vectors, b, x, rule, one_by_one([&](Surface& now, Surface& next) {
                  a.run(vectors.context(), cut, kernel, now, b, next);
                  std::swap(now, next);
@@ -160,8 +160,8 @@ Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b
     }
   }
   ColouredGrid grid(a.grid(), vectors);
-  const VectorCut cut = grid.halves().cut().spread();
-  const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", cut.options());
+  const VectorCut cut = a.cut(grid.halves());
+  const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", cut.options() + a.options());
   const Colours right = grid.split(b);
   Colours now = grid.split(x);
   return relax(a, vectors, b, x, rule, [&](Surface& whole, Surface&, std::size_t count) {

@@ -1,6 +1,9 @@
 // The matrix of a grid on a device (kernels/grid).
 #pragma once
 
+#include <string>
+#include <type_traits>
+
 #include "matrix/grid.hpp"
 #include "operators/operator.hpp"
 
@@ -16,6 +19,10 @@ class GridOperator : public Operator {
   const Grid& grid() const { return grid_; }
   VectorLayout layout(Precision precision, Storage storage, Texel texel) const;
 
+  /// Of kernels that include grid/walk.clh, beside those of the cut.
+  std::string options() const;
+  /// How those are cut that leave no partial sums.
+  VectorCut cut(const Vectors& vectors) const;
   /// Runs a kernel that has GRID as its last parameters (grid/walk.clh), over all elements.
   template <typename... Arguments>
   void run(DeviceContext& context, const VectorCut& cut, const KernelId& kernel,
@@ -33,21 +40,16 @@ void GridOperator::run(DeviceContext& context, const VectorCut& cut, const Kerne
                        const Arguments&... arguments) const {
   if (grid_.unknowns() == 0) return;
   const auto& size = grid_.size;
-  const auto& walls = grid_.walls;
   const auto& c = grid_.coefficients;
+  const double diagonal = grid_.shift + 2 * (c[0] + c[1] + c[2]);
   const cl_int4 sizes = {{static_cast<cl_int>(size[0]), static_cast<cl_int>(size[1]),
                           static_cast<cl_int>(size[2]), 0}};
-  const cl_int4 at_walls = {{static_cast<cl_int>(walls[0]), static_cast<cl_int>(walls[1]),
-                             static_cast<cl_int>(walls[2]), 0}};
-  if (kernel.precision == Precision::double_precision) {
-    const cl_double4 coefficients = {{c[0], c[1], c[2], grid_.shift}};
-    context.run("grid", kernel, cut.items(), arguments..., sizes, at_walls, coefficients);
-  } else {
-    const cl_float4 coefficients = {{static_cast<cl_float>(c[0]), static_cast<cl_float>(c[1]),
-                                     static_cast<cl_float>(c[2]),
-                                     static_cast<cl_float>(grid_.shift)}};
-    context.run("grid", kernel, cut.items(), arguments..., sizes, at_walls, coefficients);
-  }
+  with_real(kernel.precision, [&](auto real) {
+    using Real = decltype(real(0));
+    using Real4 = std::conditional_t<sizeof(Real) == sizeof(double), cl_double4, cl_float4>;
+    const Real4 coefficients = {{real(c[0]), real(c[1]), real(c[2]), real(diagonal)}};
+    context.run("grid", kernel, cut.items(), arguments..., sizes, coefficients, real(1 / diagonal));
+  });
 }
 
 }  // namespace lugpu

@@ -45,6 +45,9 @@ VectorCut VectorCut::make(const Device& device, const VectorLayout& layout) {
   const std::size_t wanted = device.compute_units * std::size_t{on_cpu ? 4u : 16u};
   cut.groups_y = std::clamp<std::size_t>(wanted / cut.groups_x, 1, cut.strips);
   cut.walk = ceiling(cut.strips, cut.groups_y);
+  // Loops of a GPU are unrolled by powers of two.
+  if (!on_cpu) cut.walk = std::bit_ceil(cut.walk);
+  cut.groups_y = ceiling(cut.strips, cut.walk);
   return cut;
 }
 
