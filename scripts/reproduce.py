@@ -15,7 +15,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import figures  # noqa: E402
 import matplotlib  # noqa: E402
 from papers import gems2_44, lu_gpu_2005, operators_2003, stable_fluids_2010  # noqa: E402
-from papers.common import NOT_MADE, NotMade, Runner, reproduce, say  # noqa: E402
+from papers.making import reproduce  # noqa: E402
+from papers.running import NotMade, Runner, say  # noqa: E402
+from papers.verdicts import NOT_MADE  # noqa: E402
 
 PAPERS = {"lu-gpu-2005": lu_gpu_2005.PAPER, "operators-2003": operators_2003.PAPER,
           "gems2-44": gems2_44.PAPER, "stable-fluids-2010": stable_fluids_2010.PAPER}

@@ -25,8 +25,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 import figures  # noqa: E402
 import plot_test  # noqa: E402
 import reproduce  # noqa: E402
-from papers import (common, gems2_44, grids, lu_gpu_2005, operators_2003,  # noqa: E402
-                    stable_fluids_2010)
+from papers import (gems2_44, grids, lu_gpu_2005, operators_2003, pages, running,  # noqa: E402
+                    stable_fluids_2010, verdicts, words as wording)
+from papers.lu_gpu_2005 import counts, plan as lu_plan  # noqa: E402
 from plot_test import DEVICE  # noqa: E402
 
 PROGRAM = None  # of the last test, from the command line
@@ -39,7 +40,7 @@ DEVICE_ENTRY = plot_test.GPU | {"name": DEVICE, "ceilings": CEILINGS}
 
 def lu(n, seconds, pivot="none", storage="image", schedule="paper", routine="lu", **given):
     """A result of lugpu with counters and phases that belong to it."""
-    moved = lu_gpu_2005.BYTES[routine](n)
+    moved = counts.BYTES[routine](n)
     row = plot_test.result(n=n, median_s=seconds, pivot=pivot, storage=storage, routine=routine,
                            source="run", **({"times_s": samples(seconds)} | given))
     texel = "rgba" if (schedule, storage) == ("fused", "image") else "r"
@@ -47,7 +48,7 @@ def lu(n, seconds, pivot="none", storage="image", schedule="paper", routine="lu"
         "schedule": schedule, "texel": given.get("texel", texel),
         "counters": {"kernel_launches": 4 * n, "readbacks": 0, "bytes_model": moved,
                      "bytes_counted": moved if schedule == "paper" else moved // 2,
-                     "elements_updated": lu_gpu_2005.MULTIPLY_ADDS[routine](n)},
+                     "elements_updated": counts.MULTIPLY_ADDS[routine](n)},
         "phases_s": {"upload": seconds / 100, "factor": seconds, "solve": seconds / 50,
                      "download": seconds / 1000, "total": seconds * 1.031}} | given
 
@@ -107,7 +108,7 @@ class RuleTest(unittest.TestCase):
 
     def test_the_samples_decide_whether_a_verdict_is_clear(self):
         """The same medians on either side of each limit, with little spread, much, and one sample."""
-        moved = lu_gpu_2005.BYTES["lu"](1024)
+        moved = counts.BYTES["lu"](1024)
         rules = {
             lu_gpu_2005.without_pivoting: lambda t: [t(lu, 512, 1.0), t(rival, "getrf", 512, 0.55)],
             lu_gpu_2005.partial_pivoting: lambda t: [t(lu, 512, 1.0, "partial"),
@@ -144,15 +145,15 @@ class RuleTest(unittest.TestCase):
         self.holds(lu_gpu_2005.pivoting_cost, record(rows))
 
     def test_uncertainty_by_students_distribution(self):
-        self.assertEqual(common.uncertainty([]), math.inf)
-        self.assertEqual(common.uncertainty([1.0]), math.inf)
-        self.assertEqual(common.uncertainty([3.0] * 5), 1)
+        self.assertEqual(verdicts.uncertainty([]), math.inf)
+        self.assertEqual(verdicts.uncertainty([1.0]), math.inf)
+        self.assertEqual(verdicts.uncertainty([3.0] * 5), 1)
         for count, student in ((2, 12.71), (3, 4.30), (11, 2.23), (101, 2.23)):
             times = [math.exp(k % 2) for k in range(count)]
-            self.assertAlmostEqual(math.log(common.uncertainty(times)), student
+            self.assertAlmostEqual(math.log(verdicts.uncertainty(times)), student
                                    * statistics.stdev([k % 2 for k in range(count)])
                                    / math.sqrt(count))
-        self.assertAlmostEqual(common.together(math.exp(3), math.exp(4)), math.exp(5))
+        self.assertAlmostEqual(verdicts.together(math.exp(3), math.exp(4)), math.exp(5))
 
     def test_probes_without_samples_are_unclear(self):
         """Results of programs that did not write them; and noisy ones."""
@@ -195,7 +196,7 @@ class RuleTest(unittest.TestCase):
         self.assertIn("not a limit", self.holds(lu_gpu_2005.cache_efficiency, probes(1.2, "image")))
 
     def test_probes_without_both_variants_make_nothing(self):
-        with self.assertRaises(common.NotMade):
+        with self.assertRaises(running.NotMade):
             half = record(probes=[probe("index", "kernel", 64, 1.0)])
             lu_gpu_2005.index_pairs([half], DEVICE_ENTRY)
 
@@ -223,7 +224,7 @@ class RuleTest(unittest.TestCase):
 
     def test_a_rival_of_another_run_does_not_count(self):
         rows = [lu(512, 1.0, "full"), rival("getc2", 512, 99.0, source="another")]
-        with self.assertRaises(common.NotMade):
+        with self.assertRaises(running.NotMade):
             lu_gpu_2005.full_pivoting([record(rows)], DEVICE_ENTRY)
 
     def test_images_and_the_paper_schedule_are_judged(self):
@@ -255,17 +256,17 @@ class RuleTest(unittest.TestCase):
                     for units, factor in (("1", 1.0), ("2", 1.5), ("4", speedup))]
         self.assertIn("80.0 % of the proportion", self.holds(lu_gpu_2005.compute_units, *runs(3.2)))
         self.refuted(lu_gpu_2005.compute_units, *runs(2.8))
-        with self.assertRaises(common.Unsupported):
+        with self.assertRaises(running.Unsupported):
             lu_gpu_2005.compute_units(runs(1.0)[:1], DEVICE_ENTRY)
 
     def test_clock_is_never_measured(self):
         for clock, words in ((1200, "states 1200 MHz"), (0, "states no clock rate")):
-            with self.assertRaisesRegex(common.Unsupported, words):
+            with self.assertRaisesRegex(running.Unsupported, words):
                 lu_gpu_2005.core_clock([], DEVICE_ENTRY | {"clock_mhz": clock})
 
     def test_bandwidth_of_the_largest_n(self):
         def results(share):
-            moved = lu_gpu_2005.BYTES["lu"](1024)
+            moved = counts.BYTES["lu"](1024)
             return record([lu(1024, moved / (share * COPY)), lu(512, 1e-6),
                            lu(1024, moved / COPY, storage="buffer", schedule="fused")])
         sentence = self.holds(lu_gpu_2005.bandwidth, results(0.9))
@@ -285,7 +286,7 @@ class RuleTest(unittest.TestCase):
         self.assertIn("solve_ratio 1.20 (passes", sentence)
         self.refuted(lu_gpu_2005.bubbly_flow, *cells(1.1))
         self.assertIn("2 of 2 cells fail", self.refuted(lu_gpu_2005.bubbly_flow, *cells(1.2, failed)))
-        with self.assertRaises(common.NotMade):
+        with self.assertRaises(running.NotMade):
             lu_gpu_2005.bubbly_flow(cells(1.2, lambda row: failed(row, "error")), DEVICE_ENTRY)
 
     def test_transfer(self):
@@ -301,7 +302,7 @@ class RuleTest(unittest.TestCase):
 
     def counts(self, **change):
         rows = [lu(n, 1e-3, "none", "buffer", schedule, routine) for n in (64, 256)
-                for routine in lu_gpu_2005.BYTES for schedule in ("paper", "fused")]
+                for routine in counts.BYTES for schedule in ("paper", "fused")]
         for row in rows:
             if row["n"] == 256 and row["schedule"] == "paper":
                 row["counters"] = {name: int(value * change.get(name, 1))
@@ -321,12 +322,12 @@ class RuleTest(unittest.TestCase):
 
     # n = 2: one panel of 3 elements and one eliminated, 28 and 16 bytes each; Gauss-Jordan 2 x 3.
     def test_sums_by_hand(self):
-        self.assertEqual(lu_gpu_2005.BYTES["lu"](2), 28 * 3 + 16)
-        self.assertEqual(lu_gpu_2005.BYTES["gauss-jordan"](2), 20 * 3 + 16 * 6)
-        self.assertEqual(lu_gpu_2005.MULTIPLY_ADDS["lu"](2), 1)
-        self.assertEqual(lu_gpu_2005.MULTIPLY_ADDS["gauss-jordan"](2), 6)
-        for table, leading in ((lu_gpu_2005.BYTES, lu_gpu_2005.LEADING_BYTES),
-                               (lu_gpu_2005.MULTIPLY_ADDS, lu_gpu_2005.LEADING_MULTIPLY_ADDS)):
+        self.assertEqual(counts.BYTES["lu"](2), 28 * 3 + 16)
+        self.assertEqual(counts.BYTES["gauss-jordan"](2), 20 * 3 + 16 * 6)
+        self.assertEqual(counts.MULTIPLY_ADDS["lu"](2), 1)
+        self.assertEqual(counts.MULTIPLY_ADDS["gauss-jordan"](2), 6)
+        for table, leading in ((counts.BYTES, counts.LEADING_BYTES),
+                               (counts.MULTIPLY_ADDS, counts.LEADING_MULTIPLY_ADDS)):
             for routine, (_, factor) in leading.items():
                 self.assertAlmostEqual(table[routine](10**6) / (factor * 10**18), 1, places=4)
 
@@ -335,10 +336,10 @@ class WordsTest(unittest.TestCase):
     def test_numbers(self):
         for value, text in ((0, "0"), (1.2345, "1.23"), (0.012345, "0.0123"), (123.4, "123"),
                             (99.96, "100.0"), (12345.6, "12346"), (1e-7, "1.00e-07")):
-            self.assertEqual(common.number(value), text)
-        self.assertEqual(common.seconds(0.0123), "12.3 ms")
-        self.assertEqual(common.seconds(2.5e-5), "25.0 µs")
-        self.assertEqual(common.gigabytes(4.25e12), "4250 GB/s")
+            self.assertEqual(wording.number(value), text)
+        self.assertEqual(wording.seconds(0.0123), "12.3 ms")
+        self.assertEqual(wording.seconds(2.5e-5), "25.0 µs")
+        self.assertEqual(wording.gigabytes(4.25e12), "4250 GB/s")
 
     def test_keys(self):
         for text in ("4", "fig4", "fig04", "FIG04", " 04"):
@@ -348,7 +349,7 @@ class WordsTest(unittest.TestCase):
     def test_commands_are_shown_without_folders(self):
         argv = ["/opt/bin/lugpu", "bench", "-n", "64,128", "-d", "Example GPU", "--json",
                 "/tmp/some/lu.json", "-q"]
-        self.assertEqual(common.shown(argv),
+        self.assertEqual(running.shown(argv),
                          "lugpu bench -n 64,128 -d 'Example GPU' --json lu.json")
 
 
@@ -380,9 +381,9 @@ class PlanTest(unittest.TestCase):
         self.assertFalse([c for c in commands if "image" in " ".join(c.arguments)])
 
     def test_units_reach_all(self):
-        self.assertEqual(lu_gpu_2005.unit_counts(1), [1])
-        self.assertEqual(lu_gpu_2005.unit_counts(2), [1, 2])
-        self.assertEqual(lu_gpu_2005.unit_counts(12), [1, 2, 4, 8, 12])
+        self.assertEqual(lu_plan.unit_counts(1), [1])
+        self.assertEqual(lu_plan.unit_counts(2), [1, 2])
+        self.assertEqual(lu_plan.unit_counts(12), [1, 2, 4, 8, 12])
 
     def test_a_file_has_one_command(self):
         for quick in (False, True):
@@ -469,8 +470,8 @@ class PageCase(unittest.TestCase):
         """(exit status, stdout, stderr, stems that ran); writing files of drawings takes long."""
         world = world or World()
         out, err = io.StringIO(), io.StringIO()
-        with mock.patch("papers.common.subprocess.run", world.run), \
-                mock.patch("papers.common.figures.save", save), \
+        with mock.patch("papers.running.subprocess.run", world.run), \
+                mock.patch("papers.making.figures.save", save), \
                 contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = reproduce.main(["--quick", "--out", str(self.out), *arguments])
         return status, out.getvalue(), err.getvalue(), world.runs
@@ -505,8 +506,8 @@ class PageTest(PageCase):
             self.assertIn(f"{rule} {figure.rule}", flat)
             self.assertRegex(flat, rf"\*\*{'Measured' if measured else 'Not measured'}\*\* "
                                    r"on Example GPU 6800: .*\d")
-            self.assertIn(f"(#{common.anchor(figure.title)})", page)
-            if figure.commands(lu_gpu_2005.PLANS["quick"], DEVICE_ENTRY):
+            self.assertIn(f"(#{pages.anchor(figure.title)})", page)
+            if figure.commands(lu_plan.PLANS["quick"], DEVICE_ENTRY):
                 self.assertRegex(section, "```sh\nlugpu (bench|probe) -n |Drawn from the results")
         for text in ("| Device | Example GPU 6800 (cpu), Example Platform", "Copy bandwidth | 30.0",
                      "2005-11-12T09:30:00Z", "1a2b3c4d5e6f"):
@@ -679,9 +680,9 @@ class GridRuleTest(unittest.TestCase):
     def test_one_slow_size_is_enough(self):
         probes = [COPY_PROBE, vector_probe("multiply", 512, 1e-3), vector_probe("multiply", 2048, 1e-3)]
         self.finds("no longer holds", operators_2003.product, [record(probes=probes)])
-        with self.assertRaises(common.NotMade):
+        with self.assertRaises(running.NotMade):
             operators_2003.product([record(probes=probes[:1])], DEVICE_ENTRY)
-        with self.assertRaises(common.NotMade):
+        with self.assertRaises(running.NotMade):
             operators_2003.product([record(probes=[COPY_PROBE, vector_probe("multiply", 64, 1.0)])],
                                    DEVICE_ENTRY)
 
@@ -702,7 +703,7 @@ class GridRuleTest(unittest.TestCase):
                                    vector_probe("multiply", 1024, 1e-3)])]
         self.finds("holds", operators_2003.textures, records(2.1))
         self.finds("no longer holds", operators_2003.textures, records(1.9))
-        with self.assertRaises(common.Unsupported):
+        with self.assertRaises(running.Unsupported):
             operators_2003.textures([], DEVICE_ENTRY)
 
     def test_an_iteration_and_what_five_leave(self):
@@ -712,7 +713,7 @@ class GridRuleTest(unittest.TestCase):
         self.assertIn("5 of them leave a relative residual of 0.0312", finding.measured)
         self.assertIn("| 1024² | cg | 10 | 15.0 | 5.0e-01 | 3.1e-02 | 9.8e-04 |", finding.table)
         self.finds("no longer holds", operators_2003.wave_step, records(16e-3))
-        with self.assertRaises(common.NotMade):  # too few to show the residual
+        with self.assertRaises(running.NotMade):  # too few to show the residual
             operators_2003.wave_step(records(15e-3, 3), DEVICE_ENTRY)
 
     def test_what_fits_into_a_frame(self):

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import figures
 import problem_figures
-from papers.common import (FIRST, HOLDS, NO_LONGER, THIRD, UNCLEAR, Figure, Finding, Line, NotMade,
-                           Panel, Paper, gigabytes, look, markdown_table, number, percent, seconds,
-                           uncertainty)
+from papers.drawing import FIRST, THIRD, Line, Panel, look
+from papers.pages import Figure, Finding, Paper
+from papers.running import NotMade
+from papers.verdicts import HOLDS, NO_LONGER, UNCLEAR, uncertainty
+from papers.words import gigabytes, markdown_table, number, percent, seconds
 from papers.grids import (ELEMENT, METHOD_LOOKS, PAPER_LOOK, POINTS, against_paper,
                           at_most_the_paper, copy_rate, elements, is_timed, known_probes, left_out,
                           milliseconds, probe_command, problem_command, rate_panel, residual_line,
@@ -25,6 +27,7 @@ TOLERANCE, ENOUGH = 1e-4, 1e-3
 
 
 # --- What to measure -----------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -54,6 +57,7 @@ def commands_wave(plan, device):
 
 
 # --- The figures ---------------------------------------------------------------------------------
+
 
 def table(probes, paper, words):
     """Both times and bandwidths for every size."""

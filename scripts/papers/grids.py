@@ -4,8 +4,10 @@ import math
 
 import figures
 import problem_figures
-from papers.common import (FIRST, SECOND, THIRD, Claim, Command, Line, NotMade, Panel, judge, listed,
-                           look, number, seconds, spell_rate, together, uncertainty)
+from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_rate
+from papers.running import Command, NotMade, listed
+from papers.verdicts import Claim, judge, together, uncertainty
+from papers.words import number, seconds
 
 PAPER_LOOK = {"color": figures.GREY, "linestyle": ":", "marker": "x", "markersize": 6}
 METHOD_LOOKS = {"jacobi": (THIRD, "s"), "gauss-seidel": (SECOND, "D"), "cg": (FIRST, "o")}
@@ -16,6 +18,7 @@ POINTS = "points along each axis"
 
 
 # --- Commands ------------------------------------------------------------------------------------
+
 
 def probe_command(stem, sizes, storage, runs):
     """Operations on vectors of n x n elements and steps of iterations on n x n points."""
@@ -32,6 +35,7 @@ def problem_command(stem, problem, grids, methods, effort, *more):
 
 
 # --- Choosing ------------------------------------------------------------------------------------
+
 
 def probes_of(records, name, storage="buffer"):
     """{n: probe} of one operation."""
@@ -84,6 +88,7 @@ def left_out(records, concerned):
 
 
 # --- Words and lines -----------------------------------------------------------------------------
+
 
 def rivals(record):
     """The baselines in words."""

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import figures
 import problem_figures
-from papers.common import (FIRST, SECOND, THIRD, Claim, Command, Figure, Finding,
-                           Line, NotMade, Panel, Paper, Unsupported, gigabytes, judge,
-                           listed, look, markdown_table, number, percent, seconds, spell_factor,
-                           uncertainty)
+from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_factor
+from papers.pages import Figure, Finding, Paper
+from papers.running import Command, NotMade, Unsupported, listed
+from papers.verdicts import Claim, judge, uncertainty
+from papers.words import gigabytes, markdown_table, number, percent, seconds
 from papers.grids import (ELEMENT, METHOD_LOOKS, PAPER_LOOK, POINTS, SIDES, against_paper,
                           at_most_the_paper, copy_rate, elements, is_timed, known_probes, left_out,
                           milliseconds, probe_command, probes_of, problem_command, quotient,
@@ -27,6 +28,7 @@ TOLERANCE = 1e-4
 
 
 # --- What to measure -----------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -71,6 +73,7 @@ def commands_wave(plan, device):
 
 
 # --- The figures ---------------------------------------------------------------------------------
+
 
 def bandwidth_of_paper(times, words):
     """(least, most) bytes a second that the paper's times take."""

@@ -4,9 +4,11 @@ import functools
 from dataclasses import dataclass
 
 import numpy
-from papers.common import (FIRST, HOLDS, NO_LONGER, SECOND, THIRD, WRONG, Claim, Figure, Finding,
-                           Line, NotMade, Panel, Paper, gigabytes, judge, look, markdown_table,
-                           number, percent, seconds, spell_factor, spell_rate, together, uncertainty)
+from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_factor, spell_rate
+from papers.pages import Figure, Finding, Paper
+from papers.running import NotMade
+from papers.verdicts import HOLDS, NO_LONGER, WRONG, Claim, judge, together, uncertainty
+from papers.words import gigabytes, markdown_table, number, percent, seconds
 from papers.grids import (ELEMENT, METHOD_LOOKS, PAPER_LOOK, PLAIN_MARKERS, POINTS, is_timed,
                           left_out, milliseconds, problem_command, results_of, rivals, step_line,
                           step_times, times_panel)
@@ -38,6 +40,7 @@ CONSTANT = 2  # the factor within which times over sizes count as constant
 
 
 # --- What to measure -----------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -82,6 +85,7 @@ def commands_none(plan, device):
 
 
 # --- Times ---------------------------------------------------------------------------------------
+
 
 def shape(grid, dimensions):
     """A grid in words: 512², 128³."""
@@ -242,6 +246,7 @@ def launches(records, device):
 
 
 # --- What few iterations leave --------------------------------------------------------------------
+
 
 def residual_left(row):
     """The true relative residual after the last iteration."""
