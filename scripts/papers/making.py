@@ -22,6 +22,13 @@ def gather(runner, commands):
     return records, failures
 
 
+def commands_of(paper, figures_of_paper, device, quick):
+    """The commands that measure these figures, each once."""
+    plan = paper.plan_for(device, quick)
+    return list(dict.fromkeys([DEVICE_COMMAND] + [
+        command for figure in figures_of_paper for command in figure.commands(plan, device)]))
+
+
 def short_list(notes):
     """The notes, or the first of them and how many more there are."""
     if len(notes) <= NOTES:
@@ -58,8 +65,7 @@ def reproduce(paper, runner, selected, quick):
     device = record["devices"][0]
     runner.device_name = device["name"]
     plan = paper.plan_for(device, quick)
-    runner.wanted |= {command.stem for figure in selected
-                      for command in figure.commands(plan, device)}
+    runner.wanted |= {command.stem for command in commands_of(paper, selected, device, quick)}
     say(f"{device['name']}: {len(selected)} figures and tables into {runner.folder}")
     outcomes = []
     for figure in paper.figures:

@@ -56,10 +56,11 @@ def last_line(text):
 
 
 class Runner:
-    """Runs commands, each once, or takes existing results."""
+    """Runs commands, each once, or takes existing results; with `page_only` runs nothing."""
 
-    def __init__(self, lugpu, device, folder, reuse):
-        self.lugpu, self.folder, self.reuse = lugpu, folder, reuse
+    def __init__(self, lugpu, device, folder, reuse=False, page_only=False):
+        self.lugpu, self.folder = lugpu, folder
+        self.reuse, self.page_only = reuse or page_only, page_only
         self.device_arguments = ("-d", device) if device else ()
         self.device_name = None  # of the page, once it is known
         self.wanted = {DEVICE_COMMAND.stem}  # stems that may be run
@@ -86,16 +87,22 @@ class Runner:
             raise outcome
         return outcome
 
+    def argv(self, command):
+        """A command in words."""
+        output = ("--json", str(self.path(command)), "-q")
+        if command.script:
+            return [str(ROOT / command.script), *command.arguments, *output]
+        return [self.lugpu, *command.arguments, *self.device_arguments, *output]
+
     def run(self, command):
         """Run a command; its results are in place afterwards, or nothing is."""
-        path = self.path(command)
+        path, argv = self.path(command), self.argv(command)
+        if self.page_only:
+            raise Unsupported(f"There is no {path.name} among the results.")
         path.unlink(missing_ok=True)
-        argv = [self.lugpu, *command.arguments, *self.device_arguments, "--json", str(path)]
-        if command.script:
-            argv = [str(ROOT / command.script), *command.arguments, "--json", str(path)]
         start = time.monotonic()
         try:
-            done = subprocess.run([*argv, "-q"], capture_output=True, text=True, check=False,
+            done = subprocess.run(argv, capture_output=True, text=True, check=False,
                                   timeout=COMMAND_TIMEOUT_S)
             status, words = done.returncode, last_line(done.stderr)
         except OSError as error:
