@@ -8,6 +8,7 @@ import contextlib
 import io
 import json
 import math
+import shlex
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ import reproduce  # noqa: E402
 from papers import (gems2_44, grids, lu_gpu_2005, operators_2003, pages, running,  # noqa: E402
                     stable_fluids_2010, verdicts, words as wording)
 from papers.lu_gpu_2005 import counts, plan as lu_plan  # noqa: E402
+from papers.stable_fluids_2010 import equations, tables, times  # noqa: E402
 from plot_test import DEVICE  # noqa: E402
 
 PROGRAM = None  # of the last test, from the command line
@@ -640,9 +642,10 @@ def iterated(routine, grid, steps, step_s, problem="wave2d", residual=0.5, **giv
 
 
 def stopped(row, residual):
-    """A result that stopped at --iterations, timed once."""
+    """A result that stopped at --iterations."""
     return row | {"status": "failed", "reason": "The residual is not below the tolerance.",
-                  "setup_s": None, "median_s": None, "times_s": row["times_s"][:1],
+                  "setup_s": None, "median_s": None, "tolerance": 1e-16,
+                  "most_iterations": row["iterations"],
                   "checks": {"residual": residual, "error": 0.9, "solve_ratio": None}}
 
 
@@ -732,63 +735,111 @@ class GridRuleTest(unittest.TestCase):
                       finding.measured)
         self.assertIn("| 2048 x 1024 | 1448² | 0.890 | 0.445 | 2.00 |", finding.table)
 
-    def solvers(self, gains, growth=1.0):
-        """Results of all methods, so many times as fast as plain loops, at 32 and 64 points."""
+    def solvers(self, gains, growth=1.0, residual=0.99, calls=(1, 1, 1), solved=(1, 1, 1)):
+        """Results of all methods after the paper's iterations, so many times as fast as plain loops,
+        and to some convergence, at 32 and 64 points; `calls` and `solved` are relative times."""
         rows = []
-        for problem in ("poisson2d", "poisson3d"):
+        for problem, steps in (("poisson2d", 10), ("poisson3d", 4), ("wave2d", 10)):
             for grid, step_s in ((32, 1e-4), (64, growth * 1e-4)):
-                for method, speed in zip(stable_fluids_2010.METHODS, gains):
-                    rows += [iterated(method, grid, 20, step_s, problem),
-                             iterated(f"plain-{method}", grid, 20, speed * step_s, problem)]
+                for place, method in enumerate(tables.METHODS):
+                    own_s = calls[place] * step_s
+                    plain_s = gains[place] * own_s
+                    rows += [
+                        stopped(iterated(method, grid, steps, own_s, problem), residual),
+                        stopped(iterated(f"plain-{method}", grid, steps, plain_s, problem), residual),
+                        iterated(method, grid, 100, solved[place] / 100, problem, tolerance=0.1)]
         return [record(rows)]
 
     def test_solvers_against_plain_loops(self):
         for dimensions in (2, 3):
-            make = stable_fluids_2010.times(dimensions)
+            make = times.table(dimensions)
             self.finds("holds", make, self.solvers((1.1, 1.1, 0.5)))
             finding = self.finds("no longer holds", make, self.solvers((1.1, 0.9, 0.5)))
-            self.assertIn({2: "with 10 iterations takes: jacobi 1.00 ms (1.10 times",
+            self.assertIn({2: "with 10 iterations takes: jacobi 1.00 ms (1.10 times the speed of "
+                              "plain loops) for a residual of 0.990",
                            3: "with 4 iterations takes: jacobi 400 µs (1.10 times"}[dimensions],
                           finding.measured)
-        finding = self.finds("no longer holds", stable_fluids_2010.times(2),
+            self.assertIn({2: "take 5.00 ms with gauss-seidel, 15.2 % of the 33.0 ms",
+                           3: "take 2.40 ms with"}[dimensions], finding.measured)
+        finding = self.finds("no longer holds", times.table(2),
                              self.solvers((0.5, 0.5, 0.5)))
-        self.assertIn("| 64² | jacobi | 2 | 0.291 | 0.500 | 1.00 |", finding.table)
+        self.assertIn("| 64² | jacobi | 2 | 0.291 | 0.500 | 1.00 | 0.99 | 0.9 |", finding.table)
+
+    def test_a_call_that_did_not_take_the_papers_iterations_does_not_count(self):
+        few = self.solvers((1.1, 1.1, 1.1))
+        for row in few[0]["results"]:
+            if row["routine"] == "jacobi" and row["grid"] == 64 and row["status"] == "failed":
+                row["iterations"] = 3
+        self.assertIn("At 32² a call", self.finds("holds", times.table(2),
+                                                  few).measured)
 
     def test_constant_time(self):
         self.finds("holds", stable_fluids_2010.constant, self.solvers((1, 1, 1), 1.9))
-        self.finds("no longer holds", stable_fluids_2010.constant, self.solvers((1, 1, 1), 2.1))
+        finding = self.finds("no longer holds", stable_fluids_2010.constant,
+                             self.solvers((1, 1, 1), 2.1))
+        self.assertIn("Plain loops take 2.10 times as long on 64³ as on 32³ (paper: 17.0; the "
+                      "work: 8)", finding.measured)
 
     def test_printed_times_need_more_bandwidth_than_the_card_has(self):
         finding = self.finds("does not hold", stable_fluids_2010.launches, self.solvers((1, 1, 1)))
         self.assertIn("237 GB/s, 4.12 times the 57.6 GB/s", finding.measured)
         slower = {dimensions: {method: {n: 10 * time for n, time in by_size.items()}
                                for method, by_size in methods.items()}
-                  for dimensions, methods in stable_fluids_2010.GPU_S.items()}
-        with mock.patch("papers.stable_fluids_2010.GPU_S", slower):
+                  for dimensions, methods in tables.GPU_S.items()}
+        with mock.patch("papers.stable_fluids_2010.times.GPU_S", slower):
             self.finds("holds", stable_fluids_2010.launches, self.solvers((1, 1, 1)))
 
     def test_what_few_iterations_leave(self):
-        def records(residual):
-            return [record([stopped(iterated(method, 64, 10, 1e-4, problem), residual)
-                            for problem in ("poisson2d", "poisson3d", "wave2d")
-                            for method in stable_fluids_2010.METHODS])]
-        finding = self.finds("does not hold", stable_fluids_2010.convergence, records(0.993))
+        finding = self.finds("does not hold", stable_fluids_2010.convergence,
+                             self.solvers((1, 1, 1), residual=0.993))
         self.assertIn("0.993 (jacobi)", finding.measured)
         self.assertIn("nothing is solved", finding.measured)
         self.assertIn("| pressure, 2D | cg | 64² | 10 | 0.993 | 0.9 |", finding.table)
-        self.finds("holds", stable_fluids_2010.convergence, records(0.05))
-        self.assertEqual(grids.left_out(records(0.5), ()), [])  # they are meant to stop
+        self.finds("holds", stable_fluids_2010.convergence,
+                   self.solvers((1, 1, 1), residual=0.05))
+        self.assertEqual(grids.left_out(self.solvers((1, 1, 1)), ()), [])  # they are meant to stop
+
+    def test_the_best_solver(self):
+        """Gauss-Seidel must win both races."""
+        first = (1, 0.9, 1)
+        self.finds("holds", stable_fluids_2010.choice,
+                   self.solvers((1, 1, 1), calls=first, solved=first))
+        self.finds("no longer holds", stable_fluids_2010.choice,
+                   self.solvers((1, 1, 1), calls=(0.8, 0.9, 1), solved=first))
+        finding = self.finds("no longer holds", stable_fluids_2010.choice,
+                             self.solvers((1, 1, 1), calls=first, solved=(1, 0.9, 0.5)))
+        self.assertIn("500 ms (cg, 100 iterations)", finding.measured)
+        self.assertIn("Jacobi is faster on 64² and 512²", finding.measured)
+        with self.assertRaises(running.NotMade):
+            rows = [row for row in self.solvers((1, 1, 1))[0]["results"] if row["status"] != "ok"]
+            stable_fluids_2010.choice([record(rows)], DEVICE_ENTRY)
+
+    def test_the_colours_of_gauss_seidel(self):
+        """Row by row is the loop over the points, and both orders take as many sweeps."""
+        n = 5
+        places = [(i, j) for i in range(1, n + 1) for j in range(1, n + 1)]
+        for order, key in ((equations.row_by_row, sum), (equations.red_black, lambda p: sum(p) % 2)):
+            visited = [(int(a), int(b)) for i, j in order(n) for a, b in zip(i, j)]
+            self.assertEqual(sorted(visited), places)
+            self.assertEqual([key(p) for p in visited], sorted(key(p) for p in visited))
+        self.finds("does not hold", stable_fluids_2010.ordering, [])
+
+    def test_half_of_the_printed_right_hand_side_is_right(self):
+        for n in (32, 64):
+            self.assertLess(equations.divergence_left(n, 0.5), 4 / n**2 * 10)
+            self.assertAlmostEqual(equations.divergence_left(n, 1), 1, delta=0.02)
+        self.finds("does not hold", stable_fluids_2010.projection, [])
 
     def test_the_diffusion_decays_as_it_should_with_the_right_coefficients(self):
         for n in (16, 32):
-            (_, first), *_, (k_t, value) = stable_fluids_2010.decay(n, 2)
+            (_, first), *_, (k_t, value) = equations.decay(n, 2)
             self.assertEqual(first, 1)
             self.assertAlmostEqual(value, math.exp(-2 * math.pi ** 2 * k_t), delta=1e-3)
-        *_, (_, value) = stable_fluids_2010.decay(16, 3)
+        *_, (_, value) = equations.decay(16, 3)
         self.assertLess(value, 0.5)
-        for count, value in stable_fluids_2010.growth(1, 5):
+        for count, value in equations.growth(2, 5):
             self.assertLessEqual(value, 1 + 1e-12)
-        values = [value for _, value in stable_fluids_2010.growth(1, 2)]
+        values = [value for _, value in equations.growth(2, 2)]
         for before, after in zip(values[1:], values[2:]):
             self.assertGreater(after, 1.9 * before)
         self.finds("does not hold", stable_fluids_2010.diffusion, [])
@@ -827,8 +878,10 @@ class GridWorld:
 
     def row(self, words, routine, n):
         row = iterated(routine, n, 20, 1e-9 * n * n, words["--problem"])
-        few = int(words.get("--iterations", 100)) <= 10
-        return stopped(row, 0.9) if few else row
+        most = int(words.get("--iterations", 100))
+        if most > 10:
+            return row | {"tolerance": float(words["--tolerance"])}
+        return stopped(row | {"iterations": most}, 0.9)
 
 
 class GridPageTest(PageCase):
@@ -856,7 +909,7 @@ class GridPageTest(PageCase):
             self.assertRegex(flat, r"\*\*Verdict: (holds|no longer holds|does not hold|unclear)\.")
             name = f"{figure.key}-{figure.name}"
             self.assertIn(f"({name}.png)]({name}.svg)", self.section(figure.title))
-            self.assertGreater(plot_test.png_size(self.out / f"{name}.png")[0], 900)
+            self.assertGreater(plot_test.png_size(self.out / f"{name}.png")[0], 800)
         for number, statement in paper.later:
             self.assertIn(f"| {number} | {statement} | | with the simulations |", page)
         self.assertNotIn(str(self.out), page)
@@ -886,6 +939,27 @@ class GridPageTest(PageCase):
         status, _, _, runs = self.reproduce("--paper", "stable-fluids-2010", "--only", "diffusion",
                                             world=GridWorld())
         self.assertEqual((status, set(runs)), (0, {"device"}))
+
+    def test_measured_elsewhere(self):
+        """The printed commands, run by hand, give the results that a page needs, and it runs
+        nothing: what is missing is not measured."""
+        status, out, _, runs = self.reproduce("--paper", "operators-2003", "--print-commands")
+        self.assertEqual((status, runs), (0, []))
+        first, *commands = [shlex.split(line) for line in out.splitlines()]
+        self.assertEqual(first, ["mkdir", "-p", str(self.out)])
+        self.out.mkdir(parents=True)
+        for argv in commands:
+            if "numpy_vectors.py" not in argv[0]:
+                GridWorld().run(argv)
+        status, _, err, runs = self.reproduce("--paper", "operators-2003", "--page",
+                                              world=GridWorld())
+        self.assertEqual((status, err, runs), (0, "", []))
+        self.assertIn("There is no numpy.json among the results.", self.section("CPU: "))
+        self.assertIn("**Verdict: not measured.**", self.section("CPU: "))
+        self.assertIn("**Measured** on Example GPU", self.section("Banded matrix: "))
+        (self.out / "device.json").unlink()
+        status, _, err, _ = self.reproduce("--paper", "operators-2003", "--page")
+        self.assertEqual((status, len(err.splitlines())), (1, 1))
 
     def test_a_device_without_images(self):
         plan = operators_2003.plan_for(DEVICE_ENTRY | {"images": False}, False)

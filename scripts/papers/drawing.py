@@ -14,6 +14,7 @@ THIRD, FOURTH = plot.COLOURS["gauss-jordan"], figures.OTHER_COLOUR
 
 # Inches, as in plot.py.
 PANEL_WIDTH, PANEL_HEIGHT, AXIS_BELOW, LEGEND_SPACE = 3.2, 2.7, 0.75, 0.35
+COLUMN_GAP = 1.0
 BOLD_CHARACTER = 0.083  # of the headings in a legend
 
 
@@ -85,6 +86,8 @@ def set_x(ax, panel, points):
     """The x axis by its kind."""
     if panel.kind == "n":
         figures.set_x_axis(ax, [n for n, _ in points], True, panel.x_label)
+        if max(n for n, _ in points) >= 1e6:
+            ax.xaxis.set_major_formatter(matplotlib.ticker.EngFormatter(places=0))
     elif panel.kind == "bars":
         names = [line.label.replace(" ", "\n") for line in panel.lines]
         ax.set_xticks(range(len(names)), names, fontsize=8)
@@ -92,6 +95,7 @@ def set_x(ax, panel, points):
         whole = panel.kind != "reals"
         ax.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(*(() if whole else (5,)),
                                                                  integer=whole))
+        ax.xaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: f"{x:g}"))
         ax.set_xlabel({"units": "compute units", "cells": "cell"}.get(panel.kind, panel.x_label))
 
 
@@ -129,8 +133,8 @@ def lay_out(panels):
     headings = [panel.title for panel in panels] if has_headings(panels) else []
     legend = figures.LEGEND_HANDLE + max(figures.LEGEND_CHARACTER * max(map(len, labels)),
                                       BOLD_CHARACTER * max(map(len, headings), default=0))
-    step = PANEL_WIDTH + figures.COLUMN_GAP
-    right = figures.LEFT + len(panels) * step - figures.COLUMN_GAP
+    step = PANEL_WIDTH + COLUMN_GAP
+    right = figures.LEFT + len(panels) * step - COLUMN_GAP
     width, height = right + LEGEND_SPACE + legend, figures.TOP + PANEL_HEIGHT + AXIS_BELOW
     figure = matplotlib.figure.Figure(figsize=(width, height))
     axes = [figure.add_axes([(figures.LEFT + place * step) / width, AXIS_BELOW / height,
