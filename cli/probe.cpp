@@ -52,11 +52,11 @@ nlohmann::json probe_ceilings(const Ceilings& ceilings, const Options& options) 
   }
   if (options.prints()) {
     for (const nlohmann::json& row : rows) {
-      std::cout << format("%-12s %-6s %10.4g %s\n", row["name"].get<std::string>().c_str(),
+      std::cout << format("%-13s %-6s %10.4g %s\n", row["name"].get<std::string>().c_str(),
                           row["precision"].get<std::string>().c_str(), row["value"].get<double>(),
                           row["unit"].get<std::string>().c_str());
     }
-    std::cout << "\n     n probe        prec.  storage    ms, median   copy\n";
+    std::cout << "\n     n probe         prec.  storage    ms, median   copy\n";
   }
   return rows;
 }
@@ -67,7 +67,7 @@ nlohmann::json probe_update(DeviceContext& context, std::size_t n, Precision pre
       time_updates(context, n, precision, storage, variant.update, given.runs);
   const double seconds = median(times);
   if (given.options.prints()) {
-    std::cout << format("%6zu %-5s %-6s %-6s %-6s %14.3f\n", n, variant.probe, variant.name,
+    std::cout << format("%6zu %-6s %-6s %-6s %-6s %14.3f\n", n, variant.probe, variant.name,
                         name(precision), name(storage), seconds * 1e3)
               << std::flush;
   }
@@ -89,7 +89,7 @@ std::vector<nlohmann::json> probe_operators(DeviceContext& context, const Ceilin
     const double seconds = median(time.times_s);
     const double share = time.bytes / seconds / ceilings.copy_bytes_per_s;
     if (given.options.prints()) {
-      std::cout << format("%6zu %-12s %-6s %-6s %14.4f %6.2f\n", n, time.name, name(precision),
+      std::cout << format("%6zu %-13s %-6s %-6s %14.4f %6.2f\n", n, time.name, name(precision),
                           name(storage), seconds * 1e3, share)
                 << std::flush;
     }

@@ -1,17 +1,23 @@
 #!/usr/bin/python3
 """Time NumPy's operations on vectors, one thread of the host, as `lugpu probe` times the device's.
 
-Vectors have n x n elements in single precision. Writes the JSON that reproduce.py reads.
+Vectors have n x n elements in single precision; up to n = 64 there is the product with a full
+matrix, too. Writes the JSON that reproduce.py reads.
 """
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
 
-import numpy
+os.environ |= {name: "1" for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                                      "OMP_NUM_THREADS", "BLIS_NUM_THREADS")}
 
+import numpy  # noqa: E402
+
+LARGEST_FULL = 64  # n of a full matrix, whose order is n x n
 REPEAT_S = 0.02  # of a sample, so that the clock's steps do not count
 SAMPLES = 7
 
@@ -31,6 +37,9 @@ def probes(n):
     z = numpy.empty_like(x)
     operations = {"add": lambda: numpy.add(x, y, out=z), "sum": x.sum,
                   "multiply": lambda: numpy.multiply(x, y, out=z)}
+    if n <= LARGEST_FULL:
+        full = numpy.random.default_rng(3).random((n * n, n * n), dtype=numpy.float32)
+        operations["full product"] = lambda: numpy.dot(full, x, out=z)
     for name, operation in operations.items():
         sample(operation)  # touches the memory
         times = [sample(operation) for _ in range(SAMPLES)]

@@ -6,6 +6,9 @@
 
 #include "iterative/cg.hpp"
 #include "iterative/relaxation.hpp"
+#include "matrix/random.hpp"
+#include "operators/banded_operator.hpp"
+#include "operators/dense_operator.hpp"
 
 namespace lugpu {
 namespace {
@@ -38,6 +41,38 @@ std::vector<double> sampled(DeviceContext& context, int runs, int most, const Re
 }
 
 constexpr std::size_t kSmallestGrid = 16;  // on which conjugate gradients take several steps
+constexpr std::size_t kLargestFull = 64;   // n of a full matrix of order n^2
+
+// Ones on ten diagonals around the main one, as far as they fit.
+Sparse ten_diagonals(std::size_t order) {
+  const auto n = static_cast<std::int32_t>(order);
+  std::vector<Triplet> triplets;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = std::max(i - 5, 0); j < std::min(i + 5, n); ++j) {
+      triplets.push_back({i, j, 1});
+    }
+  }
+  return Sparse(order, order, std::move(triplets));
+}
+
+// Products of stored matrices of this order with a vector, each with the words of a row.
+template <typename Add>
+void add_stored_products(DeviceContext& context, std::size_t order, Precision precision,
+                         Storage storage, const Add& add) {
+  const DenseOperator full(context, random_matrix(order, order, 1), DenseOperator::Order::columns,
+                           precision, storage, kVectorTexel);
+  const BandedOperator banded(context, ten_diagonals(order), precision, storage, kVectorTexel);
+  Vectors vectors(context, full.layout(), 1);
+  Surface x = vectors.take(), y = vectors.take();
+  vectors.upload(std::vector<double>(order, 1.0), x);
+  const auto add_product = [&](const char* name, double words, const Operator& a) {
+    add(name, words, [&](int count) {
+      for (int i = 0; i < count; ++i) a.apply(vectors, x, y);
+    });
+  };
+  add_product("full product", static_cast<double>(order), full);
+  add_product("ten diagonals", 12, banded);
+}
 
 }  // namespace
 
@@ -80,6 +115,7 @@ std::vector<OperatorTime> time_operators(DeviceContext& context, std::size_t n, 
   add("jacobi", 3, steps(jacobi));
   add("gauss-seidel", 3, steps(gauss_seidel));
   if (n >= kSmallestGrid) add("cg", 10, steps(conjugate_gradients));
+  if (n <= kLargestFull) add_stored_products(context, n * n, precision, storage, add);
   return times;
 }
 

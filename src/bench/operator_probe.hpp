@@ -19,8 +19,9 @@ struct OperatorTime {
 
 /// Times every operation `runs` times after a warm-up, many launches at once where they are short:
 /// sums and reductions of vectors, the 5-point Laplacian times a vector, a sweep of Jacobi's and of
-/// the Gauss-Seidel method, from n = 16 on a step of the conjugate gradients. Throws Unsupported as
-/// surfaces do.
+/// the Gauss-Seidel method, from n = 16 on a step of the conjugate gradients; up to n = 64 the
+/// product of a vector with a full matrix of order n^2 and with one of ten diagonals. Throws
+/// Unsupported as surfaces do.
 std::vector<OperatorTime> time_operators(DeviceContext& context, std::size_t n, Precision precision,
                                          Storage storage, int runs);
 

@@ -29,7 +29,7 @@ class ProbeTest(CommandLine):
         """Every run, so that readers can judge the medians."""
         done = self.lugpu("probe", "-n", "8", "--runs", "3", "--storage", "buffer", "--json", "-")
         timed = [probe for probe in self.probes(done.stdout) if "median_s" in probe]
-        self.assertEqual(len(timed), 11)
+        self.assertEqual(len(timed), 13)
         for probe in timed:
             self.assertEqual(len(probe["times_s"]), 3)
             self.assertEqual(sorted(probe["times_s"])[1], probe["median_s"])
@@ -37,7 +37,8 @@ class ProbeTest(CommandLine):
     def test_groups(self):
         for group, names in (("passes", {"index", "cache"}),
                              ("vectors", {"add", "multiply", "sum", "dot", "grid product",
-                                          "jacobi", "gauss-seidel", "cg"})):
+                                          "jacobi", "gauss-seidel", "cg", "full product",
+                                          "ten diagonals"})):
             with self.subTest(group=group):
                 done = self.lugpu("probe", "-n", "16", "--runs", "1", "--probes", group, "--json", "-")
                 self.assertEqual({probe["name"] for probe in self.probes(done.stdout)
