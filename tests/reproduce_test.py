@@ -822,7 +822,8 @@ class GridRuleTest(unittest.TestCase):
                    self.solvers((1, 1, 1), calls=(0.8, 0.9, 1), solved=first))
         finding = self.finds("no longer holds", stable_fluids_2010.choice,
                              self.solvers((1, 1, 1), calls=first, solved=(1, 0.9, 0.5)))
-        self.assertIn("500 ms (cg, 100 iterations)", finding.measured)
+        self.assertIn("For a residual of 0.1 at 64² Gauss-Seidel takes 900 ms, jacobi 1.00 s and cg "
+                      "500 ms.", finding.measured)
         self.assertIn("Jacobi is faster on 64² and 512²", finding.measured)
         with self.assertRaises(running.NotMade):
             rows = [row for row in self.solvers((1, 1, 1))[0]["results"] if row["status"] != "ok"]

@@ -141,14 +141,15 @@ def against_cpu(records, device):
         claims.append(Claim(*quotient(host[SIDE], ours[SIDE]), CPU_PRODUCT))
         full = (f"The product of a full matrix of order {SIDE**2} with a vector is "
                 f"{number(claims[-1].value)} times as fast")
+        found["full matrix"] = {SIDE: (claims[-1].value, claims[-1].factor)}
     verdict, doubt = judge(*claims)
     same = (" The device is the CPU itself here, with all its cores." if device["type"] == "cpu"
             else "")
     measured = (f"At {elements(n)} a product is {number(fast)} times and a reduction {number(slow)} "
                 f"times as fast as NumPy with one thread. {full}.{doubt}{same}")
-    colours = {"product": (FIRST, "o"), "reduction": (THIRD, "D")}
-    lines = [Line(f"{name}s", [(size, ratio) for size, (ratio, _) in ratios.items()],
-                  look(colours[name][0], "image", colours[name][1]))
+    looks = {"product": (FIRST, "o"), "reduction": (THIRD, "D"), "full matrix": (SECOND, "s")}
+    lines = [Line(name, [(size, ratio) for size, (ratio, _) in ratios.items()],
+                  look(looks[name][0], "image", looks[name][1]))
              for name, ratios in found.items()]
     panels = [Panel("Speed over one thread of NumPy", "time of NumPy / time of lugpu", lines,
                     spell_factor, x_label=SIDES,
@@ -221,7 +222,7 @@ def stored_products(records, device):
                       milliseconds(probe["median_s"]), *(number(rate / 1e9) for rate in rates)])
     verdict, doubt = judge(*verdicts)
     measured = (f"Of order {order}, {told[0]}; {told[1]}.{doubt} The paper's time for ten diagonals "
-                "is that of ten passes, not of their bytes.")
+                "must be that of its passes rather than of their bytes.")
     head = ["order", "matrix", "MB", "paper, ms", "here, ms", "paper, GB/s", "here, GB/s"]
     return Finding(verdict, measured, f"{lines[0][4]} and {lines[1][4]} ms",
                    table=markdown_table(head, lines))

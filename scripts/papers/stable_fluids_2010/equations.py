@@ -154,7 +154,7 @@ def projection(records, device):
                 f"be. Half of the right-hand side, as the differences are over 2h, leaves "
                 f"{percent(right[-1][1])}, the error of the differences.")
     panels = [Panel("Divergence after the projection", "share of that before", [
-        Line("half of it", right, look(FIRST, "image", "o")),
+        Line("half of the right-hand side", right, look(FIRST, "image", "o")),
         Line("as printed", printed, look(SECOND, "image", "P"))],
         lambda y, _: f"{y:g}", x_label="points along each axis")]
     return Finding(HOLDS if printed[-1][1] < 0.05 else WRONG, measured,

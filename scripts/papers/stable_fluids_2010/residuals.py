@@ -77,6 +77,12 @@ def solved(records, routine, dimensions):
             if is_timed(row) and row["tolerance"] == SOME_CONVERGENCE}
 
 
+def others(at_grid):
+    """The times of the other methods in words."""
+    return " and ".join(f"{method} {seconds(call_time(at_grid[method]))}"
+                        for method in ("jacobi", "cg"))
+
+
 def choice(records, device):
     """Whether Gauss-Seidel is the fastest: a call of the paper's, and to some convergence."""
     claims, sentences, lines, panels = [], [], [], []
@@ -93,9 +99,8 @@ def choice(records, device):
             at_grid = {method: rows[method][grid] for method in METHODS}
             claims += [Claim(*ratio(at_grid["gauss-seidel"], at_grid[method]), 1, at_most=True)
                        for method in ("jacobi", "cg")]
-            sentences.append(f"For {what} at {shape(grid, dimensions)}: " + ", ".join(
-                f"{seconds(call_time(row))} ({method}, {row['iterations']} iterations)"
-                for method, row in at_grid.items()) + ".")
+            sentences.append(f"For {what} at {shape(grid, dimensions)} Gauss-Seidel takes "
+                             f"{seconds(call_time(at_grid['gauss-seidel']))}, {others(at_grid)}.")
             lines += [[f"{dimensions}D, {what}", method, shape(n, dimensions), row["iterations"],
                        milliseconds(call_time(row)), f"{residual_left(row):.3g}"]
                       for method in METHODS for n, row in sorted(rows[method].items()) if n == grid]
