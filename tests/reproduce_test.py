@@ -26,8 +26,8 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 import figures  # noqa: E402
 import plot_test  # noqa: E402
 import reproduce  # noqa: E402
-from papers import (gems2_44, grids, lu_gpu_2005, operators_2003, pages, running,  # noqa: E402
-                    stable_fluids_2010, verdicts, words as wording)
+from papers import (gems2_44, grids, lu_gpu_2005, making, operators_2003, pages,  # noqa: E402
+                    running, stable_fluids_2010, verdicts, words as wording)
 from papers.lu_gpu_2005 import counts, plan as lu_plan  # noqa: E402
 from papers.stable_fluids_2010 import equations, tables, times  # noqa: E402
 from plot_test import DEVICE  # noqa: E402
@@ -389,9 +389,10 @@ class PlanTest(unittest.TestCase):
 
     def test_a_file_has_one_command(self):
         for quick in (False, True):
-            by_stem = {}
-            for command in self.commands(quick):
-                self.assertEqual(by_stem.setdefault(command.stem, command), command)
+            for paper in reproduce.PAPERS.values():
+                commands = making.commands_of(paper, paper.figures, DEVICE_ENTRY, quick)
+                stems = [command.stem for command in commands]
+                self.assertEqual(len(stems), len(set(stems)), stems)
 
     def test_the_program_knows_every_option(self):
         if not PROGRAM:
