@@ -27,7 +27,6 @@ ENOUGH = 1e-3  # a relative residual
 
 # --- What to measure -----------------------------------------------------------------------------
 
-
 @dataclass(frozen=True)
 class Plan:
     """Sizes of vectors and of grids."""
@@ -54,7 +53,6 @@ def commands_wave(plan, device):
 
 
 # --- The figures ---------------------------------------------------------------------------------
-
 
 def table(probes, paper, words):
     """Both times and bandwidths for every size."""

@@ -20,7 +20,6 @@ WAVE_TOLERANCE = 1e-4
 
 # --- Commands ------------------------------------------------------------------------------------
 
-
 def probe_command(stem, sizes, storage, runs):
     """Operations on vectors of n x n elements and steps of iterations on n x n points."""
     return Command(stem, ("probe", "--probes", "vectors", "-n", listed(sizes), "--precision",
@@ -43,7 +42,6 @@ def wave_command(grids):
 
 
 # --- Choosing ------------------------------------------------------------------------------------
-
 
 def probes_of(records, name, storage="buffer"):
     """{n: probe} of one operation."""
@@ -108,7 +106,6 @@ def left_out(records, concerned):
 
 
 # --- Words and lines -----------------------------------------------------------------------------
-
 
 def plain_rivals(record):
     """The baselines in words."""

@@ -27,7 +27,6 @@ WORDS = {"product": 3, "reduction": 1}
 
 # --- What to measure -----------------------------------------------------------------------------
 
-
 @dataclass(frozen=True)
 class Plan:
     """Sizes for a kind of device. Images are slow on a CPU: `images` are the sizes for them."""
@@ -74,7 +73,6 @@ def commands_wave(plan, device):
 
 
 # --- The figures ---------------------------------------------------------------------------------
-
 
 def bandwidth_of_paper(times, words):
     """(least, most) bytes a second that the paper's times take."""

@@ -69,7 +69,6 @@ class Outcome:
 
 # --- The page ------------------------------------------------------------------------------------
 
-
 def machine(record, rivals):
     """What the page says about the device, the host and the program."""
     device, context, tool = record["devices"][0], record["context"], record["tool"]

@@ -37,10 +37,10 @@ def ratio(above, below):
             together(uncertainty(above["times_s"]), uncertainty(below["times_s"])))
 
 
-def frame(row, dimensions):
+def frame(method, row, dimensions):
     """What the calls of a time step take of a frame."""
     whole = CALLS[dimensions] * call_time(row)
-    return (f" The {CALLS[dimensions]} calls of a time step take {seconds(whole)} with {{}}, "
+    return (f" The {CALLS[dimensions]} calls of a time step take {seconds(whole)} with {method}, "
             f"{percent(whole / FRAME_S)} of the {seconds(FRAME_S)} of a frame.")
 
 
@@ -63,7 +63,7 @@ def table(dimensions):
         same = " The device is the CPU itself here." if device["type"] == "cpu" else ""
         measured = (f"At {shape(grid, dimensions)} a call with {ITERATIONS[dimensions]} iterations "
                     f"takes: {told}.{doubt}{same}"
-                    + frame(ours["gauss-seidel"][grid], dimensions).format("gauss-seidel")
+                    + frame("gauss-seidel", ours["gauss-seidel"][grid], dimensions)
                     + " The paper does not say whether its times are of one call or of all.")
         return Finding(verdict, measured,
                        " and ".join(f"{number(gains[method][0])} times" for method in
