@@ -61,9 +61,13 @@ const std::map<std::string, Page>& pages() {
          {"Continue after an interrupt:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json --resume"}}}},
       {"probe",
-       {"This is what the device itself reaches: copies, multiply-adds, and variants of one pass "
-        "of elimination.",
-        {{"Print JSON:", "lugpu probe -n 128 --json -"}}}},
+       {"This is what the device itself reaches: copies, multiply-adds, variants of one pass of "
+        "elimination, and every operator: on vectors, with dense, banded and sparse matrices, and "
+        "on grids in 2D and 3D. The last column is its bytes a second, over those of the copy: "
+        "above 1 where vectors stay in caches or the sparse format saves columns.",
+        {{"Print JSON:", "lugpu probe -n 128 --json -"},
+         {"Time products and steps on grids alone:",
+          "lugpu probe --probes grids,cubes -n 1024 --cubes 128 --storage buffer"}}}},
       {"verify", {"", {{"List what earlier runs found wrong:", "lugpu verify --list"}}}},
       {"generate",
        {"The same seed gives the same matrix on every machine, for kinds with a prescribed "

@@ -194,28 +194,6 @@ TEST_P(Iterative, RelaxationConvergesAsTheSpectralRadiusSays) {
   EXPECT_NEAR(by_jacobi / by_colours, 2, 0.2);
 }
 
-TEST(Sweep, PartsKeepTheOrderOfTheColours) {
-  for (int places = 1; places <= 20; ++places) {
-    for (int each = 1; each <= 7; ++each) {
-      std::vector<int> done(places);  // colours of each place
-      for (const ColourPart& part : parts_of_sweep(places, each)) {
-        ASSERT_LT(part.begin, part.end);
-        for (int at = part.begin; at < part.end; ++at) {
-          ASSERT_EQ(done[at], part.colour);
-          for (const int beside : {(at + 1) % places, (at + places - 1) % places}) {
-            // Red points take their neighbours from before the sweep, black ones from within it.
-            const bool in_part = beside >= part.begin && beside < part.end;
-            ASSERT_LT(done[beside], part.colour == 0 ? 2 : 3);
-            ASSERT_TRUE(part.colour == 0 || in_part || done[beside] >= 1);
-          }
-        }
-        for (int at = part.begin; at < part.end; ++at) ++done[at];
-      }
-      EXPECT_EQ(done, std::vector<int>(places, 2)) << places << " in blocks of " << each;
-    }
-  }
-}
-
 TEST_P(Iterative, ColoursNeedEvenPeriodicAxes) {
   Grid grid = laplacian(5, 2);
   grid.walls[1] = Wall::periodic;

@@ -664,6 +664,7 @@ class GridRuleTest(unittest.TestCase):
         for name, times in (("multiply", operators_2003.PRODUCT_S),
                             ("add", operators_2003.PRODUCT_S),
                             ("grid product", {1024: 4.54e-3, 2048: 20e-3}),
+                            ("banded product", {1024: 4.54e-3}),
                             ("sum", operators_2003.REDUCTION_S)):
             rows += [vector_probe(name, n, factor * time, spread=spread)
                      for n, time in times.items()]
@@ -699,20 +700,20 @@ class GridRuleTest(unittest.TestCase):
         self.finds("holds", operators_2003.against_cpu, records(12.5, 3.2))
         self.finds("no longer holds", operators_2003.against_cpu, records(11.5, 3.2))
         self.finds("no longer holds", operators_2003.against_cpu, records(12.5, 2.8))
-        full = record(probes=[vector_probe("full product", 64, time, storage)
+        full = record(probes=[vector_probe("columns product", n, n * time, storage) for n in (64, 512)
                               for storage, time in (("buffer", 1e-3), ("host", 5e-3))])
-        self.assertIn("is 5.00 times as fast", self.finds(
+        self.assertIn("order 512 with a vector is 5.00 times as fast", self.finds(
             "no longer holds", operators_2003.against_cpu, records(12.5, 3.2) + [full]).measured)
 
     def test_products_with_stored_matrices(self):
         def records(full_s, banded_s):
-            return [record(probes=[vector_probe("full product", 64, full_s),
-                                   vector_probe("ten diagonals", 64, banded_s)])]
-        finding = self.finds("holds", operators_2003.stored_products, records(0.1, 0.5e-3))
-        self.assertIn("one of ten diagonals takes 500 µs (paper: 720 µs), 1.44 times",
+            return [record(probes=[vector_probe("columns product", 2048, full_s),
+                                   vector_probe("banded product", 64, banded_s)])]
+        finding = self.finds("holds", operators_2003.stored_products, records(0.05, 0.3e-3))
+        self.assertIn("five stored diagonals of order 4096 take 600 µs (paper, ten diagonals: 720 µs)",
                       finding.measured)
-        self.finds("no longer holds", operators_2003.stored_products, records(0.3, 0.5e-3))
-        self.finds("no longer holds", operators_2003.stored_products, records(0.1, 0.9e-3))
+        self.finds("no longer holds", operators_2003.stored_products, records(0.06, 0.3e-3))
+        self.finds("no longer holds", operators_2003.stored_products, records(0.05, 0.4e-3))
 
     def test_images_against_buffers(self):
         def records(gain):
@@ -890,9 +891,8 @@ class GridWorld:
     def probes(self, sizes, storages):
         return [vector_probe(name, n, cost * n * n, storage) for n in sizes for storage in storages
                 for name, cost in (("add", 1e-10), ("multiply", 1e-10), ("sum", 5e-11),
-                                   ("grid product", 2e-10), ("full product", 1e-7),
-                                   ("ten diagonals", 1e-9)) if n <= 64 or " " not in name
-                or name == "grid product"]
+                                   ("grid product", 2e-10), ("columns product", 1e-10),
+                                   ("banded product", 5e-10))]
 
     def row(self, words, routine, n):
         row = iterated(routine, n, 20, 1e-9 * n * n, words["--problem"])
@@ -989,13 +989,13 @@ class GridPageTest(PageCase):
     def test_numpy_is_timed(self):
         self.out.mkdir(parents=True)
         path = self.out / "numpy.json"
-        done = subprocess.run([ROOT / "scripts/papers/numpy_vectors.py", "-n", "16,100", "--json",
+        done = subprocess.run([ROOT / "scripts/papers/numpy_vectors.py", "-n", "16,32", "--orders", "64", "--json",
                                path, "-q"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         probes = json.loads(path.read_text(encoding="utf-8"))["probes"]
         self.assertEqual([(probe["n"], probe["name"]) for probe in probes],
-                         [(n, name) for n in (16, 100) for name in
-                          ("add", "sum", "multiply", "full product")[:4 if n < 65 else 3]])
+                         [(n, name) for n in (16, 32) for name in ("add", "sum", "multiply")]
+                         + [(64, "columns product")])
         self.assertTrue(all(0 < probe["median_s"] < 1 for probe in probes))
 
     def test_keys_of_each_paper(self):

@@ -18,11 +18,9 @@ __kernel WORK_GROUP void combine(SOURCE(x), SOURCE(y), TARGET(result), real alph
                                  int beta_place, int rows, int columns, int walk) {
   const real a = scalar_of(alpha, scalars, alpha_place);
   const real b = scalar_of(beta, scalars, beta_place);
-  const int last = MY_LAST_ROW(rows, columns), end = MY_TEXELS_END(columns);
-#ifndef LUGPU_CPU
-#pragma unroll 4
-#endif
-  for (int i = MY_FIRST_ROW; i < last; ++i) {
+  const int count = MY_ROWS(rows), end = MY_TEXELS_END(columns);
+  for (int w = 0; w < count; ++w) {
+    const int i = MY_ROW(w);
     for (int t = MY_FIRST_TEXEL; t < end; ++t) {
       FETCH(x, i + 1, t);
       FETCH(y, i + 1, t);
@@ -69,28 +67,27 @@ inline real joined_real(real a, real b) {
 }
 
 // Of a work-group; work-item 0 gets it.
-inline real joined_group(pack mine, __local real* scratch) {
+inline real joined_reals(real mine, __local real* scratch) {
   const int me = MY_LANE;
-  real all = element_of(mine, 0);
-  for (int c = 1; c < PACK; ++c) all = joined_real(all, element_of(mine, c));
-  scratch[me] = all;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  scratch[me] = mine;
   for (int stride = GROUP / 2; stride > 0; stride /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me < stride) scratch[me] = joined_real(scratch[me], scratch[me + stride]);
   }
-  return me == 0 ? scratch[0] : all;
+  return me == 0 ? scratch[0] : mine;
 }
 
-// partials(group) = the reduction of the work-group's elements of x; of x times y for DOT
-__kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global real* restrict partials, int rows,
-                                int columns, int walk) {
-  __local real scratch[GROUP];
-  const int last = MY_LAST_ROW(rows, columns), end = MY_TEXELS_END(columns);
+// The work-group's part of the reduction of x, of x times y for DOT; work-item 0 gets it.
+inline real part_of_group(SOURCE(x), SOURCE(y), int rows, int columns, int walk,
+                          __local real* scratch) {
+  const int count = MY_ROWS(rows), end = MY_TEXELS_END(columns);
   pack mine = NEUTRAL;
 #ifndef LUGPU_CPU
-#pragma unroll 4
+#pragma unroll 8
 #endif
-  for (int i = MY_FIRST_ROW; i < last; ++i) {
+  for (int w = 0; w < count; ++w) {
+    const int i = MY_ROW(w);
     for (int t = MY_FIRST_TEXEL; t < end; ++t) {
       FETCH(x, i + 1, t);
       pack value = LOAD_PACK(x, i, t);
@@ -103,23 +100,41 @@ __kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global real* restrict pa
       mine = joined(mine, within(t, columns, value, NEUTRAL));
     }
   }
-  const real all = joined_group(mine, scratch);
-  if (MY_LANE == 0) partials[MY_GROUP] = all;
+  real all = element_of(mine, 0);
+  for (int c = 1; c < PACK; ++c) all = joined_real(all, element_of(mine, c));
+  return joined_reals(all, scratch);
 }
 
-// scalars(place) = the reduction of `count` partials; one work-group
-__kernel WORK_GROUP void reduce_partials(__global const real* restrict partials, int count,
-                                         __global real* restrict scalars, int place) {
+// partials(group) = the work-group's part
+__kernel WORK_GROUP void reduce_groups(SOURCE(x), SOURCE(y), __global real* restrict partials,
+                                       int rows, int columns, int walk) {
   __local real scratch[GROUP];
-  pack mine = NEUTRAL;
-  for (int i = MY_LANE; i < count; i += GROUP) mine = joined(mine, (pack)partials[i]);
-#if PACK > 1
-  real elements[PACK];
-  elements[0] = element_of(mine, 0);
-  for (int c = 1; c < PACK; ++c) elements[c] = NEUTRAL;
-  mine = pack_of(elements);
-#endif
-  const real all = joined_group(mine, scratch);
-  if (MY_LANE == 0) scalars[place] = all;
+  const real part = part_of_group(PASS(x), PASS(y), rows, columns, walk, scratch);
+  if (MY_LANE == 0) partials[MY_GROUP] = part;
+}
+
+// scalars(place) = the reduction. The work-group that is the last to count itself in `arrived`,
+// which is 0 before and after, finds the parts of all others.
+__kernel WORK_GROUP void reduce(SOURCE(x), SOURCE(y), __global volatile real* partials,
+                                __global volatile int* arrived, __global real* scalars, int place,
+                                int rows, int columns, int walk) {
+  __local real scratch[GROUP];
+  __local int is_last;
+  const int groups = get_num_groups(0) * get_num_groups(1);
+  const real part = part_of_group(PASS(x), PASS(y), rows, columns, walk, scratch);
+  if (MY_LANE == 0) {
+    partials[MY_GROUP] = part;
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    is_last = atomic_inc(arrived) == groups - 1;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  if (!is_last) return;
+  real mine = NEUTRAL;
+  for (int i = MY_LANE; i < groups; i += GROUP) mine = joined_real(mine, partials[i]);
+  const real all = joined_reals(mine, scratch);
+  if (MY_LANE == 0) {
+    scalars[place] = all;
+    *arrived = 0;
+  }
 }
 #endif

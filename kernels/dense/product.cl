@@ -75,8 +75,9 @@ __kernel WORK_GROUP void add_shares(
     SOURCE(x), SOURCE(y), TARGET(result), __global const pack* restrict sums, int n, int shares,
     int texels, int rows, int shift, int walk CURVATURE_PARAMETERS) {
   BEGIN_CURVATURE
-  const int t = get_global_id(0), first = MY_FIRST_ROW;
-  for (int i = first; i < first + walk; ++i) {
+  const int t = get_global_id(0);
+  for (int w = 0; w < walk; ++w) {
+    const int i = MY_ROW(w);
     if (i < rows && t * PACK < 1 << shift) {
       const int number = i * ((1 << shift) / PACK) + t;
       pack value = 0;

@@ -9,9 +9,9 @@
 
 __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), GRID) {
   const grid_of g = grid_from(sizes, walls, coefficients);
-  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
-    FETCH(x, w.row + g.along.stride + w.soon, w.t);
+    FETCH(x, w.row + g.ahead + w.soon, w.t);
     pack value = product(FIELD, &g, &w);
 #ifdef OPERATOR
     value = value OPERATOR LOAD_PACK(y, w.row, w.t);

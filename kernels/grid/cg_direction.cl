@@ -24,10 +24,10 @@ __kernel WORK_GROUP void cg_direction(
   const real beta = k == 0 ? 0 : rr / history[k - 1];
 
   pack curvature = 0;
-  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
-    FETCH(r, w.row + g.along.stride + w.soon, w.t);
-    FETCH(p, w.row + g.along.stride + w.soon, w.t);
+    FETCH(r, w.row + g.ahead + w.soon, w.t);
+    FETCH(p, w.row + g.ahead + w.soon, w.t);
     const pack own = within(w.t, g.nx, w.own, 0);
     curvature += own * product(FIELD, &g, &w);
     STORE_PACK(p_new, w.row, w.t, own);

@@ -28,9 +28,9 @@ __kernel WORK_GROUP void cg_update(
   const real alpha = rr / curvature;
 
   pack square = 0;
-  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
-    FETCH(p, w.row + g.along.stride + w.soon, w.t);
+    FETCH(p, w.row + g.ahead + w.soon, w.t);
     FETCH(x, w.row + w.soon, w.t);
     FETCH(r, w.row + w.soon, w.t);
     const pack own = within(w.t, g.nx, w.own, 0);

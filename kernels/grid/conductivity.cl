@@ -60,8 +60,9 @@ __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), SOURCE(k), 
                                int4 walls, real4 coefficients, int walk) {
   const int nx = sizes.x, ny = sizes.y, nz = sizes.z;
   const real shift = coefficients.w;
-  const int t = get_global_id(0), first = MY_FIRST_ROW;
-  for (int i = first; i < first + walk; ++i) {
+  const int t = get_global_id(0);
+  for (int w = 0; w < walk; ++w) {
+    const int i = MY_ROW(w);
     if (i < ny * nz && t * PACK < nx) {
       FETCH(x, i + 2, t);
       FETCH(k, i + 2, t);

@@ -8,9 +8,9 @@
 
 __kernel WORK_GROUP void jacobi(SOURCE(x), SOURCE(b), TARGET(x_new), GRID) {
   const grid_of g = grid_from(sizes, walls, coefficients);
-  walk_of w = walk_over(FIELD, &g, 0, g.along.count);
+  walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
-    FETCH(x, w.row + g.along.stride + w.soon, w.t);
+    FETCH(x, w.row + g.ahead + w.soon, w.t);
     FETCH(b, w.row + w.soon, w.t);
     const pack value =
         inverse_diagonal(&g, &w) * (LOAD_PACK(b, w.row, w.t) + neighbours(FIELD, &g, &w));

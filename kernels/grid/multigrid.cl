@@ -21,8 +21,8 @@ __kernel WORK_GROUP void restrict_residual(__global const real* restrict r, FIEL
                                            __global real* restrict r_coarse, CELLS, int walk) {
   const cells_of g = CELLS_HERE;
   const int j = get_global_id(0) * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.coarse_ny);
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.coarse_ny);
     if (at.z < g.coarse_nz && j < g.coarse_nx) {
       pack sum = 0;
       for (int z = (at.z << g.sz) - g.oz; z <= (at.z << g.sz) - g.oz + g.sz; ++z) {
@@ -42,7 +42,6 @@ __kernel WORK_GROUP void restrict_residual(__global const real* restrict r, FIEL
       }
       STORE_TO(sum, r_coarse + LEAD + (size_t)(at.y + g.coarse_ny * at.z) * g.coarse_pitch + j);
     }
-    next_row(&at, g.coarse_ny);
     IN_STEP;
   }
 }
@@ -54,9 +53,9 @@ __kernel WORK_GROUP void smooth(__global const real* restrict r, FIELD_PARAMETER
   __local real scratch[GROUP];
   const cells_of g = CELLS_HERE;
   const int j = get_global_id(0) * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   pack dot = 0;
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const size_t i = row_at(&g, at.y, at.z).at + j;
       FETCH_FIELD(r, i + 2 * (size_t)g.pitch);
@@ -67,7 +66,6 @@ __kernel WORK_GROUP void smooth(__global const real* restrict r, FIELD_PARAMETER
       STORE_TO(value, z + i);
       dot += b * value;
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
   const real sum = sum_of_group(sum_of_pack(dot), scratch);
@@ -80,14 +78,13 @@ __kernel WORK_GROUP void dot_fields(__global const real* restrict r, FIELD_PARAM
   __local real scratch[GROUP];
   const cells_of g = CELLS_HERE;
   const int j = get_global_id(0) * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   pack dot = 0;
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const size_t i = row_at(&g, at.y, at.z).at + j;
       dot += LOAD_FROM(r + i) * LOAD_FROM(u + i);
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
   const real sum = sum_of_group(sum_of_pack(dot), scratch);
@@ -107,8 +104,8 @@ __kernel WORK_GROUP void import_vectors(UPDATED(x), SOURCE(b), __global real* re
                                         __global real* restrict r, CELLS, int walk) {
   const cells_of g = CELLS_HERE;
   const int t = get_global_id(0), j = t * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const int row = at.y + g.ny * at.z;
       const size_t i = row_at(&g, at.y, at.z).at + j;
@@ -122,7 +119,6 @@ __kernel WORK_GROUP void import_vectors(UPDATED(x), SOURCE(b), __global real* re
       STORE_TO(value, start + i);
       STORE_TO(in_columns(j, g.nx, right), r + i);
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
 }
@@ -133,9 +129,9 @@ __kernel WORK_GROUP void subtract_product(__global real* r, FIELD_PARAMETERS,
   __local real scratch[GROUP];
   const cells_of g = CELLS_HERE;
   const int j = get_global_id(0) * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   pack square = 0;
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const size_t i = row_at(&g, at.y, at.z).at + j;
       const pack own = LOAD_FROM(u + i);
@@ -143,7 +139,6 @@ __kernel WORK_GROUP void subtract_product(__global real* r, FIELD_PARAMETERS,
       STORE_TO(value, r + i);
       square += value * value;
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
   const real sum = sum_of_group(sum_of_pack(square), scratch);
@@ -171,9 +166,9 @@ __kernel WORK_GROUP void pcg_update(
   const real alpha = rz / curvature;
 
   const int t = get_global_id(0), j = t * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   pack square = 0;
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const int row = at.y + g.ny * at.z;
       const size_t i = row_at(&g, at.y, at.z).at + j;
@@ -187,7 +182,6 @@ __kernel WORK_GROUP void pcg_update(
       STORE_TO(residual, r + i);
       square += residual * residual;
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
   const real sum = sum_of_group(sum_of_pack(square), scratch);

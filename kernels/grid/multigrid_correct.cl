@@ -40,8 +40,8 @@ __kernel WORK_GROUP void correct(
     __global const real* restrict e, __global real* restrict z, real weight, CELLS, int walk) {
   const cells_of g = CELLS_HERE;
   const int j = get_global_id(0) * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const row_of row = row_at(&g, at.y, at.z);
       FETCH_FIELD(r, row.at + j + 2 * (size_t)g.pitch);
@@ -55,7 +55,6 @@ __kernel WORK_GROUP void correct(
       const pack change = inverse * (LOAD_FROM(r + row.at + j) - PRODUCT(at.y, at.z, j, own));
       STORE_TO(in_columns(j, g.nx, own + weight * change), z + row.at + j);
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
 }

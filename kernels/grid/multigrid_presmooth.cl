@@ -18,8 +18,8 @@ __kernel WORK_GROUP void presmooth(__global const real* restrict r, __global rea
                                    real sum, real product, CELLS, int walk) {
   const cells_of g = CELLS_HERE;
   const int j = get_global_id(0) * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const row_of row = row_at(&g, at.y, at.z);
       FETCH_FIELD(r, row.at + j + 3 * (size_t)g.pitch);
@@ -33,7 +33,6 @@ __kernel WORK_GROUP void presmooth(__global const real* restrict r, __global rea
 #endif
       STORE_TO(in_columns(j, g.nx, value), z + row.at + j);
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
 }

@@ -25,9 +25,9 @@ __kernel WORK_GROUP void pcg_direction(
   const real beta = k == 0 ? 0 : rz / rz_history[k - 1];
 
   const int j = get_global_id(0) * PACK;
-  place_of at = place_of_row(MY_FIRST_ROW, g.ny);
   pack curvature = 0;
   for (int w = 0; w < walk; ++w) {
+    const place_of at = place_of_row(MY_ROW(w), g.ny);
     if (at.z < g.nz && j < g.nx) {
       const row_of row = row_at(&g, at.y, at.z);
       FETCH_FIELD(u, row.at + j + 3 * (size_t)g.pitch);
@@ -36,7 +36,6 @@ __kernel WORK_GROUP void pcg_direction(
       curvature += in_columns(j, g.nx, own * PRODUCT(at.y, at.z, j, own));
       STORE_TO(in_columns(j, g.nx, own), p_new + row.at + j);
     }
-    next_row(&at, g.ny);
     IN_STEP;
   }
   const real sum = sum_of_group(sum_of_pack(curvature), scratch);

@@ -1,37 +1,33 @@
 // Half a sweep of the Gauss-Seidel method: x = (b + c . neighbours of x) / diagonal at the points
-// of one colour, whose neighbours all have the other. Point (x, y, z) has colour (x + y + z) mod 2.
-// Only the places begin : end along the walk.
+// of one colour, whose neighbours all have the other. x and b are those of this colour alone, and
+// the field that of the other one (grid/colours.cl), so that nothing is loaded that is not needed.
+//
+// Element k of a row stands for column 2 k + `odd`, element k of the other colour for 2 k + 1 -
+// odd: one neighbour along x is element k too, and the other one the element before it, or after
+// it if odd. Across, the neighbours of element k are elements k.
 
-#define FIELD_PARAMETERS OLD(x)
-#define FIELD PASS(x)
-#define FIELD_PACK(row, t) LOAD_PACK(x, row, t)
-#define FIELD_ELEMENT(row, column) LOAD(x, row, column)
+#define FIELD_PARAMETERS SOURCE(other)
+#define FIELD PASS(other)
+#define FIELD_PACK(row, t) LOAD_PACK(other, row, t)
+#define FIELD_ELEMENT(row, column) LOAD(other, row, column)
+#include "grid/colours.clh"
 #include "grid/walk.clh"
 
-// The elements of `value` that stand at even or at odd places, the others of `own`.
-inline pack with_places(pack own, pack value, bool even) {
-#if PACK == 1
-  return even ? value : own;
-#else
-  if (even) {
-    own.even = value.even;
-  } else {
-    own.odd = value.odd;
-  }
-  return own;
-#endif
-}
-
-__kernel WORK_GROUP void red_black(UPDATED(x), SOURCE(b), int colour, int begin, int end, GRID) {
-  const grid_of g = grid_from(sizes, walls, coefficients);
-  walk_of w = walk_over(FIELD, &g, begin, end);
+__kernel WORK_GROUP void red_black(SOURCE(other), SOURCE(b), TARGET(x), int colour, GRID) {
+  const int nx = sizes.x;
+  grid_of g = grid_from((int4)(HALF(nx), sizes.yzw), walls, coefficients);
+  g.wall_x = wall_of(nx, walls.x);
+  walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
-    FETCH(x, w.row + g.along.stride + w.soon, w.t);
+    FETCH(other, w.row + g.ahead + w.soon, w.t);
     FETCH(b, w.row + w.soon, w.t);
-    const bool even = ((w.t * PACK + w.at + w.across + colour) & 1) == 0;
-    const pack value =
-        inverse_diagonal(&g, &w) * (LOAD_PACK(b, w.row, w.t) + neighbours(FIELD, &g, &w));
-    STORE_PACK(x_new, w.row, w.t, within(w.t, g.nx, with_places(w.own, value, even), 0));
+    const int odd = ODD(w.y, w.z, colour), count = COUNT(nx, odd);
+    g.at_west = odd ? -1 : 0;
+    g.at_east = 2 * (count - 1) + odd == nx - 1 ? count - 1 : -1;
+    const pack beside = odd ? east_of(FIELD, &g, &w) : west_of(FIELD, &g, &w);
+    const pack sum = plus_across(FIELD, &g, &w, g.cx * (w.own + beside));
+    const pack value = inverse_diagonal(&g, &w) * (LOAD_PACK(b, w.row, w.t) + sum);
+    STORE_PACK(x, w.row, w.t, within(w.t, count, value, 0));
     step(FIELD, &g, &w);
   }
 }

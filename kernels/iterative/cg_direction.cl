@@ -24,8 +24,9 @@ __kernel WORK_GROUP void cg_direction(
   const real step = k == 0 ? 0 : *alpha;
   const real beta = rr / rr_before;
 
-  const int t = get_global_id(0), first = MY_FIRST_ROW;
-  for (int i = first; i < first + walk; ++i) {
+  const int t = get_global_id(0);
+  for (int w = 0; w < walk; ++w) {
+    const int i = MY_ROW(w);
     if (i < rows && t * PACK < columns) {
       FETCH(x, i + 1, t);
       FETCH(r, i + 1, t);

@@ -24,9 +24,10 @@ __kernel WORK_GROUP void cg_update(
   const real step = history[k] / curvature;
   if (is_first) *alpha = step;
 
-  const int t = get_global_id(0), first = MY_FIRST_ROW;
+  const int t = get_global_id(0);
   pack square = 0;
-  for (int i = first; i < first + walk; ++i) {
+  for (int w = 0; w < walk; ++w) {
+    const int i = MY_ROW(w);
     if (i < rows && t * PACK < columns) {
       FETCH(r, i + 1, t);
       FETCH(q, i + 1, t);

@@ -4,8 +4,9 @@
 #include "common/vectors.clh"
 
 __kernel WORK_GROUP void jacobi(UPDATED(x), SOURCE(d), SOURCE(q), int rows, int columns, int walk) {
-  const int t = get_global_id(0), first = MY_FIRST_ROW;
-  for (int i = first; i < first + walk; ++i) {
+  const int t = get_global_id(0);
+  for (int w = 0; w < walk; ++w) {
+    const int i = MY_ROW(w);
     if (i < rows && t * PACK < columns) {
       FETCH(x, i + 1, t);
       FETCH(d, i + 1, t);

@@ -40,8 +40,8 @@ __kernel WORK_GROUP void apply(
   BEGIN_CURVATURE
   const pack_bits absent = AS_PACK_BITS((pack)(real)(-0.0f));
   const int t = get_global_id(0);
-  const int first = MY_FIRST_ROW;
-  for (int i = first; i < first + walk; ++i) {
+  for (int w = 0; w < walk; ++w) {
+    const int i = MY_ROW(w);
     if (i < rows && t * PACK < 1 << shift) {
       const int number = TEXEL_NUMBER(i, t);
       pack value = 0;

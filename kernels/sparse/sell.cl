@@ -8,8 +8,8 @@ __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), SELL, int r
                                int walk CURVATURE_PARAMETERS) {
   BEGIN_CURVATURE
   const int t = get_global_id(0);
-  const int first = MY_FIRST_ROW;
-  for (int i = first; i < first + walk; ++i) {
+  for (int w = 0; w < walk; ++w) {
+    const int i = MY_ROW(w);
     if (i < rows && t * PACK < 1 << shift) {
       const int number = TEXEL_NUMBER(i, t);
       FETCH(x, i + 2, t);

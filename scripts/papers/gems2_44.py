@@ -44,7 +44,7 @@ def plan_for(device, quick):
 
 def commands_vectors(plan, device):
     """Operations on buffers."""
-    return [probe_command("vectors", plan.vectors, "buffer", plan.runs)]
+    return [probe_command("vectors", "vectors", plan.vectors, "buffer", plan.runs)]
 
 
 def commands_wave(plan, device):

@@ -20,9 +20,9 @@ WAVE_TOLERANCE = 1e-4
 
 # --- Commands ------------------------------------------------------------------------------------
 
-def probe_command(stem, sizes, storage, runs):
-    """Operations on vectors of n x n elements and steps of iterations on n x n points."""
-    return Command(stem, ("probe", "--probes", "vectors", "-n", listed(sizes), "--precision",
+def probe_command(stem, groups, sizes, storage, runs):
+    """Groups of operators: on vectors of n x n elements, with matrices, on grids of n x n points."""
+    return Command(stem, ("probe", "--probes", groups, "-n", listed(sizes), "--precision",
                           "single", "--storage", storage, "--runs", str(runs)))
 
 
@@ -44,11 +44,12 @@ def wave_command(grids):
 # --- Choosing ------------------------------------------------------------------------------------
 
 def probes_of(records, name, storage="buffer"):
-    """{n: probe} of one operation."""
+    """{n: probe} of one operation, in 2D, that was timed."""
     found = {}
     for record in records:
         for probe in record.get("probes", []):
-            if (probe["name"], probe.get("storage")) == (name, storage) and probe["median_s"] > 0:
+            if ((probe["name"], probe.get("storage")) == (name, storage)
+                    and len(probe.get("grid", [])) != 3 and probe.get("median_s", 0) > 0):
                 found.setdefault(probe["n"], probe)
     return found
 

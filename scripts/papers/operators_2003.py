@@ -1,8 +1,9 @@
 """Linear Algebra Operators for GPU Implementation of Numerical Algorithms, SIGGRAPH 2003."""
 
+import dataclasses
 from dataclasses import dataclass
 
-from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_factor
+from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_factor, spell_rate
 from papers.grids import (ELEMENT, METHOD_LOOKS, PAPER_LOOK, POINTS, SIDES, WAVE_TOLERANCE,
                           against_copy, against_paper, at_most_the_paper, elements, known_probes,
                           left_out, milliseconds, plain_rivals, probe_command, probes_of, quotient,
@@ -17,8 +18,8 @@ CARD = "paper, ATI 9800"
 PRODUCT_S = {512: 0.2e-3, 1024: 0.72e-3, 2048: 2.8e-3}
 REDUCTION_S = {1024: 1.6e-3, 2048: 5.4e-3}  # the paper prints 1024² for both
 SPARSE_PRODUCT_S, CG_STEP_S = {1024: 4.54e-3}, {1024: 15.4e-3}  # of the wave equation
-SIDE = 64  # of a vector of 4096 elements, the order of the other matrices
-FULL_PRODUCT_S, TEN_DIAGONALS_S = {SIDE: 0.23}, {SIDE: 0.72e-3}
+ORDER, FULL_PRODUCT_S, TEN_DIAGONALS_S = 4096, 0.23, 0.72e-3  # of other matrices
+SIDE = 64  # of a grid with as many points
 STEPS = 5  # of CG in a time step
 CPU_PRODUCT, CPU_REDUCTION = 12, 3  # times the speed of a CPU
 TEXTURES = 2  # times the speed of 1D textures
@@ -32,39 +33,47 @@ class Plan:
     """Sizes for a kind of device. Images are slow on a CPU: `images` are the sizes for them."""
     vectors: tuple
     images: tuple
+    full: tuple  # orders of full matrices, and points along each axis of grids' stored ones
     runs: int
 
 
-PLANS = {"quick": Plan((512, 1024), (256,), 3), "cpu": Plan((512, 1024, 2048), (256, 512), 7),
-         "gpu": Plan((512, 1024, 2048), (512, 1024, 2048), 9)}
+PLANS = {"quick": Plan((512, 1024), (256,), (256,), 3),
+         "cpu": Plan((512, 1024, 2048), (256, 512), (512, 1024), 7),
+         "gpu": Plan((512, 1024, 2048), (512, 1024, 2048), (1024, ORDER), 9)}
 
 
 def plan_for(device, quick):
     """The plan of a device, without images that it does not have."""
     plan = PLANS["quick" if quick else "cpu" if device["type"] == "cpu" else "gpu"]
-    return plan if device["images"] else Plan(plan.vectors, (), plan.runs)
+    return plan if device["images"] else dataclasses.replace(plan, images=())
 
 
 def commands_vectors(plan, device):
     """Operations on buffers."""
-    return [probe_command("vectors", plan.vectors, "buffer", plan.runs)]
+    return [probe_command("vectors", "vectors,grids", plan.vectors, "buffer", plan.runs)]
 
 
 def commands_matrices(plan, device):
-    """Products with stored matrices, which there are of this size."""
-    return [probe_command("matrices", (SIDE,), "buffer", plan.runs)]
+    """Products with stored matrices."""
+    return [probe_command("matrices", "products", (SIDE, *plan.full), "buffer", plan.runs)]
+
+
+def commands_banded(plan, device):
+    """The matrix of the wave equation, not stored and stored."""
+    return commands_vectors(plan, device) + commands_matrices(plan, device)
 
 
 def commands_cpu(plan, device):
     """Both and NumPy."""
-    return commands_vectors(plan, device) + commands_matrices(plan, device) + [
-        Command("numpy", ("-n", listed((SIDE, *plan.vectors))),
+    return commands_banded(plan, device) + [
+        Command("numpy", ("-n", listed(plan.vectors), "--orders", listed(plan.full)),
                 script="scripts/papers/numpy_vectors.py")]
 
 
 def commands_images(plan, device):
     """Operations on both storages, at sizes that images can take."""
-    return [probe_command("images", plan.images, "image,buffer", plan.runs)] if plan.images else []
+    return [probe_command("images", "vectors,grids", plan.images, "image,buffer",
+                          plan.runs)] if plan.images else []
 
 
 def commands_wave(plan, device):
@@ -133,19 +142,19 @@ def against_cpu(records, device):
     n = max(found["product"])
     (fast, fast_factor), (slow, slow_factor) = found["product"][n], found["reduction"][n]
     claims = [Claim(fast, fast_factor, CPU_PRODUCT), Claim(slow, slow_factor, CPU_REDUCTION)]
-    ours, host = (probes_of(records, "full product", storage) for storage in ("buffer", "host"))
+    ours, host = (probes_of(records, "columns product", storage) for storage in ("buffer", "host"))
     full = "Products of full matrices with a vector were not measured"
-    if SIDE in ours and SIDE in host:
-        claims.append(Claim(*quotient(host[SIDE], ours[SIDE]), CPU_PRODUCT))
-        full = (f"The product of a full matrix of order {SIDE**2} with a vector is "
+    if orders := ours.keys() & host.keys():
+        order = max(orders)
+        claims.append(Claim(*quotient(host[order], ours[order]), CPU_PRODUCT))
+        full = (f"The product of a full matrix of order {order} with a vector is "
                 f"{number(claims[-1].value)} times as fast")
-        found["full matrix"] = {SIDE: (claims[-1].value, claims[-1].factor)}
     verdict, doubt = judge(*claims)
     same = (" The device is the CPU itself here, with all its cores." if device["type"] == "cpu"
             else "")
     measured = (f"At {elements(n)} a product is {number(fast)} times and a reduction {number(slow)} "
                 f"times as fast as NumPy with one thread. {full}.{doubt}{same}")
-    looks = {"product": (FIRST, "o"), "reduction": (THIRD, "D"), "full matrix": (SECOND, "s")}
+    looks = {"product": (FIRST, "o"), "reduction": (THIRD, "D")}
     lines = [Line(name, [(size, ratio) for size, (ratio, _) in ratios.items()],
                   look(looks[name][0], "image", looks[name][1]))
              for name, ratios in found.items()]
@@ -188,42 +197,49 @@ def textures(records, device):
 
 def banded_product(records, device):
     """The product with the matrix of the wave equation."""
-    probes = known_probes(records, "grid product")
-    verdict, doubt, sizes = at_most_the_paper(probes, SPARSE_PRODUCT_S)
+    found = {"without storing it": known_probes(records, "grid product"),
+             "with five stored diagonals": known_probes(records, "banded product")}
+    verdict, doubt = judge(*(Claim(probes[1024]["median_s"], uncertainty(probes[1024]["times_s"]),
+                                   SPARSE_PRODUCT_S[1024], at_most=True)
+                             for probes in found.values() if 1024 in probes))
+    told = " and ".join(f"{seconds(probes[1024]['median_s'])} {how}"
+                        for how, probes in found.items() if 1024 in probes)
     rate = 8 * ELEMENT * 1024**2 / SPARSE_PRODUCT_S[1024]
-    measured = (f"The product with the five-point matrix takes "
-                f"{against_paper(probes, SPARSE_PRODUCT_S, sizes)}.{doubt} Ours stores no diagonals "
-                "and moves 2 words a row; with six stored diagonals there are 8, and the paper's "
-                f"time means {gigabytes(rate)}.")
-    panels = [times_panel("Product with the wave equation's matrix", time_lines(
-        "lugpu, five points", probes, look(SECOND, "image", "s"), SPARSE_PRODUCT_S, CARD))]
-    return Finding(verdict, measured,
-                   f"{seconds(probes[sizes[-1]]['median_s'])} at {elements(sizes[-1])}", panels)
+    measured = (f"At {elements(1024)} the product with the five-point matrix takes {told} (paper: "
+                f"{seconds(SPARSE_PRODUCT_S[1024])}).{doubt} They move 2 and 7 words a row; the "
+                f"paper's six stored diagonals mean 8, and its time {gigabytes(rate)}.")
+    styles = (look(SECOND, "image", "s"), look(FIRST, "image", "o"))
+    panels = [times_panel("Product with the wave equation's matrix", [
+        Line(f"lugpu, {how}", [(n, probe["median_s"]) for n, probe in sorted(probes.items())], style)
+        for (how, probes), style in zip(found.items(), styles)]
+        + [Line(CARD, list(SPARSE_PRODUCT_S.items()), PAPER_LOOK)])]
+    return Finding(verdict, measured, f"{told} at {elements(1024)}", panels)
 
 
 def stored_products(records, device):
-    """Products with a full matrix and with ten diagonals, of order 4096."""
-    order, verdicts, told, lines = SIDE**2, [], [], []
-    for name, matrix, paper, words in (
-            ("full product", "a full matrix", FULL_PRODUCT_S, SIDE**2),
-            ("ten diagonals", "one of ten diagonals", TEN_DIAGONALS_S, 12)):
-        probe = known_probes(records, name)[SIDE]
-        verdicts.append(Claim(probe["median_s"], uncertainty(probe["times_s"]), paper[SIDE],
-                              at_most=True))
-        size = words * ELEMENT * order
-        rates = [size / time for time in (paper[SIDE], probe["median_s"])]
-        told.append(f"{matrix} takes {seconds(probe['median_s'])} (paper: {seconds(paper[SIDE])}), "
-                    f"{number(paper[SIDE] / probe['median_s'])} times the paper's speed: "
-                    f"{number(size / 1e6)} MB at {gigabytes(rates[1])} (paper: "
-                    f"{gigabytes(rates[0])})")
-        lines.append([f"{order}", matrix, number(size / 1e6), milliseconds(paper[SIDE]),
-                      milliseconds(probe["median_s"]), *(number(rate / 1e9) for rate in rates)])
-    verdict, doubt = judge(*verdicts)
-    measured = (f"Of order {order}, {told[0]}; {told[1]}.{doubt} The paper's time for ten diagonals "
-                "must be that of its passes rather than of their bytes.")
-    head = ["order", "matrix", "MB", "paper, ms", "here, ms", "paper, GB/s", "here, GB/s"]
-    return Finding(verdict, measured, f"{lines[0][4]} and {lines[1][4]} ms",
-                   table=markdown_table(head, lines))
+    """Products with a full matrix, and with diagonals of a matrix of order 4096."""
+    full, banded = known_probes(records, "columns product"), known_probes(records, "banded product")
+    order = max(n for n in full if n <= ORDER)
+    bytes_of = {n: ELEMENT * n * (n + 2) for n in (order, ORDER)}
+    rate, printed = bytes_of[order] / full[order]["median_s"], bytes_of[ORDER] / FULL_PRODUCT_S
+    twice = 2 * banded[SIDE]["median_s"]
+    verdict, doubt = judge(
+        Claim(rate, uncertainty(full[order]["times_s"]), printed),
+        Claim(twice, uncertainty(banded[SIDE]["times_s"]), TEN_DIAGONALS_S, at_most=True))
+    small = 12 * ELEMENT * ORDER
+    measured = (f"A full matrix of order {order} takes {seconds(full[order]['median_s'])}, at "
+                f"{gigabytes(rate)}; the paper's {seconds(FULL_PRODUCT_S)} for the order {ORDER} "
+                f"mean {gigabytes(printed)}. Two products with five stored diagonals of order "
+                f"{ORDER} take {seconds(twice)} (paper, ten diagonals: {seconds(TEN_DIAGONALS_S)})."
+                f"{doubt} Ten diagonals and two vectors are {number(small / 1e3)} kB, so that the "
+                f"paper's time means {gigabytes(small / TEN_DIAGONALS_S)}: it must be that of its "
+                "passes rather than of their bytes.")
+    panels = [Panel("Product with a full matrix", "GB/s", [
+        Line("lugpu", [(n, ELEMENT * n * (n + 2) / probe["median_s"] / 1e9)
+                       for n, probe in sorted(full.items())], look(FIRST, "image", "o")),
+        Line(CARD, [(ORDER, printed / 1e9)], PAPER_LOOK)], spell_rate)]
+    return Finding(verdict, measured, f"{gigabytes(rate)} at order {order}, {seconds(twice)} for "
+                   "twice five diagonals", panels)
 
 
 def wave_step(records, device):
@@ -286,11 +302,15 @@ FIGURES = [
            commands_images, textures, "Images against buffers"),
     Figure("banded", "product", "Banded matrix: its product with a vector",
            "The product with the matrix of the wave equation on 1024² points takes 4.54 ms.",
-           "it takes no longer.", commands_vectors, banded_product,
+           "it takes no longer, neither with stored diagonals nor without.", commands_banded,
+           banded_product,
            "Product with the matrix of a grid"),
     Figure("matrices", "products", "Full and banded matrices: their products with a vector",
            "A full matrix of order 4096 times a vector takes 0.23 s, one of the same size with ten "
-           "diagonals 0.72 ms.", "neither takes longer.", commands_matrices, stored_products),
+           "diagonals 0.72 ms.",
+           "the full matrix of the largest order moves at least as many bytes a second, and two "
+           "products with five diagonals take no longer than the one with ten.", commands_matrices,
+           stored_products, "Products with a full matrix"),
     Figure("wave", "cg", "Wave equation: conjugate gradients",
            "On 1024² points an iteration of conjugate gradients takes 15.4 ms, and 5 are enough for "
            "a time step.", "an iteration takes no longer at 1024².", commands_wave, wave_step,

@@ -2,121 +2,294 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
+#include <limits>
+#include <memory>
 
+#include "base/error.hpp"
+#include "bench/probe.hpp"
+#include "bench/sweep.hpp"
 #include "iterative/cg.hpp"
 #include "iterative/relaxation.hpp"
-#include "matrix/random.hpp"
+#include "matrix/generate.hpp"
 #include "operators/banded_operator.hpp"
 #include "operators/dense_operator.hpp"
+#include "operators/sparse_operator.hpp"
 
 namespace lugpu {
 namespace {
 
-// Enqueues `count` operations, or does them.
-using Repeat = std::function<void(int count)>;
+// How the matrix of an operator is stored: dense of order n; that of the grid by diagonals, in the
+// device's sparse format, or not at all. `none`: vectors alone.
+enum class Form { none, columns, diagonals, banded, sparse, grid };
 
-double seconds(DeviceContext& context, const Repeat& repeat, int count) {
+OperatorKind kind_of(Form form) {
+  if (form == Form::none) return OperatorKind::vector;
+  return form == Form::grid ? OperatorKind::grid : OperatorKind::matrix;
+}
+
+// What the operators of a group have in common.
+struct Shape {
+  std::size_t n;
+  int dimensions;
+  Precision precision;
+  Storage storage;
+
+  static bool is_dense(Form form) { return form == Form::columns || form == Form::diagonals; }
+  static bool is_sparse(Form form) { return form == Form::banded || form == Form::sparse; }
+
+  // Laplace's, with 5 points in 2D, 7 in 3D.
+  Grid grid() const {
+    Grid grid;
+    for (int axis = 0; axis < dimensions; ++axis) {
+      grid.size[axis] = n;
+      grid.coefficients[axis] = 1;
+    }
+    return grid;
+  }
+  std::size_t elements(Form form) const { return is_dense(form) ? n : grid().unknowns(); }
+  VectorLayout layout(Form form) const {
+    if (kind_of(form) == OperatorKind::matrix) {
+      return VectorLayout::of_length(elements(form), precision, storage, kVectorTexel);
+    }
+    return GridOperator(grid()).layout(precision, storage, kVectorTexel);
+  }
+  // Elements of a matrix. The five diagonals are stored whole; a row of the sparse matrix lacks an
+  // entry for each wall beside its point.
+  double entries(Form form) const {
+    const auto edge = static_cast<double>(n);
+    if (kind_of(form) != OperatorKind::matrix) return 0;
+    if (is_dense(form)) return edge * edge;
+    return 5 * edge * edge - (form == Form::sparse ? 4 * edge : 0);
+  }
+  // A sparse matrix has a column beside each entry, as in CSR; the device's format leaves out those
+  // that follow from the row before.
+  double bytes(Form form, double words) const {
+    const auto word = static_cast<double>(element_size(precision));
+    const double column = form == Form::sparse ? sizeof(cl_int) : 0;
+    return words * word * static_cast<double>(elements(form)) + entries(form) * (word + column);
+  }
+};
+
+// An operator with vectors of its layout: x, at first zeros, b, all ones, and y.
+struct Operand {
+  Operand(DeviceContext& context, const Shape& shape, Form form, std::unique_ptr<Operator> of)
+      : matrix(std::move(of)),
+        vectors(context, shape.layout(form), 1),
+        x(vectors.take()),
+        b(vectors.take()),
+        y(vectors.take()) {
+    vectors.upload({}, x);
+    vectors.upload(std::vector<double>(shape.elements(form), 1.0), b);
+  }
+
+  std::unique_ptr<Operator> matrix;
+  Vectors vectors;
+  Surface x, b, y;
+};
+
+// `count` operations, enqueued or done.
+using Run = void (*)(Operand& on, int count);
+
+template <Operation operation>
+void combine(Operand& on, int count) {
+  for (; count > 0; --count) on.vectors.combine(operation, {2}, on.x, {3}, on.b, on.y);
+}
+
+template <Reduction reduction>
+void reduce(Operand& on, int count) {
+  for (; count > 0; --count) on.vectors.reduce(reduction, on.b, on.x, 0);
+}
+
+void product(Operand& on, int count) {
+  for (; count > 0; --count) on.matrix->apply(on.vectors, on.b, on.y);
+}
+
+void product_minus_x(Operand& on, int count) {
+  for (; count > 0; --count) on.matrix->apply(on.vectors, on.b, Operation::subtract, on.x, on.y);
+}
+
+// `count` steps of a method, which do not converge, from zero.
+template <typename OfOperator, auto method>
+void steps(Operand& on, int count) {
+  on.vectors.combine(Operation::multiply, {0}, on.b, {0}, on.b, on.x);
+  method(static_cast<const OfOperator&>(*on.matrix), on.vectors, on.b, on.x,
+         {0, static_cast<std::size_t>(count)});
+}
+
+using OnGrid = Iteration (*)(const GridOperator&, Vectors&, const Surface&, Surface&,
+                             const StoppingRule&);
+using OnMatrix = Iteration (*)(const Operator&, Vectors&, const Surface&, Surface&,
+                               const StoppingRule&);
+constexpr OnGrid kJacobi = jacobi, kGaussSeidel = gauss_seidel, kGridCg = conjugate_gradients;
+constexpr OnMatrix kStoredCg = conjugate_gradients;
+
+struct TimedOperator {
+  const char* name;
+  Form form;
+  double words;  // of vectors, for each of their elements; the matrix comes on top
+  Run run;
+  std::size_t least_n = 1;
+};
+
+// Conjugate gradients find the solution after some n steps, and the rest would do nothing.
+constexpr std::size_t kSmallestCg = 16, kMostSteps = 256;
+
+// Words: alpha x op beta y loads x and y and stores the result. A product loads x and stores A x;
+// A x op y loads y too. A sweep loads x and b and stores x. A step of the conjugate gradients loads
+// x, p, r and stores x, p (x += alpha p, p = r + beta p), loads p and stores q (q = A p, with p .
+// q), loads r, q and stores r (r -= alpha q, with r . r): ten, also where no q is stored.
+constexpr TimedOperator kOperators[] = {
+    {"add", Form::none, 3, combine<Operation::add>},
+    {"subtract", Form::none, 3, combine<Operation::subtract>},
+    {"multiply", Form::none, 3, combine<Operation::multiply>},
+    {"sum", Form::none, 1, reduce<Reduction::sum>},
+    {"product", Form::none, 1, reduce<Reduction::product>},
+    {"max", Form::none, 1, reduce<Reduction::largest>},
+    {"min", Form::none, 1, reduce<Reduction::smallest>},
+    {"magnitude", Form::none, 1, reduce<Reduction::magnitude>},
+    {"dot", Form::none, 2, reduce<Reduction::dot>},
+    {"columns product", Form::columns, 2, product},
+    {"columns product - y", Form::columns, 3, product_minus_x},
+    {"diagonals product", Form::diagonals, 2, product},
+    {"diagonals product - y", Form::diagonals, 3, product_minus_x},
+    {"banded product", Form::banded, 2, product},
+    {"banded product - y", Form::banded, 3, product_minus_x},
+    {"banded cg", Form::banded, 10, steps<Operator, kStoredCg>, kSmallestCg},
+    {"sparse product", Form::sparse, 2, product},
+    {"sparse product - y", Form::sparse, 3, product_minus_x},
+    {"sparse cg", Form::sparse, 10, steps<Operator, kStoredCg>, kSmallestCg},
+    {"grid product", Form::grid, 2, product},
+    {"grid product - y", Form::grid, 3, product_minus_x},
+    {"jacobi", Form::grid, 3, steps<GridOperator, kJacobi>},
+    {"gauss-seidel", Form::grid, 3, steps<GridOperator, kGaussSeidel>},
+    {"cg", Form::grid, 10, steps<GridOperator, kGridCg>, kSmallestCg},
+};
+
+// Throws Unsupported unless everything fits on the device and into this machine's memory, which is
+// that of a CPU's device too: x, b and y, the six vectors of the conjugate gradients on images, and
+// the matrix, made from triplets if it is sparse, copied to turn its diagonals if it is dense.
+void require_room(const Device& device, const Shape& shape, Form form) {
+  constexpr double kUploaded = 2, kDense = 2, kSparse = 5;  // doubles
+  constexpr std::size_t kMostRows = std::size_t{1} << 30;   // of a sparse matrix on a device
+  const bool is_dense = Shape::is_dense(form);
+  const std::size_t vectors = is_dense || form == Form::none ? 3 : 9;
+  const double on_device = shape.bytes(form, static_cast<double>(vectors));
+  const double on_host = sizeof(double) * (kUploaded * static_cast<double>(shape.elements(form)) +
+                                           shape.entries(form) * (is_dense ? kDense : kSparse));
+  if (on_host + (device.type == "cpu" ? on_device : 0) > bytes_of_host()) {
+    throw Unsupported("What n = " + std::to_string(shape.n) +
+                      " needs does not fit into this machine's memory.");
+  }
+  if (Shape::is_sparse(form) && shape.elements(form) > kMostRows) {
+    throw Unsupported("Sparse matrices have at most " + std::to_string(kMostRows) + " rows.");
+  }
+  if (is_dense) {
+    require_fits(device, shape.n, shape.n, shape.precision, shape.storage, 1, 0, kVectorTexel);
+  }
+  const VectorLayout layout = shape.layout(form);
+  require_fits(device, layout.rows, layout.columns, shape.precision, shape.storage, vectors,
+               static_cast<std::uint64_t>(shape.bytes(form, 0)), kVectorTexel);
+}
+
+// laplacian: the grid's matrix, made here for the first form that stores it.
+std::unique_ptr<Operator> make_operator(DeviceContext& context, const Shape& shape, Form form,
+                                        Sparse& laplacian) {
+  const auto& [n, dimensions, precision, storage] = shape;
+  if (Shape::is_sparse(form) && laplacian.rows() == 0) laplacian = sparse(shape.grid());
+  switch (form) {
+    case Form::none:
+      return nullptr;
+    case Form::columns:
+    case Form::diagonals:
+      return std::make_unique<DenseOperator>(
+          context, generate("random", n, 1),
+          form == Form::columns ? DenseOperator::Order::columns : DenseOperator::Order::diagonals,
+          precision, storage, kVectorTexel);
+    case Form::banded:
+      return std::make_unique<BandedOperator>(context, laplacian, precision, storage, kVectorTexel);
+    case Form::sparse:
+      return std::make_unique<SparseOperator>(context, laplacian, precision, storage, kVectorTexel);
+    default:
+      return std::make_unique<GridOperator>(shape.grid());
+  }
+}
+
+double seconds(const TimedOperator& timed, Operand& on, int count) {
+  DeviceContext& context = on.vectors.context();
   context.queue().finish();
   const auto start = std::chrono::steady_clock::now();
-  repeat(count);
+  timed.run(on, count);
   context.queue().finish();
   context.timeline().clear();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 // Seconds of one operation, of every run; so many at once, up to `most`, that a run takes
-// milliseconds. What comes with any number of them is subtracted.
-std::vector<double> sampled(DeviceContext& context, int runs, int most, const Repeat& repeat) {
+// milliseconds. What comes with any number of them, as a quarter of them takes it at best, is
+// subtracted.
+std::vector<double> sampled(const TimedOperator& timed, Operand& on, int runs, int most) {
   constexpr double kLongEnough = 0.01;
-  repeat(1);
+  seconds(timed, on, 1);
   int count = 4;
-  while (2 * count <= most && seconds(context, repeat, count) < kLongEnough) count *= 2;
+  while (2 * count <= most && seconds(timed, on, count) < kLongEnough) count *= 2;
   std::vector<double> times;
+  double few = std::numeric_limits<double>::infinity();
   while (times.size() < static_cast<std::size_t>(runs)) {
-    const double few = seconds(context, repeat, count / 4), many = seconds(context, repeat, count);
-    times.push_back((many > few ? many - few : many) / (many > few ? count - count / 4 : count));
+    few = std::min(few, seconds(timed, on, count / 4));
+    times.push_back(seconds(timed, on, count));
+  }
+  for (double& many : times) {
+    many = many > few ? (many - few) / (count - count / 4) : many / count;
   }
   return times;
-}
-
-constexpr std::size_t kSmallestGrid = 16;  // on which conjugate gradients take several steps
-constexpr std::size_t kLargestFull = 64;   // n of a full matrix of order n^2
-
-// Ones on ten diagonals around the main one, as far as they fit.
-Sparse ten_diagonals(std::size_t order) {
-  const auto n = static_cast<std::int32_t>(order);
-  std::vector<Triplet> triplets;
-  for (std::int32_t i = 0; i < n; ++i) {
-    for (std::int32_t j = std::max(i - 5, 0); j < std::min(i + 5, n); ++j) {
-      triplets.push_back({i, j, 1});
-    }
-  }
-  return Sparse(order, order, std::move(triplets));
-}
-
-// Products of stored matrices of this order with a vector, each with the words of a row.
-template <typename Add>
-void add_stored_products(DeviceContext& context, std::size_t order, Precision precision,
-                         Storage storage, const Add& add) {
-  const DenseOperator full(context, random_matrix(order, order, 1), DenseOperator::Order::columns,
-                           precision, storage, kVectorTexel);
-  const BandedOperator banded(context, ten_diagonals(order), precision, storage, kVectorTexel);
-  Vectors vectors(context, full.layout(), 1);
-  Surface x = vectors.take(), y = vectors.take();
-  vectors.upload(std::vector<double>(order, 1.0), x);
-  const auto add_product = [&](const char* name, double words, const Operator& a) {
-    add(name, words, [&](int count) {
-      for (int i = 0; i < count; ++i) a.apply(vectors, x, y);
-    });
-  };
-  add_product("full product", static_cast<double>(order), full);
-  add_product("ten diagonals", 12, banded);
 }
 
 }  // namespace
 
-std::vector<OperatorTime> time_operators(DeviceContext& context, std::size_t n, Precision precision,
-                                         Storage storage, int runs) {
-  Grid grid;
-  grid.size = {n, n, 1};
-  grid.coefficients = {1, 1, 0};
-  const GridOperator a(grid);
-  Vectors vectors(context, a.layout(precision, storage, kVectorTexel), 1);
-  const double word = static_cast<double>(grid.unknowns() * element_size(precision));
-  Surface x = vectors.take(), b = vectors.take(), y = vectors.take();
-  vectors.upload({}, x);
-  vectors.upload(std::vector<double>(grid.unknowns(), 1.0), b);
+std::span<const OperatorGroup> operator_groups() {
+  static const OperatorGroup table[] = {
+      {"vectors", "operations on vectors of n x n elements, and reductions", OperatorKind::vector,
+       2},
+      {"products", "products with dense matrices of order n and stored ones of n x n points, cg",
+       OperatorKind::matrix, 2},
+      {"grids", "products without a matrix on n x n points, steps of iterative methods",
+       OperatorKind::grid, 2},
+      {"cubes", "the same in 3D", OperatorKind::grid, 3},
+  };
+  return table;
+}
 
-  // Conjugate gradients find the solution after some n steps, and the rest would do nothing.
-  const int most = static_cast<int>(std::min<std::size_t>(n, 256));
-  std::vector<OperatorTime> times;
-  const auto add = [&](const char* name, double words, const Repeat& repeat) {
-    times.push_back({name, words * word, sampled(context, runs, most, repeat)});
-  };
-  // The operation `count` times.
-  const auto each = [](const std::function<void()>& operation) {
-    return [operation](int count) {
-      for (int i = 0; i < count; ++i) operation();
-    };
-  };
-  // `count` steps of a method that never converges.
-  const auto steps = [&](Iteration (*method)(const GridOperator&, Vectors&, const Surface&,
-                                             Surface&, const StoppingRule&)) {
-    return [&, method](int count) {
-      method(a, vectors, b, x, {0, static_cast<std::size_t>(count)});
-    };
-  };
-  add("add", 3, each([&] { vectors.combine(Operation::add, {2}, x, {3}, b, y); }));
-  add("multiply", 3, each([&] { vectors.combine(Operation::multiply, {}, x, {}, b, y); }));
-  add("sum", 1, each([&] { vectors.reduce(Reduction::sum, b, b, 0); }));
-  add("dot", 2, each([&] { vectors.reduce(Reduction::dot, x, b, 0); }));
-  add("grid product", 2, each([&] { a.apply(vectors, b, y); }));
-  add("jacobi", 3, steps(jacobi));
-  add("gauss-seidel", 3, steps(gauss_seidel));
-  if (n >= kSmallestGrid) add("cg", 10, steps(conjugate_gradients));
-  if (n <= kLargestFull) add_stored_products(context, n * n, precision, storage, add);
-  return times;
+void time_operators(DeviceContext& context, const OperatorGroup& group, std::size_t n,
+                    Precision precision, Storage storage, int runs,
+                    const std::function<void(const OperatorTime&)>& done) {
+  const Shape shape{n, group.dimensions, precision, storage};
+  Sparse laplacian;
+  std::unique_ptr<Operand> operand;  // of the operators of one form, which follow one another
+  Form form = Form::none;
+  for (const TimedOperator& timed : kOperators) {
+    if (kind_of(timed.form) != group.kind) continue;
+    const bool has_grid = timed.form != Form::none && !Shape::is_dense(timed.form);
+    OperatorTime time{timed.name,
+                      std::vector<std::size_t>(has_grid ? group.dimensions : 0, n),
+                      shape.bytes(timed.form, timed.words),
+                      {},
+                      {}};
+    time.reason = impossible([&] {
+      if (n < timed.least_n) {
+        throw Unsupported("Below n = " + std::to_string(timed.least_n) +
+                          " there are too few steps to time.");
+      }
+      if (timed.form != form) operand.reset();
+      if (!operand) {
+        form = timed.form;
+        require_room(context.device(), shape, form);
+        operand = std::make_unique<Operand>(context, shape, form,
+                                            make_operator(context, shape, form, laplacian));
+      }
+      time.times_s = sampled(timed, *operand, runs, static_cast<int>(std::min(n, kMostSteps)));
+    });
+    done(time);
+  }
 }
 
 }  // namespace lugpu

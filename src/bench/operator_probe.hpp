@@ -1,28 +1,45 @@
-// Times of the operations on vectors and of the steps of iterative methods, as the tables of
-// "Linear Algebra Operators for GPU Implementation of Numerical Algorithms" and of GPU Gems 2,
-// chapter 44, have them.
+// Times of the operators on a device, as the tables of "Linear Algebra Operators for GPU
+// Implementation of Numerical Algorithms" (Krueger, Westermann 2003) and of GPU Gems 2, chapter 44,
+// have them.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "opencl/context.hpp"
 
 namespace lugpu {
 
-/// One operation on vectors of n x n elements, or on the grid of n x n points.
-struct OperatorTime {
-  const char* name;             ///< e.g. "dot"
-  double bytes;                 ///< loads and stores, each element once
-  std::vector<double> times_s;  ///< wall-clock seconds of one operation, of every run
+enum class OperatorKind { vector, matrix, grid };
+
+/// Operators that are timed together.
+struct OperatorGroup {
+  const char* name;         ///< as on the command line, e.g. "vectors"
+  const char* description;  ///< a few words for --help
+  OperatorKind kind;
+  int dimensions;  ///< of the grid with n points along each axis, for each of which vectors have an
+                   ///< element
 };
 
-/// Times every operation `runs` times after a warm-up, many launches at once where they are short:
-/// sums and reductions of vectors, the 5-point Laplacian times a vector, a sweep of Jacobi's and of
-/// the Gauss-Seidel method, from n = 16 on a step of the conjugate gradients; up to n = 64 the
-/// product of a vector with a full matrix of order n^2 and with one of ten diagonals. Throws
-/// Unsupported as surfaces do.
-std::vector<OperatorTime> time_operators(DeviceContext& context, std::size_t n, Precision precision,
-                                         Storage storage, int runs);
+std::span<const OperatorGroup> operator_groups();
+
+struct OperatorTime {
+  const char* name;               ///< e.g. "dot"; of a group, no two are the same
+  std::vector<std::size_t> grid;  ///< points along each axis; empty for what has no grid
+  double bytes;                   ///< loads and stores, each element once, with 4 for the column of
+                                  ///< each entry of a sparse matrix
+  std::vector<double> times_s;    ///< wall-clock seconds of one operation, of every run
+  std::string reason;             ///< why there are none, a sentence; empty if there are
+};
+
+/// Times every operator of the group `runs` times after a warm-up, many launches at once where they
+/// are short, and calls `done` with each. What the device or this machine has no room for has a
+/// reason instead of times; so have steps of the conjugate gradients below n = 16.
+void time_operators(DeviceContext& context, const OperatorGroup& group, std::size_t n,
+                    Precision precision, Storage storage, int runs,
+                    const std::function<void(const OperatorTime&)>& done);
 
 }  // namespace lugpu

@@ -4,8 +4,11 @@
 #include <chrono>
 #include <vector>
 
+#include "base/error.hpp"
 #include "bench/statistics.hpp"
+#include "bench/wording.hpp"
 #include "matrix/generate.hpp"
+#include "opencl/opencl.hpp"
 #include "opencl/transfer.hpp"
 
 namespace lugpu {
@@ -126,6 +129,20 @@ std::vector<double> time_updates(DeviceContext& context, std::size_t n, Precisio
   }
   context.timeline().clear();
   return times;
+}
+
+std::string impossible(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Unsupported& error) {
+    return words(error);
+  } catch (const cl::Error& error) {
+    if (!is_out_of_memory(error.err())) throw;
+    return describe(error) + ".";
+  } catch (const std::bad_alloc&) {
+    return "The host does not have enough memory.";
+  }
+  return "";
 }
 
 }  // namespace lugpu

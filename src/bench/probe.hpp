@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +34,9 @@ enum class UpdateVariant {
 /// of `runs` after one that warms up. Throws Unsupported as surfaces do.
 std::vector<double> time_updates(DeviceContext& context, std::size_t n, Precision precision,
                                  Storage storage, UpdateVariant variant, int runs);
+
+/// Does `action`. Why the device or this machine cannot, a sentence, if it is not supported or
+/// memory runs out; else empty. Throws whatever else `action` throws.
+std::string impossible(const std::function<void()>& action);
 
 }  // namespace lugpu

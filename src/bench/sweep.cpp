@@ -78,10 +78,6 @@ struct System {
   Matrix a, b;
 };
 
-double bytes_of_host() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-}
-
 double bytes_of_system(const Problem& problem) {
   return sizeof(double) * static_cast<double>(problem.size.n) *
          static_cast<double>(problem.size.n + problem.size.nrhs);
@@ -147,6 +143,10 @@ void require_possible(const Case& what, const DeviceContext* context) {
 }
 
 }  // namespace
+
+double bytes_of_host() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
 
 std::vector<std::size_t> parse_sizes(const std::string& text, const char* option) {
   std::vector<std::size_t> sizes;

@@ -45,7 +45,7 @@ class GridSteps : public Steps {
 
   void direction(State& s, std::size_t k) override {
     with_real(vectors_.layout().precision, [&](auto real) {
-      a_.run(vectors_, s.r.old.kernel("grid/cg_direction.cl", "cg_direction", options_), s.r.now(k),
+      a_.run(vectors_.context(), vectors_.cut(), s.r.old.kernel("grid/cg_direction.cl", "cg_direction", options_), s.r.now(k),
              s.p.now(k), s.p.next(k), s.rr_partials, s.curvature_partials, s.history, s.ended,
              real(s.limit), static_cast<cl_int>(k));
     });
@@ -53,7 +53,7 @@ class GridSteps : public Steps {
 
   void update(State& s, std::size_t k) override {
     with_real(vectors_.layout().precision, [&](auto real) {
-      a_.run(vectors_, s.r.old.kernel("grid/cg_update.cl", "cg_update", options_), s.x.now(k),
+      a_.run(vectors_.context(), vectors_.cut(), s.r.old.kernel("grid/cg_update.cl", "cg_update", options_), s.x.now(k),
              s.x.next(k), s.r.now(k), s.r.next(k), s.p.next(k), s.curvature_partials, s.rr_partials,
              s.history, s.ended, real(s.limit), static_cast<cl_int>(k));
     });

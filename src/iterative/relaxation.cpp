@@ -1,6 +1,7 @@
 #include "iterative/relaxation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -13,6 +14,14 @@ namespace {
 
 // A sweep from x to x_new, which it may leave in x and swap, or write and swap.
 using Sweep = std::function<void(Surface& x, Surface& x_new)>;
+// `count` sweeps; x is up to date after them.
+using Sweeps = std::function<void(Surface& x, Surface& x_new, std::size_t count)>;
+
+Sweeps one_by_one(Sweep sweep) {
+  return [sweep = std::move(sweep)](Surface& x, Surface& x_new, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) sweep(x, x_new);
+  };
+}
 
 // Residuals that have grown by this factor do not come back.
 constexpr double kDivergence = 1e10;
@@ -37,7 +46,7 @@ std::string reason_to_end(const Iteration& result, const StoppingRule& rule) {
 }
 
 Iteration relax(const Operator& a, Vectors& vectors, const Surface& b, Surface& x,
-                const StoppingRule& rule, const Sweep& sweep) {
+                const StoppingRule& rule, const Sweeps& sweeps) {
   const double norm_b = norm(vectors, b);
   if (norm_b == 0) {
     vectors.combine(Operation::multiply, {0}, b, {0}, b, x);
@@ -54,7 +63,7 @@ Iteration relax(const Operator& a, Vectors& vectors, const Surface& b, Surface& 
     if (!result.reason.empty()) break;
     const std::size_t count =
         std::min(steps_until_look(result.iterations), rule.iterations - result.iterations);
-    for (std::size_t i = 0; i < count; ++i) sweep(x, other);
+    sweeps(x, other, count);
     result.iterations += count;
   }
   vectors.give_back(std::move(other));
@@ -73,55 +82,70 @@ void subtract_product(Vectors& vectors, const Surface& d, const Surface& q, Surf
   if (!in_place) std::swap(x, x_new);
 }
 
-// Places of a block: so many that the cache holds two blocks of x and of b, and that a launch is
-// short for them; all of them for images, which do not change in place.
-std::size_t places_of_block(const Grid& grid, const Vectors& vectors) {
-  const std::size_t bytes = std::size_t{vectors.cut().on_cpu ? 4u : 8u} << 20;
-  const std::size_t places = std::max<std::size_t>(1, grid.size[grid.size[2] > 1 ? 2 : 1]);
-  if (vectors.layout().storage == Storage::image) return places;
-  const std::size_t all = grid.unknowns() * element_size(vectors.layout().precision);
-  return all <= bytes ? places : std::max<std::size_t>(1, bytes / (all / places));
-}
+// The red and the black points of a vector on a grid (kernels/grid/colours.clh).
+struct Colours {
+  Surface red, black;
+};
+
+// Vectors on a grid by colours.
+class ColouredGrid {
+ public:
+  ColouredGrid(const Grid& grid, Vectors& vectors)
+      : size_(grid.size),
+        vectors_(vectors),
+        halves_(vectors.context(), half_of(vectors.layout()), 1) {}
+
+  Vectors& halves() { return halves_; }
+
+  Colours split(const Surface& x) {
+    Colours parts{halves_.take(), halves_.take()};
+    run(halves_, "split", x, parts.red, parts.black);
+    return parts;
+  }
+  void merge(const Colours& parts, Surface& x) {
+    run(vectors_, "merge", parts.red, parts.black, x);
+  }
+
+ private:
+  static VectorLayout half_of(VectorLayout layout) {
+    layout.columns = ceiling(layout.columns, 2);
+    return layout;
+  }
+  // `target`: those that the kernel writes.
+  template <typename... Surfaces>
+  void run(const Vectors& target, const char* function, const Surface& first,
+           const Surfaces&... more) {
+    const VectorCut cut = target.cut().spread();
+    const KernelId kernel = first.kernel("grid/colours.cl", function, cut.options());
+    vectors_.context().run("colours", kernel, cut.items(), first, more...,
+                           static_cast<cl_int>(size_[0]), static_cast<cl_int>(size_[1]),
+                           static_cast<cl_int>(size_[1] * size_[2]), static_cast<cl_int>(cut.walk));
+  }
+
+  std::array<std::size_t, 3> size_;
+  Vectors& vectors_;
+  Vectors halves_;
+};
 
 }  // namespace
 
-std::vector<ColourPart> parts_of_sweep(std::size_t places, std::size_t places_each) {
-  const std::size_t blocks = ceiling(places, places_each);
-  std::vector<ColourPart> parts;
-  const auto add = [&](int colour, std::size_t first, std::size_t last) {
-    parts.push_back({colour, static_cast<int>(first * places_each),
-                     static_cast<int>(std::min(last * places_each, places))});
-  };
-  if (blocks < 3) {
-    for (const int colour : {0, 1}) add(colour, 0, blocks);
-    return parts;
-  }
-  add(0, blocks - 1, blocks);
-  add(0, 0, 1);
-  for (std::size_t block = 1; block < blocks; ++block) {
-    if (block + 1 < blocks) add(0, block, block + 1);
-    add(1, block - 1, block);
-  }
-  add(1, blocks - 1, blocks);
-  return parts;
-}
-
 Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                  const StoppingRule& rule) {
-  const KernelId kernel = x.kernel("grid/jacobi.cl", "jacobi", vectors.cut().options());
-  return relax(a, vectors, b, x, rule, [&](Surface& now, Surface& next) {
-    a.run(vectors, kernel, now, b, next);
-    std::swap(now, next);
-  });
+  const VectorCut cut = vectors.cut().spread();
+  const KernelId kernel = x.kernel("grid/jacobi.cl", "jacobi", cut.options());
+  return relax(a, vectors, b, x, rule, one_by_one([&](Surface& now, Surface& next) {
+                 a.run(vectors.context(), cut, kernel, now, b, next);
+                 std::swap(now, next);
+               }));
 }
 
 Iteration jacobi(const Operator& a, const Surface& inverse_diagonal, Vectors& vectors,
                  const Surface& b, Surface& x, const StoppingRule& rule) {
   Surface next = vectors.take();
-  const Iteration result = relax(a, vectors, b, x, rule, [&](Surface& now, Surface& q) {
-    a.apply(vectors, now, Operation::subtract, b, q);
-    subtract_product(vectors, inverse_diagonal, q, now, next);
-  });
+  const Iteration result = relax(a, vectors, b, x, rule, one_by_one([&](Surface& now, Surface& q) {
+                                   a.apply(vectors, now, Operation::subtract, b, q);
+                                   subtract_product(vectors, inverse_diagonal, q, now, next);
+                                 }));
   vectors.give_back(std::move(next));
   return result;
 }
@@ -135,49 +159,39 @@ Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b
                        " points has neighbours of the same colour");
     }
   }
-  // Both colours in one pass; on a CPU, where they meet in the cache, two are faster.
-  const bool has_planes = a.grid().size[1] > 1 && a.grid().size[2] > 1;
-  if (!has_planes && vectors.cut().vector == 0) {
-    const KernelId kernel =
-        x.kernel("grid/gauss_seidel.cl", "gauss_seidel", vectors.cut().options());
-    return relax(a, vectors, b, x, rule, [&](Surface& now, Surface& next) {
-      a.run(vectors, kernel, now, b, next);
-      std::swap(now, next);
-    });
-  }
-  const int along = a.grid().size[2] > 1 ? 2 : 1;
-  const std::vector<ColourPart> parts =
-      parts_of_sweep(a.grid().size[along], places_of_block(a.grid(), vectors));
-  const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", vectors.cut().options());
-  const bool in_place = x.storage() == Storage::buffer;
-  return relax(a, vectors, b, x, rule, [&](Surface& now, Surface& next) {
-    for (const ColourPart& part : parts) {
-      a.run(vectors, kernel, now, in_place ? now : next, b, cl_int{part.colour}, cl_int{part.begin},
-            cl_int{part.end});
-      if (!in_place) std::swap(now, next);
+  ColouredGrid grid(a.grid(), vectors);
+  const VectorCut cut = grid.halves().cut().spread();
+  const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", cut.options());
+  const Colours right = grid.split(b);
+  Colours now = grid.split(x);
+  return relax(a, vectors, b, x, rule, [&](Surface& whole, Surface&, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      a.run(vectors.context(), cut, kernel, now.black, right.red, now.red, cl_int{0});
+      a.run(vectors.context(), cut, kernel, now.red, right.black, now.black, cl_int{1});
     }
+    grid.merge(now, whole);
   });
 }
 
 Iteration gauss_seidel(const SparseOperator& a, const std::vector<std::size_t>& begins,
                        const Surface& inverse_diagonal, Vectors& vectors, const Surface& b,
                        Surface& x, const StoppingRule& rule) {
-  return relax(a, vectors, b, x, rule, [&](Surface& now, Surface& scratch) {
-    for (std::size_t c = 0; c + 1 < begins.size(); ++c) {
-      a.relax(vectors, inverse_diagonal, b, begins[c], begins[c + 1], now, scratch);
-    }
-  });
+  return relax(a, vectors, b, x, rule, one_by_one([&](Surface& now, Surface& scratch) {
+                 for (std::size_t c = 0; c + 1 < begins.size(); ++c) {
+                   a.relax(vectors, inverse_diagonal, b, begins[c], begins[c + 1], now, scratch);
+                 }
+               }));
 }
 
 Iteration gauss_seidel(const DenseOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                        const StoppingRule& rule) {
   Surface next = vectors.take();
-  const Iteration result = relax(a, vectors, b, x, rule, [&](Surface& now, Surface& q) {
-    a.apply(vectors, now, Operation::subtract, b, q);
-    a.solve_lower(vectors, q);
-    vectors.combine(Operation::subtract, {}, now, {}, q, next);
-    std::swap(now, next);
-  });
+  const Iteration result = relax(a, vectors, b, x, rule, one_by_one([&](Surface& now, Surface& q) {
+                                   a.apply(vectors, now, Operation::subtract, b, q);
+                                   a.solve_lower(vectors, q);
+                                   vectors.combine(Operation::subtract, {}, now, {}, q, next);
+                                   std::swap(now, next);
+                                 }));
   vectors.give_back(std::move(next));
   return result;
 }

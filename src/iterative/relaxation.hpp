@@ -15,17 +15,6 @@
 
 namespace lugpu {
 
-/// The points of one colour at the places begin : end along an axis.
-struct ColourPart {
-  int colour, begin, end;
-};
-
-/// A sweep over an axis of so many places, which may be a ring, in blocks of places_each >= 1. In
-/// this order the parts give what all red points, then all black ones would, and both colours of a
-/// block meet in the cache: a block's black points follow as soon as its red ones and its
-/// neighbours' are done.
-std::vector<ColourPart> parts_of_sweep(std::size_t places, std::size_t places_each);
-
 /// x = (b - (A - diagonal) x) / diagonal at every point, all from the x before.
 Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                  const StoppingRule& rule);
@@ -34,7 +23,7 @@ Iteration jacobi(const Operator& a, const Surface& inverse_diagonal, Vectors& ve
                  const Surface& b, Surface& x, const StoppingRule& rule);
 
 /// The same at the red points, (x + y + z) even, then at the black ones, each with the latest
-/// values of its neighbours. Throws InputError for a periodic axis with an odd number of points,
+/// values of its neighbours. While it runs, x and b are stored by colours too. Throws InputError for a periodic axis with an odd number of points,
 /// where neighbours have the same colour.
 Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                        const StoppingRule& rule);

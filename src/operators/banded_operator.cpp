@@ -60,7 +60,8 @@ BandedOperator::BandedOperator(DeviceContext& context, const Sparse& a, Precisio
 template <typename... More>
 void BandedOperator::run(Vectors& vectors, const std::string& options, const Surface& x,
                          const Surface& y, Surface& result, const More&... more) const {
-  const VectorCut& cut = vectors.cut();
+  // More arguments take the curvature, a partial sum of each work-group.
+  const VectorCut cut = sizeof...(more) > 0 ? vectors.cut() : vectors.cut().spread();
   vectors.context().run(
       "product", x.kernel("sparse/banded.cl", "apply", slices_.options(cut) + options), cut.items(),
       x, y, result, values_, offsets_, static_cast<cl_int>(diagonals_), static_cast<cl_int>(n_),

@@ -43,7 +43,7 @@ ConductivityOperator::ConductivityOperator(DeviceContext& context, const Grid& g
 
 void ConductivityOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
                                    const Surface& y, Surface& result) const {
-  const VectorCut& cut = vectors.cut();
+  const VectorCut cut = vectors.cut().spread();
   const cl_int4 sizes = {{static_cast<cl_int>(size_[0]), static_cast<cl_int>(size_[1]),
                           static_cast<cl_int>(size_[2]), 0}};
   const cl_int4 walls = {{static_cast<cl_int>(walls_[0]), static_cast<cl_int>(walls_[1]),

@@ -77,7 +77,8 @@ void DenseOperator::multiply(Vectors& vectors, const Surface& x) const {
 template <typename... More>
 void DenseOperator::add_up(Vectors& vectors, const std::string& options, const Surface& x,
                            const Surface& y, Surface& result, const More&... more) const {
-  const VectorCut& cut = vectors.cut();
+  // More arguments take the curvature, a partial sum of each work-group.
+  const VectorCut cut = sizeof...(more) > 0 ? vectors.cut() : vectors.cut().spread();
   vectors.context().run(
       "product", x.kernel("dense/product.cl", "add_shares", cut.options() + " -DBLOCK=1" + options),
       cut.items(), x, y, result, sums_, static_cast<cl_int>(n_), static_cast<cl_int>(shares_),

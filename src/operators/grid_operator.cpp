@@ -16,7 +16,8 @@ VectorLayout GridOperator::layout(Precision precision, Storage storage, Texel te
 
 void GridOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
                            const Surface& y, Surface& result) const {
-  run(vectors, x.kernel("grid/apply.cl", "apply", vectors.cut().options() + operation), x, y,
+  const VectorCut cut = vectors.cut().spread();
+  run(vectors.context(), cut, x.kernel("grid/apply.cl", "apply", cut.options() + operation), x, y,
       result);
 }
 

@@ -18,7 +18,8 @@ class GridOperator : public Operator {
 
   /// Runs a kernel that has GRID as its last parameters (grid/walk.clh), over all elements.
   template <typename... Arguments>
-  void run(Vectors& vectors, const KernelId& kernel, const Arguments&... arguments) const;
+  void run(DeviceContext& context, const VectorCut& cut, const KernelId& kernel,
+           const Arguments&... arguments) const;
 
  private:
   void product(Vectors& vectors, const std::string& operation, const Surface& x, const Surface& y,
@@ -28,7 +29,7 @@ class GridOperator : public Operator {
 };
 
 template <typename... Arguments>
-void GridOperator::run(Vectors& vectors, const KernelId& kernel,
+void GridOperator::run(DeviceContext& context, const VectorCut& cut, const KernelId& kernel,
                        const Arguments&... arguments) const {
   if (grid_.unknowns() == 0) return;
   const auto& size = grid_.size;
@@ -38,16 +39,14 @@ void GridOperator::run(Vectors& vectors, const KernelId& kernel,
                           static_cast<cl_int>(size[2]), 0}};
   const cl_int4 at_walls = {{static_cast<cl_int>(walls[0]), static_cast<cl_int>(walls[1]),
                              static_cast<cl_int>(walls[2]), 0}};
-  if (vectors.layout().precision == Precision::double_precision) {
+  if (kernel.precision == Precision::double_precision) {
     const cl_double4 coefficients = {{c[0], c[1], c[2], grid_.shift}};
-    vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
-                          coefficients);
+    context.run("grid", kernel, cut.items(), arguments..., sizes, at_walls, coefficients);
   } else {
     const cl_float4 coefficients = {{static_cast<cl_float>(c[0]), static_cast<cl_float>(c[1]),
                                      static_cast<cl_float>(c[2]),
                                      static_cast<cl_float>(grid_.shift)}};
-    vectors.context().run("grid", kernel, vectors.cut().items(), arguments..., sizes, at_walls,
-                          coefficients);
+    context.run("grid", kernel, cut.items(), arguments..., sizes, at_walls, coefficients);
   }
 }
 

@@ -154,7 +154,8 @@ void SparseOperator::sum_parts(Vectors& vectors, const Surface& x) const {
 template <typename... More>
 void SparseOperator::run(Vectors& vectors, const std::string& options, const Surface& x,
                          const Surface& y, Surface& result, const More&... more) const {
-  const VectorCut& cut = vectors.cut();
+  // More arguments take the curvature, a partial sum of each work-group.
+  const VectorCut cut = sizeof...(more) > 0 ? vectors.cut() : vectors.cut().spread();
   sum_parts(vectors, x);
   vectors.context().run(
       "product", x.kernel("sparse/sell.cl", "apply", slices_.options(cut) + options), cut.items(),

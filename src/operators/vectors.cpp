@@ -22,6 +22,9 @@ VectorLayout VectorLayout::of_length(std::size_t n, Precision precision, Storage
 }
 
 VectorCut VectorCut::make(const Device& device, const VectorLayout& layout) {
+  // CPUs cut rows in steps of four, so that there are few kernels to build. GPUs take tiles, for
+  // products with the matrix of a grid share what they load in both directions.
+  constexpr std::size_t kRowOfTile = 32, kShortRowOfTile = 8;
   const bool on_cpu = device.type == "cpu";
   const std::size_t group = std::bit_floor(std::min<std::size_t>(256, device.max_work_group));
   VectorCut cut;
@@ -30,15 +33,27 @@ VectorCut VectorCut::make(const Device& device, const VectorLayout& layout) {
   cut.vector = is_wide ? vector_width(device, layout.precision) : 0;
   const std::size_t texels = ceiling(
       layout.columns, is_wide ? cut.vector : elements_per_texel(layout.precision, layout.texel));
-  // In steps of four, so that there are few kernels to build.
-  cut.group_x = std::min<std::size_t>(16, group);
-  while (cut.group_x < texels && 4 * cut.group_x <= group) cut.group_x *= 4;
+  if (on_cpu) {
+    cut.group_x = std::min<std::size_t>(16, group);
+    while (cut.group_x < texels && 4 * cut.group_x <= group) cut.group_x *= 4;
+  } else {
+    cut.group_x = std::min(texels > kShortRowOfTile ? kRowOfTile : kShortRowOfTile, group);
+  }
   cut.group_y = on_cpu ? 1 : group / cut.group_x;
   cut.groups_x = std::max<std::size_t>(1, ceiling(texels, cut.group_x));
+  cut.strips = ceiling(std::max<std::size_t>(layout.rows, 1), cut.group_y);
   const std::size_t wanted = device.compute_units * std::size_t{on_cpu ? 4u : 16u};
-  const std::size_t strips = ceiling(std::max<std::size_t>(layout.rows, 1), cut.group_y);
-  cut.groups_y = std::clamp<std::size_t>(wanted / cut.groups_x, 1, strips);
-  cut.walk = ceiling(layout.rows, cut.groups_y * cut.group_y);
+  cut.groups_y = std::clamp<std::size_t>(wanted / cut.groups_x, 1, cut.strips);
+  cut.walk = ceiling(cut.strips, cut.groups_y);
+  return cut;
+}
+
+VectorCut VectorCut::spread() const {
+  constexpr std::size_t kMostGroups = 32768;  // along one dimension of NVIDIA's
+  VectorCut cut = *this;
+  if (on_cpu) return cut;
+  cut.groups_y = std::min(strips, kMostGroups);
+  cut.walk = ceiling(strips, cut.groups_y);
   return cut;
 }
 
@@ -64,7 +79,8 @@ Vectors::Vectors(DeviceContext& context, const VectorLayout& layout, std::size_t
       layout_(layout),
       cut_(VectorCut::make(context.device(), layout)),
       scalars_(context.allocate(scalars * element_size(layout.precision))),
-      partials_(context.allocate(cut_.groups() * element_size(layout.precision))) {}
+      partials_(context.allocate(cut_.groups() * element_size(layout.precision))),
+      arrived_(context.zeros(1)) {}
 
 Surface Vectors::take() {
   if (pool_.empty()) {
@@ -100,36 +116,33 @@ std::vector<double> Vectors::download(const Surface& from, std::size_t count) {
 
 void Vectors::combine(Operation operation, Factor alpha, const Surface& x, Factor beta,
                       const Surface& y, Surface& result) {
+  const VectorCut cut = cut_.spread();
   with_real(layout_.precision, [&](auto real) {
     context_.run("vector",
-                 x.kernel("common/vectors.cl", "combine", cut_.options() + option(operation)),
-                 cut_.items(), x, y, result, real(alpha.value), real(beta.value), scalars_,
+                 x.kernel("common/vectors.cl", "combine", cut.options() + option(operation)),
+                 cut.items(), x, y, result, real(alpha.value), real(beta.value), scalars_,
                  cl_int{alpha.place}, cl_int{beta.place}, static_cast<cl_int>(layout_.rows),
-                 static_cast<cl_int>(layout_.columns), static_cast<cl_int>(cut_.walk));
+                 static_cast<cl_int>(layout_.columns), static_cast<cl_int>(cut.walk));
   });
 }
 
-std::string Vectors::reduction_options(Reduction reduction) const {
-  return cut_.options() + definition("REDUCTION", static_cast<std::size_t>(reduction));
-}
-
-void Vectors::reduce_groups(Reduction reduction, const Surface& x, const Surface& y,
-                            const cl::Buffer& partials) {
-  context_.run("reduction", x.kernel("common/vectors.cl", "reduce", reduction_options(reduction)),
-               cut_.items(), x, y, partials, static_cast<cl_int>(layout_.rows),
+template <typename... Arguments>
+void Vectors::run_reduction(const char* function, Reduction reduction, const Surface& x,
+                            const Arguments&... arguments) {
+  const std::string options =
+      cut_.options() + definition("REDUCTION", static_cast<std::size_t>(reduction));
+  context_.run("reduction", x.kernel("common/vectors.cl", function, options), cut_.items(), x,
+               arguments..., static_cast<cl_int>(layout_.rows),
                static_cast<cl_int>(layout_.columns), static_cast<cl_int>(cut_.walk));
 }
 
 void Vectors::reduce(Reduction reduction, const Surface& x, const Surface& y, std::size_t place) {
-  reduce_groups(reduction, x, y, partials_);
-  context_.run("reduction",
-               x.kernel("common/vectors.cl", "reduce_partials", reduction_options(reduction)),
-               {cut_.group_x, cut_.group_y}, partials_, static_cast<cl_int>(cut_.groups()),
-               scalars_, static_cast<cl_int>(place));
+  run_reduction("reduce", reduction, x, y, partials_, arrived_, scalars_,
+                static_cast<cl_int>(place));
 }
 
 void Vectors::partial_sums(const Surface& x, const Surface& y, const cl::Buffer& partials) {
-  reduce_groups(Reduction::dot, x, y, partials);
+  run_reduction("reduce_groups", Reduction::dot, x, y, partials);
 }
 
 double Vectors::scalar(std::size_t place) {

@@ -29,14 +29,19 @@ struct VectorLayout {
 constexpr Texel kVectorTexel = Texel::rgba;
 
 /// How a launch over a vector is cut into work-groups: a work-item takes one texel of `walk` rows.
+/// There are so few work-groups that partial sums, one for each, are soon summed.
 struct VectorCut {
   std::size_t group_x, group_y;    ///< work-items of a work-group
   std::size_t groups_x, groups_y;  ///< work-groups
+  std::size_t strips;              ///< of group_y rows
   std::size_t walk;
   bool on_cpu;
   std::size_t vector;  ///< elements that a CPU's work-item takes at once from a buffer; else 0
 
   static VectorCut make(const Device& device, const VectorLayout& layout);
+
+  /// For kernels that leave no partial sums: on GPUs, a work-item takes one texel.
+  VectorCut spread() const;
 
   std::size_t groups() const { return groups_x * groups_y; }
   Items items() const { return {groups_x * group_x, groups_y * group_y}; }
@@ -88,14 +93,14 @@ class Vectors {
   void set_scalar(std::size_t place, double value);
 
  private:
-  std::string reduction_options(Reduction reduction) const;
-  void reduce_groups(Reduction reduction, const Surface& x, const Surface& y,
-                     const cl::Buffer& partials);
+  template <typename... Arguments>
+  void run_reduction(const char* function, Reduction reduction, const Surface& x,
+                     const Arguments&... arguments);
 
   DeviceContext& context_;
   VectorLayout layout_;
   VectorCut cut_;
-  cl::Buffer scalars_, partials_;
+  cl::Buffer scalars_, partials_, arrived_;
   std::vector<Surface> pool_;
 };
 

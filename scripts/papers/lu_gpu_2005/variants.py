@@ -13,7 +13,7 @@ def probe_times(records, name):
     times = {}
     for record in records:
         for probe in record.get("probes", []):
-            if probe["name"] == name and probe["median_s"] > 0:
+            if probe["name"] == name and probe.get("median_s", 0) > 0:
                 series = times.setdefault((probe["variant"], probe["storage"]), {})
                 series[probe["n"]] = probe["median_s"]
     return times
