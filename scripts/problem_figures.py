@@ -1,7 +1,8 @@
 """The figures of `lugpu bench --problem`: methods and rivals for equations on grids.
 
-Three panels: time to the tolerance over the size of the grid; relative residual over time; and the
-time for many right-hand sides, which shows where a factorization pays. A colour is a kind of
+Three panels: time to the tolerance over the size of the grid, with setup; relative residual over
+the time of a solution, without setup, which would squash the rest on large grids; and the time for
+many right-hand sides with setup, which shows where a factorization pays. A colour is a kind of
 method, a dashed line with open markers is a rival.
 """
 
@@ -42,7 +43,9 @@ COLUMN_GAP, LEGEND_CHARACTER = 0.95, 0.08  # inches
 MOST_MARKERS = 12  # on a line of residuals
 RIGHT_SIDES = 10_000  # at most, unless lines cross beyond
 FARTHEST_CROSSING = 1e6  # of right-hand sides; nobody has more
-CROSSING_GAP = 2.5  # the factor between crossings whose numbers fit side by side
+CROSSING_GAP = 2.5  # the factor between crossings whose rings and numbers fit side by side
+SHOWN_SHARE = 30  # a line of residuals begins at this share of its time, at the latest
+BELOW_TOLERANCE = 30  # the factor down to which residuals have a place of their own
 CROSSING = {"color": "black", "marker": "o", "markersize": 10, "markerfacecolor": "none",
             "linestyle": "none", "zorder": 4}
 
@@ -195,19 +198,20 @@ def draw_times(ax, series, styles):
 
 
 def residual_points(row):
-    """(seconds from the start of the setup, relative residual) of a result.
+    """(seconds from the start of the solution, relative residual) of a result.
 
     Residuals are spread evenly over the time of the solution. That is right for methods that look
     at theirs in every step; Jacobi and Gauss-Seidel look now and then, at growing distances, and
     theirs are spread by their count, too, for want of the steps at which they looked: only the
     ends of such a line are measured. A direct method is a point: its time and the true residual.
+    The residual of the start has no place on a logarithmic axis.
     """
     residuals = row["residuals"]
     if len(residuals) < 2:
-        residuals, times = [row["checks"]["residual"]], [total(row)]
+        residuals, times = [row["checks"]["residual"]], [row["median_s"]]
     else:
         step = row["median_s"] / (len(residuals) - 1)
-        times = [row["setup_s"] + place * step for place in range(len(residuals))]
+        times = [place * step for place in range(len(residuals))]
     return [(time, value) for time, value in zip(times, residuals)
             if value and 0 < value < math.inf and time > 0]
 
@@ -216,18 +220,23 @@ def draw_residuals(ax, rows, styles):
     """Relative residuals over time, of {label: result}."""
     points = {label: residual_points(row) for label, row in rows.items()}
     points = {label: xy for label, xy in points.items() if xy}
-    for label, xy in points.items():
-        ax.plot(*zip(*xy), **styles[label], markevery=max(1, len(xy) // MOST_MARKERS))
     tolerance = max(row["tolerance"] for row in rows.values())
-    ax.axhline(tolerance, color=GREY, linewidth=1.0, linestyle=":", zorder=0.9)
-    # The first residual of an iteration is that of the start: a line begins before the axis.
-    first = min((xy[min(1, len(xy) - 1)][0] for xy in points.values()), default=1e-3)
-    last = max((xy[-1][0] for xy in points.values()), default=1.0)
-    set_log_x(ax, first / 2, last * 2, spell_time, "time")
     values = [value for xy in points.values() for _, value in xy]
-    set_y_axis(ax, [tolerance, *values], FuncFormatter(spell_power))
-    ax.text(0.02, tolerance, "tolerance", transform=ax.get_yaxis_transform(), va="bottom",
-            color=GREY, fontsize=8)
+    floor, _ = set_y_axis(ax, [tolerance] + [max(value, tolerance / BELOW_TOLERANCE)
+                                             for value in values], FuncFormatter(spell_power))
+    for label, xy in points.items():
+        ax.plot([time for time, _ in xy], [max(value, floor) for _, value in xy], **styles[label],
+                markevery=max(1, len(xy) // MOST_MARKERS), clip_on=len(xy) > 1)
+    ax.axhline(tolerance, color=GREY, linewidth=1.0, linestyle=":", zorder=0.9)
+    first = min((max(xy[0][0], xy[-1][0] / SHOWN_SHARE) for xy in points.values()), default=1e-3)
+    last = max((xy[-1][0] for xy in points.values()), default=1.0)
+    set_log_x(ax, first / 1.5, last * 2, spell_time, "time of the solution, without setup")
+    notes = [(tolerance, "tolerance")]
+    if any(value < floor for value in values):
+        notes.append((1.7 * floor, "on the axis: below it"))
+    for y, words in notes:
+        ax.text(0.02, y, words, transform=ax.get_yaxis_transform(), va="bottom", color=GREY,
+                fontsize=8)
     ax.set_ylabel("relative residual")
 
 
@@ -267,12 +276,25 @@ def draw_right_sides(ax, rows, styles):
     set_log_x(ax, 1 / 1.15, end * 1.15, spell_power, "number of right-hand sides k")
     told = 0
     for count, time in rings:
-        ax.plot([count], [time], **CROSSING)
-        if count > CROSSING_GAP * told:  # or its number would hide the one before
+        if count > CROSSING_GAP * told:  # or it would hide the one before
+            ax.plot([count], [time], **CROSSING)
             ax.annotate(f"k = {math.ceil(count):,}", (count, time), (4, -13),
                         textcoords="offset points", fontsize=8)
             told = count
+    ax.text(0.98, 0.02, cheapest(rows, counts), transform=ax.transAxes, va="bottom", ha="right",
+            color=GREY, fontsize=8)
     ax.set_ylabel("setup + k solves")
+
+
+def cheapest(rows, counts):
+    """Which of {label: result} costs least, from one right-hand side to the last count."""
+    leaders = [(min(rows, key=lambda label: cost(rows[label], count)), count) for count in counts]
+    first = {}
+    for label, count in leaders:
+        first.setdefault(label, count)
+    words = [label if count == counts[0] else f"from k = {count:.0f} {label}"
+             for label, count in first.items()]
+    return "least: " + ",\n".join(words) + (" for every k" if len(words) == 1 else "")
 
 
 def draw_system(device, precision, rows, notes):

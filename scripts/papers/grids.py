@@ -4,8 +4,10 @@ import math
 
 import figures
 import problem_figures
-from papers.common import (FIRST, SECOND, THIRD, Claim, Command, Line, NotMade, Panel, judge, listed,
-                           look, number, seconds, spell_rate, together, uncertainty)
+from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_rate
+from papers.running import Command, NotMade, listed
+from papers.verdicts import Claim, judge, together, uncertainty
+from papers.words import gigabytes, number, percent, seconds
 
 PAPER_LOOK = {"color": figures.GREY, "linestyle": ":", "marker": "x", "markersize": 6}
 METHOD_LOOKS = {"jacobi": (THIRD, "s"), "gauss-seidel": (SECOND, "D"), "cg": (FIRST, "o")}
@@ -13,22 +15,30 @@ PLAIN_MARKERS = {"jacobi": "v", "gauss-seidel": "^", "cg": "P"}
 ELEMENT = 4  # bytes, in single precision
 SIDES = "square root of the number of elements"
 POINTS = "points along each axis"
+WAVE_TOLERANCE = 1e-4
 
 
 # --- Commands ------------------------------------------------------------------------------------
 
-def probe_command(stem, sizes, storage, runs):
-    """Operations on vectors of n x n elements and steps of iterations on n x n points."""
-    return Command(stem, ("probe", "--probes", "vectors,grids", "-n", listed(sizes), "--precision",
+def probe_command(stem, groups, sizes, storage, runs):
+    """Groups of operators: on vectors of n x n elements, with matrices, on grids of n x n points."""
+    return Command(stem, ("probe", "--probes", groups, "-n", listed(sizes), "--precision",
                           "single", "--storage", storage, "--runs", str(runs)))
 
 
-def problem_command(stem, problem, grids, methods, effort, *more):
-    """Methods of lugpu, and the same with plain loops of one thread, on a problem."""
+def problem_command(stem, problem, grids, methods, effort, *more, rivals=True):
+    """Methods of lugpu on a problem, and the same with plain loops of one thread."""
+    plain = ",".join(f"plain-{method}" for method in methods) if rivals else "none"
     return Command(stem, ("bench", "--problem", problem, "--grid", listed(grids), "--method",
-                          ",".join(methods), "--baseline",
-                          ",".join(f"plain-{method}" for method in methods), "--precision",
-                          "single", *effort, *more))
+                          ",".join(methods), "--baseline", plain, "--precision", "single",
+                          "--storage", "buffer", *effort, *more))
+
+
+def wave_command(grids):
+    """Conjugate gradients on an implicit step of the wave equation, until they have converged."""
+    effort = ("--runs", "5", "--min-time", "0.1", "--timeout", "30")
+    return problem_command("wave", "wave2d", grids, ["cg"], effort, "--tolerance",
+                           str(WAVE_TOLERANCE))
 
 
 # --- Choosing ------------------------------------------------------------------------------------
@@ -61,11 +71,23 @@ def copy_rate(records):
     return rates[0]
 
 
-def results_of(records, routine, problem=None):
-    """{grid: result} of a method, also of those that stopped at their last iteration."""
-    return {row["grid"]: row for record in records for row in record["results"]
-            if row["routine"] == routine and row.get("storage") != "image"
-            and problem in (None, row["problem"]) and row["times_s"]}
+def against_copy(rate, records):
+    """A bandwidth in words, and what it is of that of a copy."""
+    share = rate / copy_rate(records)
+    caches = ", so that caches serve a part" if share > 1 else ""
+    return f"{gigabytes(rate)}, {percent(share)} of the measured copy{caches}"
+
+
+def timed_rows(records, routine, problem):
+    """The results of a method that have times, also of those that stopped at their last
+    iteration."""
+    return [row for record in records for row in record["results"]
+            if (row["routine"], row.get("problem")) == (routine, problem) and row["times_s"]]
+
+
+def wave_results(records, routine):
+    """{grid: result} of a method that solved the step of the wave equation."""
+    return {row["grid"]: row for row in timed_rows(records, routine, "wave2d") if is_timed(row)}
 
 
 def step_times(row):
@@ -74,7 +96,7 @@ def step_times(row):
 
 
 def is_timed(row):
-    """Whether a result has times without the building of kernels: not if it did not converge."""
+    """Whether a result has reached its tolerance, in some iterations."""
     return row["status"] == "ok" and bool(row["iterations"])
 
 
@@ -86,9 +108,9 @@ def left_out(records, concerned):
 
 # --- Words and lines -----------------------------------------------------------------------------
 
-def rivals(record):
+def plain_rivals(record):
     """The baselines in words."""
-    return (f"plain C++ loops and NumPy, each one thread of {record['context']['cpu']}")
+    return f"plain C++ loops, one thread of {record['context']['cpu']}"
 
 
 def elements(n):
@@ -146,10 +168,10 @@ def quotient(above, below):
             together(uncertainty(above["times_s"]), uncertainty(below["times_s"])))
 
 
-def step_line(label, rows, style, scale=1.0):
-    """The time of an iteration, or of `scale` of them, over the points along each axis."""
-    return Line(label, [(grid, scale * row["median_s"] / row["iterations"])
-                        for grid, row in sorted(rows.items()) if is_timed(row)], style)
+def step_line(label, rows, style):
+    """The time of an iteration over the points along each axis."""
+    return Line(label, [(grid, row["median_s"] / row["iterations"])
+                        for grid, row in sorted(rows.items())], style)
 
 
 def residual_line(label, row, style):
@@ -157,3 +179,12 @@ def residual_line(label, row, style):
     points = [(step, value) for step, value in enumerate(row["residuals"])
               if value and math.isfinite(value)]
     return Line(label, points, style | {"markevery": max(1, len(points) // 12)})
+
+
+def residual_panel(rows, marks, named=elements):
+    """Relative residuals over iterations, for each grid, the largest first."""
+    lines = [residual_line(f"residual, {named(grid)}", rows[grid], look(
+        figures.paler(FIRST, 2 * place / len(rows)), "image", figures.MARKERS[place + 1]))
+        for place, grid in enumerate(sorted(rows, reverse=True))]
+    return Panel("What the iterations leave", "relative residual", lines,
+                 problem_figures.spell_power, kind="steps", x_label="iterations", marks=marks)

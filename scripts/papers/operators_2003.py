@@ -1,29 +1,29 @@
 """Linear Algebra Operators for GPU Implementation of Numerical Algorithms, SIGGRAPH 2003."""
 
+import dataclasses
 from dataclasses import dataclass
 
-import figures
-import problem_figures
-from papers.common import (FIRST, SECOND, THIRD, Claim, Command, Figure, Finding,
-                           Line, NotMade, Panel, Paper, Unsupported, gigabytes, judge,
-                           listed, look, markdown_table, number, percent, seconds, spell_factor,
-                           uncertainty)
-from papers.grids import (ELEMENT, METHOD_LOOKS, PAPER_LOOK, POINTS, SIDES, against_paper,
-                          at_most_the_paper, copy_rate, elements, is_timed, known_probes, left_out,
-                          milliseconds, probe_command, probes_of, problem_command, quotient,
-                          rate_panel, residual_line, results_of, rivals, step_line, step_times,
-                          time_lines, times_panel)
+from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_factor, spell_rate
+from papers.grids import (ELEMENT, METHOD_LOOKS, PAPER_LOOK, POINTS, SIDES, WAVE_TOLERANCE,
+                          against_copy, against_paper, at_most_the_paper, elements, known_probes,
+                          left_out, milliseconds, plain_rivals, probe_command, probes_of, quotient,
+                          rate_panel, residual_panel, step_line, step_times, time_lines,
+                          times_panel, wave_command, wave_results)
+from papers.pages import Figure, Finding, Paper
+from papers.running import Command, NotMade, Unsupported, listed
+from papers.verdicts import Claim, judge, uncertainty
+from papers.words import gigabytes, markdown_table, number, seconds
 
 CARD = "paper, ATI 9800"
 PRODUCT_S = {512: 0.2e-3, 1024: 0.72e-3, 2048: 2.8e-3}
 REDUCTION_S = {1024: 1.6e-3, 2048: 5.4e-3}  # the paper prints 1024² for both
 SPARSE_PRODUCT_S, CG_STEP_S = {1024: 4.54e-3}, {1024: 15.4e-3}  # of the wave equation
 ORDER, FULL_PRODUCT_S, TEN_DIAGONALS_S = 4096, 0.23, 0.72e-3  # of other matrices
+SIDE = 64  # of a grid with as many points
 STEPS = 5  # of CG in a time step
 CPU_PRODUCT, CPU_REDUCTION = 12, 3  # times the speed of a CPU
 TEXTURES = 2  # times the speed of 1D textures
 WORDS = {"product": 3, "reduction": 1}
-TOLERANCE = 1e-4
 
 
 # --- What to measure -----------------------------------------------------------------------------
@@ -33,41 +33,52 @@ class Plan:
     """Sizes for a kind of device. Images are slow on a CPU: `images` are the sizes for them."""
     vectors: tuple
     images: tuple
+    full: tuple  # orders of full matrices, and points along each axis of grids' stored ones
     runs: int
 
 
-PLANS = {"quick": Plan((512, 1024), (256,), 3), "cpu": Plan((512, 1024, 2048), (512,), 7),
-         "gpu": Plan((512, 1024, 2048), (512, 1024, 2048), 9)}
+PLANS = {"quick": Plan((512, 1024), (256,), (256,), 3),
+         "cpu": Plan((512, 1024, 2048), (256, 512), (512, 1024), 7),
+         "gpu": Plan((512, 1024, 2048), (512, 1024, 2048), (1024, ORDER), 9)}
 
 
 def plan_for(device, quick):
     """The plan of a device, without images that it does not have."""
     plan = PLANS["quick" if quick else "cpu" if device["type"] == "cpu" else "gpu"]
-    return plan if device["images"] else Plan(plan.vectors, (), plan.runs)
+    return plan if device["images"] else dataclasses.replace(plan, images=())
 
 
 def commands_vectors(plan, device):
     """Operations on buffers."""
-    return [probe_command("vectors", plan.vectors, "buffer", plan.runs)]
+    return [probe_command("vectors", "vectors,grids", plan.vectors, "buffer", plan.runs)]
+
+
+def commands_matrices(plan, device):
+    """Products with stored matrices."""
+    return [probe_command("matrices", "products", (SIDE, *plan.full), "buffer", plan.runs)]
+
+
+def commands_banded(plan, device):
+    """The matrix of the wave equation, not stored and stored."""
+    return commands_vectors(plan, device) + commands_matrices(plan, device)
 
 
 def commands_cpu(plan, device):
-    """The same and NumPy."""
-    return commands_vectors(plan, device) + [
-        Command("numpy", ("-n", listed(plan.vectors)), script="scripts/papers/numpy_vectors.py")]
+    """Both and NumPy."""
+    return commands_banded(plan, device) + [
+        Command("numpy", ("-n", listed(plan.vectors), "--orders", listed(plan.full)),
+                script="scripts/papers/numpy_vectors.py")]
 
 
 def commands_images(plan, device):
     """Operations on both storages, at sizes that images can take."""
-    return [probe_command("images", plan.images, "image,buffer", plan.runs)] if plan.images else []
+    return [probe_command("images", "vectors,grids", plan.images, "image,buffer",
+                          plan.runs)] if plan.images else []
 
 
 def commands_wave(plan, device):
     """Conjugate gradients on an implicit step of the wave equation, until they have converged."""
-    effort = ("--runs", "5", "--min-time", "0.1", "--timeout", "30")
-    grids = [n for n in plan.vectors if n <= 1024]
-    return [problem_command("wave", "wave2d", grids, ["cg"], effort, "--tolerance",
-                            str(TOLERANCE))]
+    return [wave_command([n for n in plan.vectors if n <= 1024])]
 
 
 # --- The figures ---------------------------------------------------------------------------------
@@ -85,8 +96,7 @@ def product(records, device):
     rate = WORDS["product"] * ELEMENT * sizes[-1] ** 2 / probes[sizes[-1]]["median_s"]
     low, high = bandwidth_of_paper(PRODUCT_S, WORDS["product"])
     measured = (f"The product takes {against_paper(probes, PRODUCT_S, sizes)}, at "
-                f"{gigabytes(rate)}, {percent(rate / copy_rate(records))} of the measured copy."
-                f"{doubt} With three words an element, the paper's times mean {gigabytes(low)} to "
+                f"{against_copy(rate, records)}.{doubt} With three words an element, the paper's times mean {gigabytes(low)} to "
                 f"{gigabytes(high)}.")
     panels = [times_panel("Product of two vectors", time_lines(
         "lugpu, product", probes, look(FIRST, "image", "o"), PRODUCT_S, CARD)),
@@ -131,18 +141,22 @@ def against_cpu(records, device):
             raise NotMade("no size was measured on both sides.")
     n = max(found["product"])
     (fast, fast_factor), (slow, slow_factor) = found["product"][n], found["reduction"][n]
-    verdict, doubt = judge(Claim(fast, fast_factor, CPU_PRODUCT),
-                           Claim(slow, slow_factor, CPU_REDUCTION))
+    claims = [Claim(fast, fast_factor, CPU_PRODUCT), Claim(slow, slow_factor, CPU_REDUCTION)]
+    ours, host = (probes_of(records, "columns product", storage) for storage in ("buffer", "host"))
+    full = "Products of full matrices with a vector were not measured"
+    if orders := ours.keys() & host.keys():
+        order = max(orders)
+        claims.append(Claim(*quotient(host[order], ours[order]), CPU_PRODUCT))
+        full = (f"The product of a full matrix of order {order} with a vector is "
+                f"{number(claims[-1].value)} times as fast")
+    verdict, doubt = judge(*claims)
     same = (" The device is the CPU itself here, with all its cores." if device["type"] == "cpu"
             else "")
     measured = (f"At {elements(n)} a product is {number(fast)} times and a reduction {number(slow)} "
-                f"times as fast as NumPy with one thread.{doubt}{same} Products of full matrices "
-                "with a vector are not measured here; the paper's "
-                f"{seconds(FULL_PRODUCT_S)} for the order {ORDER} mean "
-                f"{gigabytes(ELEMENT * ORDER**2 / FULL_PRODUCT_S)}.")
-    colours = {"product": (FIRST, "o"), "reduction": (THIRD, "D")}
-    lines = [Line(f"{name}s", [(size, ratio) for size, (ratio, _) in ratios.items()],
-                  look(colours[name][0], "image", colours[name][1]))
+                f"times as fast as NumPy with one thread. {full}.{doubt}{same}")
+    looks = {"product": (FIRST, "o"), "reduction": (THIRD, "D")}
+    lines = [Line(name, [(size, ratio) for size, (ratio, _) in ratios.items()],
+                  look(looks[name][0], "image", looks[name][1]))
              for name, ratios in found.items()]
     panels = [Panel("Speed over one thread of NumPy", "time of NumPy / time of lugpu", lines,
                     spell_factor, x_label=SIDES,
@@ -183,28 +197,56 @@ def textures(records, device):
 
 def banded_product(records, device):
     """The product with the matrix of the wave equation."""
-    probes = known_probes(records, "grid product")
-    verdict, doubt, sizes = at_most_the_paper(probes, SPARSE_PRODUCT_S)
+    found = {"without storing it": known_probes(records, "grid product"),
+             "with five stored diagonals": known_probes(records, "banded product")}
+    verdict, doubt = judge(*(Claim(probes[1024]["median_s"], uncertainty(probes[1024]["times_s"]),
+                                   SPARSE_PRODUCT_S[1024], at_most=True)
+                             for probes in found.values() if 1024 in probes))
+    told = " and ".join(f"{seconds(probes[1024]['median_s'])} {how}"
+                        for how, probes in found.items() if 1024 in probes)
     rate = 8 * ELEMENT * 1024**2 / SPARSE_PRODUCT_S[1024]
+    measured = (f"At {elements(1024)} the product with the five-point matrix takes {told} (paper: "
+                f"{seconds(SPARSE_PRODUCT_S[1024])}).{doubt} They move 2 and 7 words a row; the "
+                f"paper's six stored diagonals mean 8, and its time {gigabytes(rate)}.")
+    styles = (look(SECOND, "image", "s"), look(FIRST, "image", "o"))
+    panels = [times_panel("Product with the wave equation's matrix", [
+        Line(f"lugpu, {how}", [(n, probe["median_s"]) for n, probe in sorted(probes.items())], style)
+        for (how, probes), style in zip(found.items(), styles)]
+        + [Line(CARD, list(SPARSE_PRODUCT_S.items()), PAPER_LOOK)])]
+    return Finding(verdict, measured, f"{told} at {elements(1024)}", panels)
+
+
+def stored_products(records, device):
+    """Products with a full matrix, and with diagonals of a matrix of order 4096."""
+    full, banded = known_probes(records, "columns product"), known_probes(records, "banded product")
+    order = max(n for n in full if n <= ORDER)
+    bytes_of = {n: ELEMENT * n * (n + 2) for n in (order, ORDER)}
+    rate, printed = bytes_of[order] / full[order]["median_s"], bytes_of[ORDER] / FULL_PRODUCT_S
+    twice = 2 * banded[SIDE]["median_s"]
+    verdict, doubt = judge(
+        Claim(rate, uncertainty(full[order]["times_s"]), printed),
+        Claim(twice, uncertainty(banded[SIDE]["times_s"]), TEN_DIAGONALS_S, at_most=True))
     small = 12 * ELEMENT * ORDER
-    measured = (f"The product with the five-point matrix takes "
-                f"{against_paper(probes, SPARSE_PRODUCT_S, sizes)}.{doubt} Ours stores no diagonals "
-                "and moves 2 words a row; with six stored diagonals there are 8, and the paper's "
-                f"time means {gigabytes(rate)}. The paper's {seconds(TEN_DIAGONALS_S)} for ten "
-                f"diagonals are of a matrix of order {ORDER}: {number(small / 1e3)} kB, "
-                f"{gigabytes(small / TEN_DIAGONALS_S)}, so that most of it is not the product. Ten "
-                "stored diagonals have no probe here.")
-    panels = [times_panel("Product with the wave equation's matrix", time_lines(
-        "lugpu, five points", probes, look(SECOND, "image", "s"), SPARSE_PRODUCT_S, CARD))]
-    return Finding(verdict, measured,
-                   f"{seconds(probes[sizes[-1]]['median_s'])} at {elements(sizes[-1])}", panels)
+    measured = (f"A full matrix of order {order} takes {seconds(full[order]['median_s'])}, at "
+                f"{gigabytes(rate)}; the paper's {seconds(FULL_PRODUCT_S)} for the order {ORDER} "
+                f"mean {gigabytes(printed)}. Two products with five stored diagonals of order "
+                f"{ORDER} take {seconds(twice)} (paper, ten diagonals: {seconds(TEN_DIAGONALS_S)})."
+                f"{doubt} Ten diagonals and two vectors are {number(small / 1e3)} kB, so that the "
+                f"paper's time means {gigabytes(small / TEN_DIAGONALS_S)}: it must be that of its "
+                "passes rather than of their bytes.")
+    panels = [Panel("Product with a full matrix", "GB/s", [
+        Line("lugpu", [(n, ELEMENT * n * (n + 2) / probe["median_s"] / 1e9)
+                       for n, probe in sorted(full.items())], look(FIRST, "image", "o")),
+        Line(CARD, [(ORDER, printed / 1e9)], PAPER_LOOK)], spell_rate)]
+    return Finding(verdict, measured, f"{gigabytes(rate)} at order {order}, {seconds(twice)} for "
+                   "twice five diagonals", panels)
 
 
 def wave_step(records, device):
     """An iteration of CG, and what five of them leave."""
-    ours, plain = results_of(records, "cg"), results_of(records, "plain-cg")
-    timed = [grid for grid, row in ours.items() if is_timed(row) and grid in CG_STEP_S
-             and len(row["residuals"]) > STEPS]
+    ours, plain = wave_results(records, "cg"), wave_results(records, "plain-cg")
+    timed = [grid for grid, row in ours.items()
+             if grid in CG_STEP_S and len(row["residuals"]) > STEPS]
     if not timed:
         raise NotMade(f"the system on 1024² was not solved, in more than {STEPS} iterations.")
     row = ours[max(timed)]
@@ -216,34 +258,25 @@ def wave_step(records, device):
               *(f"{result['residuals'][steps]:.1e}" if len(result["residuals"]) > steps else ""
                 for steps in (1, STEPS, 2 * STEPS))]
              for method, rows in (("cg", ours), ("plain-cg", plain))
-             for grid, result in sorted(rows.items()) if is_timed(result)]
-    head = ["grid", "method", f"iterations to {TOLERANCE:g}", "an iteration, ms",
+             for grid, result in sorted(rows.items())]
+    head = ["grid", "method", f"iterations to {WAVE_TOLERANCE:g}", "an iteration, ms",
             "residual after 1", f"after {STEPS}", f"after {2 * STEPS}"]
     left, frames = row["residuals"][STEPS], 1 / (STEPS * step)
     measured = (f"At {elements(row['grid'])} an iteration takes {seconds(step)} (paper: "
                 f"{seconds(CG_STEP_S[row['grid']])}).{doubt} {STEPS} of them leave a relative "
                 f"residual of {number(left)}, which the paper does not show; after one it is "
                 f"{number(row['residuals'][1])}, and {row['iterations']} bring it below "
-                f"{TOLERANCE:g}. The solver alone would allow {number(frames)} frames a second with "
-                f"{STEPS} iterations, and {number(1 / row['median_s'])} with all.")
+                f"{WAVE_TOLERANCE:g}. The solver alone would allow {number(frames)} frames a second "
+                f"with {STEPS} iterations, and {number(1 / row['median_s'])} with all. The "
+                f"paper's {STEPS} take {seconds(STEPS * CG_STEP_S[row['grid']])}, all of a frame at "
+                "its 13 a second.")
     panels = [times_panel("An iteration of CG", [
         step_line("lugpu, cg", ours, look(*METHOD_LOOKS["cg"][:1], "image", "o")),
         step_line("plain loops, one thread", plain, look("black", "buffer", "P")),
         Line(CARD, list(CG_STEP_S.items()), PAPER_LOOK)], POINTS),
-        residual_panel(ours)]
+        residual_panel(ours, {f"tolerance {WAVE_TOLERANCE:g}": WAVE_TOLERANCE})]
     return Finding(verdict, measured, f"{seconds(step)} an iteration, {number(left)} left after "
                    f"{STEPS}", panels, markdown_table(head, lines))
-
-
-def residual_panel(rows):
-    """Relative residuals over iterations, for each grid."""
-    grids = sorted(rows)
-    lines = [residual_line(f"residual, {elements(grid)}", rows[grid], look(
-        figures.paler(FIRST, place), "image", figures.MARKERS[place + 1]))
-        for place, grid in enumerate(reversed(grids))]
-    return Panel("What the iterations leave", "relative residual", lines,
-                 problem_figures.spell_power, kind="steps", x_label="iterations",
-                 marks={f"tolerance {TOLERANCE:g}": TOLERANCE})
 
 
 # --- The list of figures -------------------------------------------------------------------------
@@ -260,8 +293,8 @@ FIGURES = [
     Figure("cpu", "speed-up", "CPU: speed-up over a processor",
            "Operations on vectors and full matrices are 12 to 15 times, reductions 3 times as fast "
            "as optimized software on the CPU.",
-           "products of vectors are at least 12 times and reductions 3 times as fast as NumPy with "
-           "one thread, at the largest size.", commands_cpu, against_cpu,
+           "products of vectors and of a full matrix with a vector are at least 12 times and "
+           "reductions 3 times as fast as NumPy with one thread, at the largest size.", commands_cpu, against_cpu,
            "Speed-up over one thread of the host"),
     Figure("textures", "storage", "Textures: two dimensions against one",
            "Vectors in 2D textures are twice as fast as in 1D textures.",
@@ -269,8 +302,15 @@ FIGURES = [
            commands_images, textures, "Images against buffers"),
     Figure("banded", "product", "Banded matrix: its product with a vector",
            "The product with the matrix of the wave equation on 1024² points takes 4.54 ms.",
-           "it takes no longer.", commands_vectors, banded_product,
+           "it takes no longer, neither with stored diagonals nor without.", commands_banded,
+           banded_product,
            "Product with the matrix of a grid"),
+    Figure("matrices", "products", "Full and banded matrices: their products with a vector",
+           "A full matrix of order 4096 times a vector takes 0.23 s, one of the same size with ten "
+           "diagonals 0.72 ms.",
+           "the full matrix of the largest order moves at least as many bytes a second, and two "
+           "products with five diagonals take no longer than the one with ten.", commands_matrices,
+           stored_products, "Products with a full matrix"),
     Figure("wave", "cg", "Wave equation: conjugate gradients",
            "On 1024² points an iteration of conjugate gradients takes 15.4 ms, and 5 are enough for "
            "a time step.", "an iteration takes no longer at 1024².", commands_wave, wave_step,
@@ -280,6 +320,12 @@ FIGURES = [
 LATER = (("Wave equation, frames", "13 frames a second on 1024² points and 43 on 512²."),
          ("Navier-Stokes, frames", "9 frames a second on 1024² points with 4 iterations of "
                                    "conjugate gradients from the pressure of the last step."))
+
+
+def rivals(record):
+    """The baselines in words."""
+    return f"{plain_rivals(record)}; NumPy in one thread"
+
 
 INTRO = (
     "Written by `scripts/reproduce.py --paper operators-2003`, which measures again what the paper "
