@@ -119,12 +119,12 @@ __kernel __attribute__((reqd_work_group_size(PANEL_ITEMS, 1, 1))) void apply_and
   const int below = changed ? rows_of_panel(&b, s) - NB : 0;  // rows of A22
   __global real* block = a + (size_t)first * ld + (s + 1) * NB;
   real x[ROWS][NB];
+  solve_top(&b, &shared.tiles, max(s, 0), first, changed);
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
 #pragma unroll
     for (int c = 0; c < NB; ++c) x[r][c] = 0;
   }
-  solve_top(&b, &shared.tiles, max(s, 0), first, changed);
   if (changed) {
     add_product(a + (size_t)s * NB * ld + (s + 1) * NB, ld, below, &shared.tiles, x);
   }
@@ -138,23 +138,15 @@ __kernel __attribute__((reqd_work_group_size(PANEL_ITEMS, 1, 1))) void apply_and
     for (int c = 0; c < NB; ++c) {
       const real old = exists ? (block + (size_t)c * ld)[from] : 0;
       x[r][c] = updated ? old - x[r][c] : old;
+      if (updated && !next) (block + (size_t)c * ld)[i] = x[r][c];
     }
+    // One row after the other, for the compiler would load all at once into too many registers; and
+    // all before U12 takes the place of A12.
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   for (int e = ME; changed && e < NB * NB; e += PANEL_ITEMS) {
     (block + (size_t)(e / NB) * ld)[e % NB - NB] = shared.tiles.block[e / NB][e % NB];
   }
-  if (next) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    factor_panel(&b, &shared.panel, s + 1, x);
-  } else {
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      const int i = r * PANEL_ITEMS + ME;
-#pragma unroll
-      for (int c = 0; c < NB; ++c) {
-        if (i < below) (block + (size_t)c * ld)[i] = x[r][c];
-      }
-    }
-  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (next) factor_panel(&b, &shared.panel, s + 1, x);
 }
