@@ -48,7 +48,7 @@ inline void solve_top(const struct band* b, __local struct tiles* t, int s, int 
     ((__local real*)t->l[c])[i] = panel[(size_t)c * b->ld + i];
     t->block[c][i] = block[(size_t)c * b->ld + origin[i]];
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (changed && ME < NB) {
     real x[NB];
 #pragma unroll

@@ -138,7 +138,7 @@ inline void forward(const __global real* a, int ld, int n, int lower, const __gl
       w->top[ME] = ME < rows ? x[k + ME] : 0;
       ((__local real*)w->y)[ME] = ME < rows ? x[k + next.from_top] : 0;
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (ME == 0) solve_lower(w);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = NB + ME; i < rows; i += ITEMS) {
@@ -179,7 +179,7 @@ inline void backward(const __global real* a, int ld, int n, int reach, const __g
     const int before = max(k - NB, 0), steps = min(NB, n - k);
     fetch_triangle(a + (size_t)before * (ld + 1), ld, n - before, next.pieces);
     if (ME < NB) ((__local real*)w->y)[ME] = ME < steps ? x[k + ME] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (ME == 0) solve_upper(w);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = k - 1 - ME; i >= max(k - reach, 0); i -= ITEMS) {
