@@ -187,7 +187,7 @@ TEST_P(Banded, WideBandsToo) {
   for (const BandSize& size :
        {BandSize{700, 200, 230, 1}, BandSize{500, 390, 400, 3}, BandSize{650, 64, 300, 1},
         BandSize{650, 300, 64, 1}, BandSize{600, 520, 540, 2}, BandSize{700, 480, 480, 1},
-        BandSize{1100, 512, 512, 1}}) {
+        BandSize{800, 512, 512, 1}, BandSize{720, 620, 40, 1}}) {
     check(size, random_band(size, precision, size.lower));
   }
 }

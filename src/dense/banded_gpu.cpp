@@ -3,31 +3,47 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "dense/matrix_units.hpp"
 
 namespace lugpu {
 namespace {
 
-// The most work-items of a work-group; each has a register for every column of its row.
-constexpr std::size_t kMostItems = 512, kUnit = 64;
+// Work-items of a work-group are a multiple of kUnit; so many have 128 registers each for their
+// rows of a panel on GPUs with 64 Ki of them.
+constexpr std::size_t kUnit = 32, kManyItems = 320, kMostItems = 512, kRegisters = 128;
+// Up to so many rows of a panel each have a work-item.
+constexpr std::size_t kFewRows = 160;
+// As gpu/pivot_search.clh counts them.
+constexpr std::size_t kMostRows = 0xffff;
 
-// Of apply_and_factor() in gpu/banded_lu.cl.
+std::size_t round_up(std::size_t count) {
+  return ceiling(count, kUnit) * kUnit;
+}
+
+// Of apply_and_factor() in gpu/banded_lu.cl: of a panel's tiles or its candidates, and a little.
 std::size_t local_bytes(std::size_t nb, std::size_t items, Precision precision) {
-  constexpr std::size_t kParts = 16;
-  return (3 * nb * nb + 4 * nb + items + kParts) * element_size(precision) +
-         (items + kParts + 4) * sizeof(cl_int);
+  const std::size_t tiles = 3 * nb * (nb + 1) * element_size(precision);
+  return std::max(tiles, 4096 + items * 24);
 }
 
 }  // namespace
 
-// Wide blocks for panels whose rows each have a work-item.
+// The widest blocks whose panels fit in registers.
 BandedGpu::Plan BandedGpu::plan(const Device& device, const BandSize& size, Precision precision) {
-  const std::size_t most = std::min<std::size_t>(kMostItems, device.max_work_group / kUnit * kUnit);
+  const std::size_t most = std::min(kMostItems, device.max_work_group / kUnit * kUnit);
+  const std::size_t many = std::min(most, kManyItems);
+  const std::size_t columns = kRegisters * sizeof(float) / element_size(precision);
   Plan plan;
-  plan.nb = size.lower + 32 <= most ? 32 : 16;
+  plan.nb = size.lower + 32 <= columns / 32 * many ? 32 : 16;
   plan.rows = size.lower + plan.nb;
-  plan.items = std::max(kUnit, std::min(most, ceiling(plan.rows, kUnit) * kUnit));
-  if (local_bytes(plan.nb, plan.items, precision) > device.local_memory) {
-    throw Unsupported(device.name + " has too little local memory for banded LU");
+  const std::size_t rows =
+      plan.rows <= kFewRows ? 1 : std::max<std::size_t>(2, ceiling(plan.rows, many));
+  plan.items = std::max(kUnit, std::min(most, round_up(ceiling(plan.rows, rows))));
+  plan.solve_items =
+      std::min({std::size_t{256}, most, std::max(2 * kUnit, round_up(size.lower + size.upper))});
+  if (plan.rows >= kMostRows || local_bytes(plan.nb, plan.items, precision) > device.local_memory) {
+    throw Unsupported("A band of " + std::to_string(size.lower) +
+                      " diagonals below the main one is too wide for banded LU on " + device.name);
   }
   plan.ld = 2 * size.lower + size.upper + 3 * plan.nb;
   return plan;
@@ -52,33 +68,39 @@ BandedGpu::BandedGpu(DeviceContext& context, const BandSize& size, Precision pre
       plan_(chosen),
       lower_(static_cast<cl_int>(clipped(size).lower)),
       upper_(static_cast<cl_int>(clipped(size).upper)) {
-  options_ = " -DNB=" + std::to_string(plan_.nb) + " -DITEMS=" + std::to_string(plan_.items) +
-             " -DROWS=" + std::to_string(ceiling(plan_.rows, plan_.items));
   origin_ = context.allocate(panels() * plan_.rows * sizeof(cl_int));
   last_ = context.allocate(panels() * sizeof(cl_int));
 }
 
-KernelId BandedGpu::kernel(const char* file, const char* function) const {
-  return {file, function, precision_, Storage::buffer, Texel::r, options_};
+KernelId BandedGpu::kernel(const char* file, const char* function, std::string options) const {
+  options += " -DNB=" + std::to_string(plan_.nb);
+  if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
+    options += " -DLUGPU_NVIDIA";
+  }
+  return {file, function, precision_, Storage::buffer, Texel::r, options};
 }
 
 // Launch s applies panel s to the blocks after it and factors the next one; the first factors panel
 // 0 alone.
 void BandedGpu::factorize() {
   const std::size_t blocks = ceiling(lower_ + upper_ + plan_.nb, plan_.nb);
+  const KernelId id = kernel("gpu/banded_lu.cl", "apply_and_factor",
+                             " -DPANEL_ITEMS=" + std::to_string(plan_.items) +
+                                 " -DROWS=" + std::to_string(ceiling(plan_.rows, plan_.items)));
   for (std::size_t step = 0; step < panels(); ++step) {
     const std::size_t right = step == 0 ? 1 : std::min(blocks, panels() - step);
-    context_.run("factor", kernel("gpu/banded_lu.cl", "apply_and_factor"), {right * plan_.items},
-                 a_, static_cast<cl_int>(plan_.ld), static_cast<cl_int>(size_.n), lower_, upper_,
-                 static_cast<cl_int>(step) - 1, ipiv_, info_, origin_, last_);
+    context_.run("factor", id, {right * plan_.items}, a_, static_cast<cl_int>(plan_.ld),
+                 static_cast<cl_int>(size_.n), lower_, upper_, static_cast<cl_int>(step) - 1, ipiv_,
+                 info_, origin_, last_);
     context_.checkpoint();
   }
 }
 
 void BandedGpu::substitute(cl::Buffer& x) {
-  context_.run("solve", kernel("gpu/banded_solve.cl", "solve_columns"), {size_.nrhs * plan_.items},
-               a_, static_cast<cl_int>(plan_.ld), static_cast<cl_int>(size_.n), lower_, upper_,
-               origin_, last_, x);
+  const KernelId id = kernel("gpu/banded_solve.cl", "solve_columns",
+                             " -DITEMS=" + std::to_string(plan_.solve_items));
+  context_.run("solve", id, {size_.nrhs * plan_.solve_items}, a_, static_cast<cl_int>(plan_.ld),
+               static_cast<cl_int>(size_.n), lower_, upper_, origin_, last_, x);
 }
 
 }  // namespace lugpu

@@ -13,9 +13,10 @@ class BandedGpu : public BandedLu {
  private:
   /// How a band is cut in blocks, and how work-items share the rows of a panel.
   struct Plan {
-    std::size_t nb = 0;     // columns of a block
-    std::size_t items = 0;  // of a work-group
-    std::size_t rows = 0;   // of a panel
+    std::size_t nb = 0;           // columns of a block
+    std::size_t items = 0;        // of a work-group
+    std::size_t solve_items = 0;  // likewise, in the solution
+    std::size_t rows = 0;         // of a panel
     std::size_t ld = 0;
   };
   static Plan plan(const Device& device, const BandSize& size, Precision precision);
@@ -26,12 +27,11 @@ class BandedGpu : public BandedLu {
 
   void factorize() override;
   void substitute(cl::Buffer& x) override;
-  KernelId kernel(const char* file, const char* function) const;
+  KernelId kernel(const char* file, const char* function, std::string options) const;
   std::size_t panels() const { return ceiling(size_.n, plan_.nb); }
 
   const Plan plan_;
   const cl_int lower_, upper_;
-  std::string options_;       // build options of the kernels
   cl::Buffer origin_, last_;  // of gpu/banded_lu.cl
 };
 
