@@ -77,6 +77,15 @@ void require_countable(const GridProblem& problem, std::size_t n) {
                    " points along each axis has more than 2^30 unknowns.");
 }
 
+// Of a method of lugpu.
+void judge(const DeviceContext& context, const Ceilings& ceilings, const GridSystem& system,
+           StructuredResult& result) {
+  if (result.status != RunStatus::ok) return;
+  const StructuredMethod& method = *structured_method(result.what.routine);
+  const Work least = method.least_work ? method.least_work(system.grid) : Work();
+  judge_time(limits_of(context, ceilings, result.what.options.precision, least), least, result);
+}
+
 class ProblemSweep {
  public:
   ProblemSweep(const ProblemArguments& given, const Options& options,
@@ -174,7 +183,7 @@ class ProblemSweep {
     if (is_known(what, system)) return;
     show_progress(what.problem + " " + std::to_string(what.grid) + " " + what.routine);
     StructuredResult result = measure_problem(context, what, system, maker, given_.effort);
-    if (ceilings) judge_bandwidth(*ceilings, cache_bytes(context->device()), result);
+    if (ceilings) judge(*context, *ceilings, system, result);
     add(std::move(result));
   }
 

@@ -16,20 +16,6 @@
 namespace lugpu {
 namespace {
 
-// The largest |i - j| of neighbours.
-std::size_t bandwidth_of(const Grid& grid) {
-  std::size_t stride = 1, largest = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::size_t size = grid.size[axis];
-    if (grid.coefficients[axis] != 0 && size > 1) {
-      largest =
-          std::max(largest, grid.walls[axis] == Wall::periodic ? stride * (size - 1) : stride);
-    }
-    stride *= size;
-  }
-  return largest;
-}
-
 template <typename Real>
 class Gbtrf : public PreparedSolver {
  public:
@@ -37,7 +23,7 @@ class Gbtrf : public PreparedSolver {
       : grid_(grid),
         tolerance_(tolerance),
         n_(static_cast<lapack_int>(a.rows())),
-        width_(static_cast<lapack_int>(bandwidth_of(grid))),
+        width_(static_cast<lapack_int>(bandwidth(grid))),
         ld_(3 * width_ + 1),
         lu_(static_cast<std::size_t>(ld_) * a.rows()),
         ipiv_(a.rows()) {
@@ -130,7 +116,7 @@ class Gbtrf : public PreparedSolver {
 
 void require_gbtrf(const Grid& grid, Precision precision) {
   const double n = static_cast<double>(grid.unknowns());
-  const double rows = 3 * static_cast<double>(bandwidth_of(grid)) + 1;
+  const double rows = 3 * static_cast<double>(bandwidth(grid)) + 1;
   require_half_of_memory(n * rows * static_cast<double>(element_size(precision)),
                          "The band of a grid of " + std::to_string(grid.unknowns()) + " points");
   constexpr double kLargest = std::numeric_limits<lapack_int>::max();

@@ -8,6 +8,7 @@
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
 #include "bench/wording.hpp"
+#include "dense/matrix_units.hpp"
 #include "opencl/element.hpp"
 #include "opencl/opencl.hpp"
 #include "solve/diagnosis.hpp"
@@ -134,6 +135,46 @@ class Measuring {
   double sampled_s_ = 0;
 };
 
+// 0 if it does not tell.
+std::uint64_t cache_bytes(const Device& device) {
+  cl_ulong bytes = 0;
+  const auto id = static_cast<cl_device_id>(device.id);
+  const bool known = clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof bytes, &bytes,
+                                     nullptr) == CL_SUCCESS;
+  return known ? bytes : 0;
+}
+
+// Why so many multiply-adds cannot have taken this time; empty if they can.
+std::string disbelief(const char* what, double multiply_adds, double seconds, double ceiling) {
+  constexpr double kMargin = 1.5;
+  if (!(multiply_adds > kMargin * ceiling * seconds)) return "";
+  return std::string("The time of the ") + what + " would mean " +
+         short_number(2e-9 * multiply_adds / seconds) + " GFLOP/s where the device does " +
+         short_number(2e-9 * ceiling);
+}
+
+// Sets the bandwidth, or says why it cannot be true.
+std::string judge_bandwidth(const Limits& limits, StructuredResult& result) {
+  const StructuredMethod* method = structured_method(result.what.routine);
+  if (!method || method->words == 0 || result.iteration.iterations == 0) return "";
+  const double vector =
+      static_cast<double>(result.unknowns * element_size(result.what.options.precision));
+  // Of the column with the most steps; the others take about as many.
+  const double steps = static_cast<double>(result.iteration.iterations * result.what.options.nrhs);
+  const double per_word = vector * steps / median(result.times_s);
+  constexpr double kNoise = 1.15, kCaches = 2;
+  const double least = method->least_words * per_word;
+  const double cache = static_cast<double>(limits.cache_bytes);
+  if (cache > 0 && vector > kCaches * cache && result.what.options.nrhs == 1 &&
+      least > kNoise * limits.copy_bytes_per_s) {
+    return "The time would mean " + short_number(least * 1e-9) + " GB/s where the device copies " +
+           short_number(limits.copy_bytes_per_s * 1e-9) + " GB/s";
+  }
+  const double bytes = method->words * per_word;
+  result.bandwidth = {bytes, bytes / limits.copy_bytes_per_s};
+  return "";
+}
+
 }  // namespace
 
 StructuredResult measure_problem(DeviceContext* context, const StructuredCase& what,
@@ -155,37 +196,31 @@ StructuredResult measure_problem(DeviceContext* context, const StructuredCase& w
   return result;
 }
 
-void judge_bandwidth(const Ceilings& ceilings, std::uint64_t cache, StructuredResult& result) {
-  const StructuredMethod* method = structured_method(result.what.routine);
-  if (result.status != RunStatus::ok || !method || method->words == 0 ||
-      result.iteration.iterations == 0) {
-    return;
+Limits limits_of(const DeviceContext& context, const Ceilings& ceilings, Precision precision,
+                 const Work& work) {
+  const bool is_double = precision == Precision::double_precision;
+  Limits limits{ceilings.copy_bytes_per_s, cache_bytes(context.device()),
+                is_double ? ceilings.double_multiply_adds_per_s.value_or(INFINITY)
+                          : ceilings.single_multiply_adds_per_s};
+  if (work.by_matrix_units && context.settings().vendor &&
+      has_matrix_units(context.device(), precision)) {
+    limits.multiply_adds_per_s *= is_double ? 2 : 5;
   }
-  const double vector =
-      static_cast<double>(result.unknowns * element_size(result.what.options.precision));
-  // Of the column with the most steps; the others take about as many.
-  const double steps = static_cast<double>(result.iteration.iterations * result.what.options.nrhs);
-  const double per_word = vector * steps / median(result.times_s);
-  constexpr double kNoise = 1.15, kCaches = 2;
-  const double least = method->least_words * per_word;
-  if (cache > 0 && vector > kCaches * static_cast<double>(cache) && result.what.options.nrhs == 1 &&
-      least > kNoise * ceilings.copy_bytes_per_s) {
-    result.status = RunStatus::error;
-    result.reason = "The time would mean " + short_number(least * 1e-9) +
-                    " GB/s where the device copies " +
-                    short_number(ceilings.copy_bytes_per_s * 1e-9) + " GB/s: it is not believed.";
-    return;
-  }
-  const double bytes = method->words * per_word;
-  result.bandwidth = {bytes, bytes / ceilings.copy_bytes_per_s};
+  return limits;
 }
 
-std::uint64_t cache_bytes(const Device& device) {
-  cl_ulong bytes = 0;
-  const auto id = static_cast<cl_device_id>(device.id);
-  const bool known = clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof bytes, &bytes,
-                                     nullptr) == CL_SUCCESS;
-  return known ? bytes : 0;
+void judge_time(const Limits& limits, const Work& least, StructuredResult& result) {
+  if (result.status != RunStatus::ok) return;
+  const double columns = static_cast<double>(result.what.options.nrhs);
+  std::string reason = disbelief("setup", least.setup, *result.setup_s, limits.multiply_adds_per_s);
+  if (reason.empty()) {
+    reason = disbelief("solution", columns * least.solution, median(result.times_s),
+                       limits.multiply_adds_per_s);
+  }
+  if (reason.empty()) reason = judge_bandwidth(limits, result);
+  if (reason.empty()) return;
+  result.status = RunStatus::error;
+  result.reason = reason + ": it is not believed.";
 }
 
 }  // namespace lugpu
