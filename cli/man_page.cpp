@@ -60,6 +60,8 @@ const std::map<std::string, Page>& pages() {
         "are in the file of --json at once.",
         {{"Time full pivoting, and record every sample:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json"},
+         {"Compare the methods for sparse matrices on one of a file:",
+          "lugpu bench --problem A.mtx --tolerance 1e-8"},
          {"Continue after an interrupt:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json --resume"}}}},
       {"probe",

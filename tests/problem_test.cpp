@@ -20,7 +20,7 @@ StructuredResult run(const char* problem, const StructuredMethod& method, std::s
   what.options.rule = rule;
   what.options.nrhs = nrhs;
   what.device = context.device().name;
-  return measure_problem(&context, what, system,
+  return measure_problem(&context, what, system.view(),
                          {[&](const StoppingRule& given) {
                             StructuredOptions options = what.options;
                             options.rule = given;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "accuracy/checks.hpp"
 #include "base/error.hpp"
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
@@ -11,6 +12,7 @@
 #include "dense/matrix_units.hpp"
 #include "opencl/element.hpp"
 #include "opencl/opencl.hpp"
+#include "operators/product.hpp"
 #include "solve/diagnosis.hpp"
 
 namespace lugpu {
@@ -23,8 +25,9 @@ double seconds_since(Clock::time_point start) {
 }
 
 // The largest ||b - A x||_2 / ||b||_2 of all columns.
-double true_residual(const GridSystem& system, const Matrix& x) {
-  const Matrix product = multiply(system.grid, x);
+double true_residual(const SystemView& system, const Matrix& x) {
+  const StructuredMatrix& a = system.a;
+  const Matrix product = a.grid ? multiply(*a.grid, x) : multiply(*a.stored, Op::none, x);
   double most = 0;
   for (std::size_t j = 0; j < x.cols(); ++j) {
     double residual = 0, right = 0;
@@ -32,13 +35,13 @@ double true_residual(const GridSystem& system, const Matrix& x) {
       const double b = system.b(i, j), r = b - product(i, j);
       residual += r * r, right += b * b;
     }
-    const double relative = std::sqrt(residual / right);
-    most = !(relative <= most) ? relative : most;
+    const double size = relative(std::sqrt(residual), std::sqrt(right));
+    most = !(size <= most) ? size : most;
   }
   return most;
 }
 
-double error_of(const GridSystem& system, const Matrix& x) {
+double error_of(const SystemView& system, const Matrix& x) {
   double difference = 0, largest = 0;
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const double d = std::abs(x(i, 0) - system.exact[i]);
@@ -51,7 +54,7 @@ double error_of(const GridSystem& system, const Matrix& x) {
 // One case from its first run to its check.
 class Measuring {
  public:
-  Measuring(DeviceContext* context, const GridSystem& system, const SolverMaker& maker,
+  Measuring(DeviceContext* context, const SystemView& system, const SolverMaker& maker,
             const Effort& effort, StructuredResult& result)
       : context_(context), system_(system), maker_(maker), effort_(effort), result_(result) {}
 
@@ -126,7 +129,7 @@ class Measuring {
   }
 
   DeviceContext* context_;
-  const GridSystem& system_;
+  const SystemView& system_;
   const SolverMaker& maker_;
   const Effort& effort_;
   StructuredResult& result_;
@@ -178,11 +181,11 @@ std::string judge_bandwidth(const Limits& limits, StructuredResult& result) {
 }  // namespace
 
 StructuredResult measure_problem(DeviceContext* context, const StructuredCase& what,
-                                 const GridSystem& system, const SolverMaker& maker,
+                                 const SystemView& system, const SolverMaker& maker,
                                  const Effort& effort) {
   StructuredResult result;
   result.what = what;
-  result.unknowns = system.grid.unknowns();
+  result.unknowns = system.a.order();
   const Result ended = attempt({}, effort, [&] {
     Measuring(context, system, maker, effort, result).run();
     Result done;

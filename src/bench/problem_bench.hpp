@@ -1,4 +1,5 @@
-// Measures methods and rivals on the systems of grids: every one is taken to the same tolerance.
+// Measures methods and rivals on the systems of grids and files: every one is taken to the same
+// tolerance.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,7 @@ struct SolverMaker {
 /// must be at most 1 % above the tolerance. What is thrown becomes the status, as in attempt(). A
 /// case that has used effort.timeout_s ends there: `skipped` if it has no time yet.
 StructuredResult measure_problem(DeviceContext* context, const StructuredCase& what,
-                                 const GridSystem& system, const SolverMaker& maker,
+                                 const SystemView& system, const SolverMaker& maker,
                                  const Effort& effort);
 
 /// What no run on a device exceeds.
