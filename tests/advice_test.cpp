@@ -449,6 +449,7 @@ TEST(SparseAdvice, ADirectSolutionIsAsGoodAsTheMatrixAllows) {
 TEST(SparseAdvice, ASingularMatrixIsOneForDirectMethods) {
   std::vector<StructuredResult> results = four();
   results[0].status = RunStatus::failed;
+  results[0].residual = std::nullopt;
   results[0].iteration.info = 7;
   const Advice advice = advise(results, choice_of("banded"), {});
   EXPECT_TRUE(advice.singular);
@@ -456,6 +457,10 @@ TEST(SparseAdvice, ASingularMatrixIsOneForDirectMethods) {
   expect_mentions(advice.sentence, "pivot 7");
   // A zero pivot of single precision alone says nothing.
   std::swap(results[0].what.options.precision, results[1].what.options.precision);
+  EXPECT_FALSE(advise(results, choice_of("banded"), {}).singular);
+  std::swap(results[0].what.options.precision, results[1].what.options.precision);
+  // Nor does one of two methods.
+  results[2].what.routine = "lu-blocked";
   EXPECT_FALSE(advise(results, choice_of("banded"), {}).singular);
 }
 

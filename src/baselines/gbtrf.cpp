@@ -111,7 +111,9 @@ class Gbtrf : public PreparedSolver {
     }
   }
 
-  std::size_t top() const { return static_cast<std::size_t>(lower_ + upper_); }
+  std::size_t top() const {
+    return static_cast<std::size_t>(lower_) + static_cast<std::size_t>(upper_);
+  }
 
   Sparse a_;
   double tolerance_;

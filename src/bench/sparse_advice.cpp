@@ -73,12 +73,12 @@ class Advising {
     return tolerance() >= least && *result.residual <= kResidualSlack * tolerance();
   }
 
-  // The pivot at which the direct methods of the highest precision ended, if all that ran did.
+  // The pivot at which direct methods of the highest precision ended, if none found an X.
   std::optional<int> zero_pivot() const {
     std::optional<int> pivot;
     for (const StructuredResult& result : results_) {
       if (!is_direct(result) || !is_highest(result)) continue;
-      if (result.status == RunStatus::ok) return {};
+      if (result.residual) return {};
       if (result.iteration.info > 0) pivot = result.iteration.info;
     }
     return pivot;
