@@ -190,8 +190,9 @@ Solution<double> solve_timed(DeviceContext& context, const SparsePlan& plan,
   }
   context.deadline().set(limit_s);
   Solution<double> solution = lugpu::solve(context, plan, system.a, system.b);
-  constexpr double kMoment = 1;
-  if (!plan.method->direct || solution.phases_s.at("setup") > kMoment) return solution;
+  constexpr double kBuilding = 5;  // seconds at most
+  if (!plan.method->direct || solution.phases_s.at("setup") > kBuilding) return solution;
+  context.deadline().set(limit_s);
   return lugpu::solve(context, plan, system.a, system.b);
 }
 

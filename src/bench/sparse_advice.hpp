@@ -40,7 +40,7 @@ double advice_limit(const std::vector<StructuredResult>& results, const Automati
 
 /// One plan by solve(), which judges X. What is thrown becomes the status, as in attempt(); a run
 /// of more than limit_s is skipped. The first steps of an iterative method, which build its
-/// kernels, are not counted; a direct one that takes a moment runs again for that.
+/// kernels, are not counted; a direct one that takes a few seconds runs again for that.
 StructuredResult try_plan(DeviceContext& context, const SparsePlan& plan,
                           const AdvisedSystem& system, double limit_s);
 
