@@ -2,7 +2,10 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <variant>
 
+#include "advise_report.hpp"
+#include "advise_sparse.hpp"
 #include "base/printable.hpp"
 #include "bench/advice.hpp"
 #include "bench/report.hpp"
@@ -53,10 +56,14 @@ std::string row(const Result& result, bool best) {
   return head + paint(best ? Ink::good : Ink::plain, numbers) + '\n';
 }
 
-void print(const Arguments& given, const Device& device, const std::vector<Result>& results,
-           const Advice& advice) {
+// why: A was made dense; empty if the file is.
+void print(const Arguments& given, const Device& device, const std::string& why,
+           const std::vector<Result>& results, const Advice& advice) {
   const std::string n = std::to_string(results.front().what.problem.size.n);
-  std::cout << "A         " << wrapped(printable(given.matrix) + ", " + n + " x " + n, 10, 10)
+  std::cout << "A         "
+            << wrapped(printable(given.matrix) + ", " + n + " x " + n +
+                           (why.empty() ? "" : ", made dense: " + why),
+                       10, 10)
             << '\n'
             << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10) << "\n\n"
             << "  pivot   prec.  method           time  backward    growth     rcond  digits\n";
@@ -77,25 +84,28 @@ void print(const Arguments& given, const Device& device, const std::vector<Resul
             << '\n';
 }
 
-nlohmann::json make_report(const Device& device, const KernelSettings& kernels,
-                           const std::vector<Result>& results, const Advice& advice,
-                           const std::vector<std::string>& arguments) {
-  nlohmann::json report = report_head(arguments, {device}, kernels);
-  for (const Result& result : results) report["results"].push_back(to_json(result));
-  report["advice"] = {
-      {"best", advice.best ? nlohmann::json(*advice.best) : nlohmann::json(nullptr)},
-      {"digits", advice.wanted ? nlohmann::json(*advice.wanted) : nlohmann::json(nullptr)},
-      {"singular", advice.singular},
-      {"sentence", advice.sentence}};
-  return report;
-}
-
 Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   check_outputs(given.options, {}, {{"MATRIX", given.matrix}, {"RHS", given.rhs}});
-  const Matrix a = read_square(given.matrix);
-  const Matrix b = read_rhs(given.rhs, a).b;
+  std::variant<Matrix, Sparse> matrix = read_dense_or_sparse(given.matrix, {.square = true});
+  const Sparse* sparse = std::get_if<Sparse>(&matrix);
+  RightHandSide rhs =
+      sparse ? read_rhs(given.rhs, *sparse) : read_rhs(given.rhs, std::get<Matrix>(matrix));
   DeviceContext context = std::move(open_devices(given.options).front());
+  std::string why;
+  if (sparse) {
+    const AutomaticChoice choice = automatic_choice(context.device(), *sparse, given.digits);
+    if (choice.plan.method || !choice.possible) {
+      return advise_sparse(context,
+                           {given.matrix, given.rhs, *sparse, std::move(rhs), choice, given.digits,
+                            given.effort.timeout_s},
+                           given.options, arguments);
+    }
+    why = choice.plan.why;
+    matrix = made_dense(given.matrix, *sparse);
+  }
+  const Matrix& a = std::get<Matrix>(matrix);
+  const Matrix& b = rhs.b;
   const FailedPaths failed = note_failed_paths(context);
 
   std::vector<Result> results;
@@ -108,26 +118,26 @@ Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
   }
   show_progress("");
   const Advice advice = lugpu::advise(results, given.digits);
-  if (given.options.prints()) print(given, context.device(), results, advice);
-  JsonOutput json(given.options);
-  json.write(make_report(context.device(), context.settings(), results, advice, arguments));
-  if (advice.best) return json.status(Exit::ok);
-  print_error(given.matrix + ": " + advice.sentence);
-  const Exit none = advice.finished ? Exit::check_failed : Exit::failure;
-  return json.status(advice.singular ? Exit::singular : none);
+  if (given.options.prints()) print(given, context.device(), why, results, advice);
+  nlohmann::json report = report_head(arguments, {context.device()}, context.settings());
+  for (const Result& result : results) report["results"].push_back(to_json(result));
+  return finish_advice(advice, given.matrix, given.options, std::move(report));
 }
 
 }  // namespace
 
 Command add_advise(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("advise", "Try every pivoting and precision on one system");
+  CLI::App* command = app.add_subcommand(
+      "advise",
+      "Try every pivoting and precision on one system, or every method for sparse "
+      "matrices");
   const auto given = std::make_shared<Arguments>();
   add_system_arguments(*command, given->matrix, given->rhs);
   command
       ->add_option("--digits", given->digits,
                    "Decimal digits of X that must be guaranteed (default: as many as double "
-                   "precision with partial pivoting guarantees)")
+                   "precision with partial pivoting guarantees); of a matrix that stays sparse: "
+                   "||b - A x|| / ||b|| is to be at most 10^-N (default: 10)")
       ->transform(whole_number(1, 15))
       ->type_name("N");
   command

@@ -448,15 +448,23 @@ void require_no_problem(const Arguments& given, const CLI::App& command) {
   }
 }
 
+// A name of a problem, or a file.
+CLI::Validator known_problem() {
+  std::vector<std::string> names;
+  for (const GridProblem& problem : grid_problems()) names.emplace_back(problem.name);
+  CLI::Validator known = CLI::IsMember(names);
+  const auto check = [known](std::string& text) { return is_file(text) ? "" : known(text); };
+  return {check, known.get_description()};
+}
+
 void add_problem_options(CLI::App& command, Arguments& given) {
-  std::vector<std::string> known;
-  for (const GridProblem& problem : grid_problems()) known.emplace_back(problem.name);
   command
-      .add_option("--problem", given.problem.problems,
-                  "Equations on grids instead of dense matrices; every method is taken to the "
-                  "same tolerance")
+      .add_option(
+          "--problem", given.problem.problems,
+          "Equations on grids, or coordinate files (.mtx), instead of dense matrices; every "
+          "method is taken to the same tolerance")
       ->delimiter(',')
-      ->check(CLI::IsMember(known))
+      ->check(known_problem())
       ->type_name("LIST");
   command
       .add_option("--grid", given.problem.grids,

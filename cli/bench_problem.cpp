@@ -5,13 +5,16 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <variant>
 
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "baselines/system_baselines.hpp"
 #include "bench/problem_bench.hpp"
 #include "bench/report.hpp"
 #include "bench/sweep.hpp"
 #include "bench_report.hpp"
+#include "formats/formats.hpp"
 #include "outputs.hpp"
 #include "problem_table.hpp"
 #include "terminal.hpp"
@@ -28,19 +31,23 @@ bool is_wanted(const std::vector<std::string>& names, const char* name) {
   return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
-StructuredCase case_of(const ProblemArguments& given, const std::string& problem, std::size_t n,
-                       Precision precision, Storage storage) {
+StructuredCase on_grid(const GridProblem& problem, std::size_t n) {
   StructuredCase what;
-  what.problem = problem;
+  what.problem = problem.name;
   what.grid = n;
-  what.options = {precision, storage, given.rule, given.nrhs};
   return what;
 }
 
-// Of a rival, on a device or (null) on the host.
-StructuredCase rival_case(const ProblemArguments& given, const std::string& problem, std::size_t n,
-                          Precision precision, const SystemBaseline& rival, const Device* device) {
-  StructuredCase what = case_of(given, problem, n, precision, Storage::buffer);
+StructuredCase of_file(const std::string& path) {
+  StructuredCase what;
+  what.matrix = path;
+  return what;
+}
+
+// Of a rival, on a device or (null) on the host. what: the system.
+StructuredCase rival_case(const ProblemArguments& given, StructuredCase what, Precision precision,
+                          const SystemBaseline& rival, const Device* device) {
+  what.options = {precision, Storage::buffer, given.rule, given.nrhs};
   what.implementation = rival.implementation;
   what.routine = rival.name;
   if (device) {
@@ -52,13 +59,14 @@ StructuredCase rival_case(const ProblemArguments& given, const std::string& prob
 }
 
 // The cases of lugpu for one system on a device.
-std::vector<StructuredCase> cases_of(const ProblemArguments& given, const std::string& problem,
-                                     std::size_t n, Precision precision, const Device& device) {
+std::vector<StructuredCase> cases_of(const ProblemArguments& given, const StructuredCase& system,
+                                     Precision precision, const Device& device) {
   std::vector<StructuredCase> cases;
   for (const StructuredMethod& method : structured_methods()) {
     if (!is_wanted(given.methods, method.name)) continue;
     for (const Storage storage : given.storages) {
-      StructuredCase what = case_of(given, problem, n, precision, storage);
+      StructuredCase what = system;
+      what.options = {precision, storage, given.rule, given.nrhs};
       what.implementation = "lugpu";
       what.routine = method.name;
       what.device = device.name;
@@ -77,13 +85,39 @@ void require_countable(const GridProblem& problem, std::size_t n) {
                    " points along each axis has more than 2^30 unknowns.");
 }
 
+// Of a method of lugpu.
+void judge(const DeviceContext& context, const Ceilings& ceilings, const StructuredMatrix& a,
+           StructuredResult& result) {
+  if (result.status != RunStatus::ok) return;
+  const StructuredMethod& method = *structured_method(result.what.routine);
+  const Work least = method.least_work ? method.least_work(a) : Work();
+  judge_time(limits_of(context, ceilings, result.what.options.precision, least), least, result);
+}
+
+// The matrices of files, by their names.
+using Stored = std::map<std::string, StoredSystem>;
+
+Stored read_files(const ProblemArguments& given) {
+  Stored stored;
+  for (const std::string& name : given.problems) {
+    if (!is_file(name) || stored.count(name) > 0) continue;
+    std::variant<Matrix, Sparse> matrix = read_dense_or_sparse(name, {.square = true});
+    if (!std::holds_alternative<Sparse>(matrix)) {
+      throw InputError(name + ": a dense matrix; --problem takes coordinate files.");
+    }
+    stored.emplace(name, system_of(std::move(std::get<Sparse>(matrix)), given.nrhs));
+  }
+  return stored;
+}
+
 class ProblemSweep {
  public:
-  ProblemSweep(const ProblemArguments& given, const Options& options,
+  ProblemSweep(const ProblemArguments& given, const Options& options, const Stored& stored,
                std::vector<DeviceContext> contexts, nlohmann::json report,
                const nlohmann::json& earlier)
       : given_(given),
         options_(options),
+        stored_(stored),
         contexts_(std::move(contexts)),
         json_(options),
         report_(std::move(report)) {
@@ -99,11 +133,7 @@ class ProblemSweep {
 
   Exit run() {
     for (const std::string& name : given_.problems) {
-      const GridProblem& problem = find_grid_problem(name);
-      if (options_.prints())
-        std::cout << problem.name << ": " << problem.description << "\n\n"
-                  << problem_header() << std::flush;
-      for (const std::size_t n : parse_sizes(given_.grids, "--grid")) run_grid(problem, n);
+      is_file(name) ? run_file(name) : run_grids(find_grid_problem(name));
       if (options_.prints()) std::cout << '\n';
     }
     show_progress("");
@@ -113,20 +143,37 @@ class ProblemSweep {
   }
 
  private:
-  void run_grid(const GridProblem& problem, std::size_t n) {
-    const GridSystem system = problem.make(n, given_.nrhs);
+  void run_grids(const GridProblem& problem) {
+    print_head(problem.name + std::string(": ") + problem.description);
+    for (const std::size_t n : parse_sizes(given_.grids, "--grid")) {
+      run(on_grid(problem, n), problem.make(n, given_.nrhs).view());
+    }
+  }
+
+  void run_file(const std::string& path) {
+    const StoredSystem& system = stored_.at(path);
+    print_head(printable(path) + ": order " + std::to_string(system.a.rows()) + ", " +
+               std::to_string(system.a.values().size()) + " entries");
+    run(of_file(path), system.view());
+  }
+
+  void print_head(const std::string& title) const {
+    if (!options_.prints()) return;
+    std::cout << wrapped(title, 0, 0) << "\n\n" << problem_header() << std::flush;
+  }
+
+  void run(const StructuredCase& of, const SystemView& system) {
     for (const Precision precision : precisions_on(given_, contexts_.front().device())) {
-      run_rivals(problem, n, precision, system, nullptr);
+      run_rivals(of, precision, system, nullptr);
       for (std::size_t i = 0; i < contexts_.size(); ++i) {
-        run_rivals(problem, n, precision, system, &contexts_[i]);
-        for (const StructuredCase& what :
-             cases_of(given_, problem.name, n, precision, contexts_[i].device())) {
+        run_rivals(of, precision, system, &contexts_[i]);
+        for (const StructuredCase& what : cases_of(given_, of, precision, contexts_[i].device())) {
           const StructuredMethod& method = *structured_method(what.routine);
           const auto make = [&](const StoppingRule& rule) {
             StructuredOptions options = what.options;
             options.rule = rule;
-            method.require(system.grid, options);
-            return method.make(contexts_[i], system.grid, options);
+            method.require(system.a, options);
+            return method.make(contexts_[i], system.a, options);
           };
           measure(&contexts_[i], what, system, &ceilings_[i], {make, method.direct});
         }
@@ -135,18 +182,18 @@ class ProblemSweep {
   }
 
   // Those of the device, or (null) of the host.
-  void run_rivals(const GridProblem& problem, std::size_t n, Precision precision,
-                  const GridSystem& system, DeviceContext* context) {
+  void run_rivals(const StructuredCase& of, Precision precision, const SystemView& system,
+                  DeviceContext* context) {
     const Device* device = context ? &context->device() : nullptr;
     std::optional<Sparse> stored;
     for (const std::string& name : given_.baselines) {
       const SystemBaseline& rival = find_system_baseline(name);
       if (rival.on_device != (context != nullptr)) continue;
-      const StructuredCase what = rival_case(given_, problem.name, n, precision, rival, device);
-      if (!stored) stored = sparse(system.grid);
+      const StructuredCase what = rival_case(given_, of, precision, rival, device);
+      if (!stored) stored = system.a.stored ? *system.a.stored : sparse(*system.a.grid);
       const auto make = [&](const StoppingRule& rule) {
-        rival.require(device, system.grid, precision);
-        return rival.make(context, system.grid, *stored, precision, rule);
+        rival.require(device, system.a, precision);
+        return rival.make(context, system.a, *stored, precision, rule);
       };
       measure(context, what, system, nullptr, {make, rival.direct});
     }
@@ -158,10 +205,10 @@ class ProblemSweep {
     failed_ = failed_ || row["status"] == name(RunStatus::failed);
   }
 
-  bool is_known(const StructuredCase& what, const GridSystem& system) const {
+  bool is_known(const StructuredCase& what, const SystemView& system) const {
     StructuredResult probe;
     probe.what = what;
-    probe.unknowns = system.grid.unknowns();
+    probe.unknowns = system.a.order();
     const nlohmann::json& rows = report_["results"];
     return std::any_of(rows.begin(), rows.end(), [row = to_json(probe)](const nlohmann::json& one) {
       return same_structured_case(one, row);
@@ -169,12 +216,13 @@ class ProblemSweep {
   }
 
   // ceilings: null for a rival.
-  void measure(DeviceContext* context, const StructuredCase& what, const GridSystem& system,
+  void measure(DeviceContext* context, const StructuredCase& what, const SystemView& system,
                const Ceilings* ceilings, const SolverMaker& maker) {
     if (is_known(what, system)) return;
-    show_progress(what.problem + " " + std::to_string(what.grid) + " " + what.routine);
+    const std::string grid = what.grid == 0 ? "" : " " + std::to_string(what.grid);
+    show_progress(what.problem + what.matrix + grid + " " + what.routine);
     StructuredResult result = measure_problem(context, what, system, maker, given_.effort);
-    if (ceilings) judge_bandwidth(*ceilings, cache_bytes(context->device()), result);
+    if (ceilings) judge(*context, *ceilings, system.a, result);
     add(std::move(result));
   }
 
@@ -190,6 +238,7 @@ class ProblemSweep {
 
   const ProblemArguments& given_;
   const Options& options_;
+  const Stored& stored_;
   std::vector<DeviceContext> contexts_;
   JsonOutput json_;
   nlohmann::json report_;
@@ -201,20 +250,31 @@ class ProblemSweep {
 
 }  // namespace
 
+bool is_file(const std::string& problem) {
+  return problem.ends_with(".mtx");
+}
+
 Exit bench_problems(const ProblemArguments& given, const Options& options,
                     const std::vector<std::string>& arguments) {
   for (const std::string& problem : given.problems) {
+    if (is_file(problem)) continue;
     for (const std::size_t n : parse_sizes(given.grids, "--grid")) {
       require_countable(find_grid_problem(problem), n);
     }
   }
   const nlohmann::json earlier = earlier_report(options);
-  check_outputs(options, {}, {});
+  std::vector<NamedFile> inputs;
+  for (const std::string& name : given.problems) {
+    if (is_file(name)) inputs.push_back({"--problem", name});
+  }
+  check_outputs(options, {}, inputs);
+  const Stored stored = read_files(given);
   std::vector<DeviceContext> contexts = open_devices(options);
   nlohmann::json head = report_head(arguments, devices_of(contexts), options.kernels());
   add_system_libraries(head, given.baselines);
   nlohmann::json report = begin_report(std::move(head), options, earlier);
-  return ProblemSweep(given, options, std::move(contexts), std::move(report), earlier).run();
+  return ProblemSweep(given, options, stored, std::move(contexts), std::move(report), earlier)
+      .run();
 }
 
 }  // namespace lugpu::cli

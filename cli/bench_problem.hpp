@@ -1,4 +1,5 @@
-// `lugpu bench --problem`: methods and rivals taken to the same tolerance on systems of grids.
+// `lugpu bench --problem`: methods and rivals taken to the same tolerance on systems of grids and
+// of files.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@
 namespace lugpu::cli {
 
 struct ProblemArguments {
-  std::vector<std::string> problems;  ///< names of grid_problems(); empty: no such benchmark
+  /// Names of grid_problems(), and files; empty: no such benchmark.
+  std::vector<std::string> problems;
   std::string grids = "32:256:*2";
   std::vector<std::string> methods;    ///< of structured_methods(); empty: all of them
   std::vector<std::string> baselines;  ///< names of system_baselines()
@@ -24,7 +26,10 @@ struct ProblemArguments {
   Effort effort;
 };
 
-/// Throws InputError for names and sizes that mean nothing.
+/// Whether a problem is a file, by the end of its name.
+bool is_file(const std::string& problem);
+
+/// Throws InputError for names and sizes that mean nothing, and what reading a file throws.
 Exit bench_problems(const ProblemArguments& given, const Options& options,
                     const std::vector<std::string>& arguments);
 

@@ -50,7 +50,9 @@ const std::map<std::string, Page>& pages() {
           "lugpu solve A.npy --det --inverse inverse.npy"}}}},
       {"advise",
        {"The system is solved with every pivoting and precision. The advice goes by the backward "
-        "error and the guaranteed digits first, and by time only where it differs clearly.",
+        "error and the guaranteed digits first, and by time only where it differs clearly. A "
+        "matrix that solve keeps sparse is given to every method for such matrices instead, and "
+        "judged by the true residual.",
         {{"Ask for at least six digits of X:", "lugpu advise A.npy --digits 6"}}}},
       {"bench",
        {"The samples of all cases of one order take turns, so that other load on the machine "
@@ -58,6 +60,8 @@ const std::map<std::string, Page>& pages() {
         "are in the file of --json at once.",
         {{"Time full pivoting, and record every sample:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json"},
+         {"Compare the methods for sparse matrices on one of a file:",
+          "lugpu bench --problem A.mtx --tolerance 1e-8"},
          {"Continue after an interrupt:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json --resume"}}}},
       {"probe",

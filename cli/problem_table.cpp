@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/printable.hpp"
 #include "bench/statistics.hpp"
 #include "terminal.hpp"
 
@@ -11,6 +12,7 @@ namespace lugpu::cli {
 namespace {
 
 std::string points(const StructuredResult& result) {
+  if (result.what.grid == 0) return std::to_string(result.unknowns);
   const bool cube = result.unknowns > result.what.grid * result.what.grid;
   return std::to_string(result.what.grid) + (cube ? "^3" : "^2");
 }
@@ -31,13 +33,13 @@ using Setting = std::tuple<std::string, Precision>;
 }  // namespace
 
 std::string problem_header() {
-  return format("%-6s %-18s %-6s %7s %8s %3s %5s %5s %5s %4s\n", "grid", "method", "prec.", "setup",
+  return format("%-7s %-18s %-6s %7s %8s %3s %5s %5s %5s %4s\n", "grid", "method", "prec.", "setup",
                 "solve ms", "+-%", "steps", "resid", "error", "copy");
 }
 
 std::string problem_row(const StructuredResult& result) {
   const StructuredCase& what = result.what;
-  const std::string head = format("%-6s %-18s %-6s ", points(result).c_str(), what.routine.c_str(),
+  const std::string head = format("%-7s %-18s %-6s ", points(result).c_str(), what.routine.c_str(),
                                   name(what.options.precision));
   if (result.status != RunStatus::ok) {
     constexpr std::size_t kIndent = 7;
@@ -63,7 +65,8 @@ std::string problem_footer() {
   return wrapped(
              "setup, solve: milliseconds. resid: ||b - A x|| / ||b||, computed anew in double. "
              "error: the largest, against "
-             "the exact solution of the equation. copy: bytes of a step as the papers count them "
+             "the exact solution of the equation (of a file: a random X). copy: bytes of a step as "
+             "the papers count them "
              "(3 words for each unknown; 10 for cg), over the time, as a share of the device's "
              "copy.",
              0, 0) +
@@ -76,8 +79,9 @@ std::string answer(const std::vector<StructuredResult>& results) {
   std::map<Setting, std::map<std::size_t, std::vector<const StructuredResult*>>> settings;
   for (const StructuredResult& result : results) {
     if (result.what.is_baseline() || result.status != RunStatus::ok) continue;
-    settings[{result.what.problem, result.what.options.precision}][result.unknowns].push_back(
-        &result);
+    settings[{result.what.problem + result.what.matrix, result.what.options.precision}]
+            [result.unknowns]
+                .push_back(&result);
   }
   std::string text;
   for (const auto& [setting, grids] : settings) {
@@ -86,13 +90,13 @@ std::string answer(const std::vector<StructuredResult>& results) {
     text += "\n" +
             wrapped(format("Fastest to %g, %s in %s precision, by right-hand sides one "
                            "after the other (setup + count x solve)",
-                           tolerance, problem.c_str(), name(precision)),
+                           tolerance, printable(problem).c_str(), name(precision)),
                     0, 0) +
-            "\n" + format("%-6s", "grid");
+            "\n" + format("%-7s", "grid");
     for (const double count : kCounts) text += format(" %17.0f", count);
     text += "\n";
     for (const auto& [unknowns, rows] : grids) {
-      text += format("%-6s", points(*rows.front()).c_str());
+      text += format("%-7s", points(*rows.front()).c_str());
       for (const double count : kCounts) {
         const StructuredResult* best =
             *std::min_element(rows.begin(), rows.end(),
@@ -101,7 +105,7 @@ std::string answer(const std::vector<StructuredResult>& results) {
                               });
         text += format(" %17s", best->what.routine.c_str());
       }
-      text += "\n" + std::string(6, ' ');
+      text += "\n" + std::string(7, ' ');
       for (const double count : kCounts) {
         double least = INFINITY;
         for (const StructuredResult* row : rows) least = std::min(least, row->total(count));

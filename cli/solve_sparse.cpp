@@ -5,7 +5,6 @@
 #include "base/printable.hpp"
 #include "bench/report.hpp"
 #include "bench/structured_result.hpp"
-#include "bench/wording.hpp"
 #include "formats/formats.hpp"
 #include "outputs.hpp"
 #include "solve_report.hpp"
@@ -13,31 +12,6 @@
 
 namespace lugpu::cli {
 namespace {
-
-StructuredResult record_of(const SparsePlan& plan, const SparseSystem& system, const Device& device,
-                           const Solution<double>& solution) {
-  StructuredResult result;
-  result.what.matrix = system.matrix;
-  result.choice = solution.why;
-  result.what.implementation = "lugpu";
-  result.what.routine = solution.method;
-  result.what.options = plan.options;
-  result.what.options.nrhs = solution.nrhs;
-  result.what.device = device.name;
-  result.what.device_index = device.index;
-  result.what.units = device.compute_units;
-  result.unknowns = solution.n;
-  result.setup_s = solution.phases_s.at("setup");
-  result.times_s = {solution.phases_s.at("solve")};
-  result.iteration.iterations = solution.iterations;
-  result.iteration.residuals = solution.residuals;
-  result.residual = solution.checks.residual;
-  result.solve_ratio = solution.checks.solve_ratio;
-  const bool solved = solution.diagnosis.status == Status::ok;
-  result.status = solved ? RunStatus::ok : RunStatus::failed;
-  if (solution.diagnosis.reason) result.reason = words(*solution.diagnosis.reason);
-  return result;
-}
 
 bool is_direct(const Solution<double>& solution) {
   return structured_method(solution.method)->direct;
@@ -85,7 +59,8 @@ void print_report(const SparsePlan& plan, const SparseSystem& system, const Devi
 Exit solve_sparse(DeviceContext& context, const SparsePlan& plan, const SparseSystem& system,
                   const Options& options, const std::vector<std::string>& arguments) {
   Solution<double> solution = lugpu::solve(context, plan, system.a, system.b.b);
-  const StructuredResult result = record_of(plan, system, context.device(), solution);
+  const StructuredResult result =
+      record_of(case_of(plan, system.matrix, context.device()), solution);
   const bool passed = result.status == RunStatus::ok;
   bool written = false, kept = true;
   if (passed && !system.output.empty()) {

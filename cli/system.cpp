@@ -56,10 +56,6 @@ void add_system_arguments(CLI::App& command, std::string& matrix, std::string& r
       ->type_name("RHS");
 }
 
-Matrix read_square(const std::string& path) {
-  return read_matrix(path, {.square = true});
-}
-
 RightHandSide read_rhs(const std::string& path, const Matrix& a) {
   return rhs_of(path, a);
 }

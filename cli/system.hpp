@@ -13,9 +13,6 @@ namespace lugpu::cli {
 /// The positional arguments MATRIX and RHS; `matrix` and `rhs` must outlive the parsing.
 void add_system_arguments(CLI::App& command, std::string& matrix, std::string& rhs);
 
-/// A, which must be square, from a file. Throws what read_matrix throws.
-Matrix read_square(const std::string& path);
-
 struct RightHandSide {
   Matrix b;               ///< n x nrhs
   double solution = NAN;  ///< what every element of X should be; NaN if that is not known

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "bench/sparse_advice.hpp"
+
 namespace lugpu {
 namespace {
 
@@ -383,6 +385,106 @@ TEST(AdviceCases, MixedNeedsFactors) {
     EXPECT_EQ(what.problem.solve.refine, Refine::none);
   }
   EXPECT_EQ(full, 2);
+}
+
+/// A run by a method for sparse matrices that solve() accepts.
+StructuredResult sparse_run(const char* method, Precision precision, double seconds,
+                            double residual) {
+  StructuredResult result;
+  result.what.routine = method;
+  result.what.options.precision = precision;
+  result.status = RunStatus::ok;
+  result.setup_s = seconds / 2;
+  result.times_s = {seconds / 2};
+  result.residual = residual;
+  return result;
+}
+
+/// `solve` takes this method, to 10^-digits.
+AutomaticChoice choice_of(const char* method, int digits = 10) {
+  AutomaticChoice choice{true, {structured_method(method), {}, "it suits"}};
+  choice.plan.options.rule.tolerance = std::pow(10.0, -digits);
+  return choice;
+}
+
+/// Banded first, then conjugate gradients, which are slower, in both precisions.
+std::vector<StructuredResult> four() {
+  return {sparse_run("banded", kDouble, 1, 1e-15), sparse_run("banded", kSingle, 0.5, 1e-6),
+          sparse_run("cg", kDouble, 2, 9e-11), sparse_run("cg", kSingle, 1, 0)};
+}
+
+TEST(SparseAdvice, IsWhatSolveTakesWhereThatIsNotClearlySlower) {
+  std::vector<StructuredResult> results = four();
+  const Advice advice = advise(results, choice_of("banded"), {});
+  EXPECT_EQ(advice.best, 0u);
+  expect_mentions(advice.sentence, "`solve` takes banded too: it suits");
+  results[0].times_s = {7};
+  EXPECT_EQ(advise(results, choice_of("banded"), {}).best, 0u);
+  results[0].times_s = {9};
+  const Advice other = advise(results, choice_of("banded"), {});
+  EXPECT_EQ(other.best, 2u);
+  expect_mentions(other.sentence, "`solve` alone would take banded because it suits, which takes");
+}
+
+TEST(SparseAdvice, DigitsAreOfTheResidual) {
+  const std::vector<StructuredResult> results = four();
+  EXPECT_EQ(advise(results, choice_of("banded", 5), 5).best, 1u);
+  EXPECT_EQ(advise({results[2], results[3]}, choice_of("cg", 7), 7).best, 1u);
+  // A residual of 0 in single precision is an accident.
+  EXPECT_EQ(advise({results[2], results[3]}, choice_of("cg", 8), 8).best, 0u);
+  const Advice many = advise(results, choice_of("banded", 12), 12);
+  EXPECT_EQ(many.best, 0u);
+  EXPECT_EQ(many.wanted, 12);
+}
+
+TEST(SparseAdvice, ADirectSolutionIsAsGoodAsTheMatrixAllows) {
+  const std::vector<StructuredResult> results = {sparse_run("banded", kDouble, 1, 1e-7)};
+  EXPECT_EQ(advise(results, choice_of("banded"), {}).best, 0u);
+  const Advice advice = advise(results, choice_of("banded"), 10);
+  EXPECT_FALSE(advice.best);
+  EXPECT_TRUE(advice.finished);
+  expect_mentions(advice.sentence, "the least is 1e-07, by --method banded --precision double");
+}
+
+TEST(SparseAdvice, ASingularMatrixIsOneForDirectMethods) {
+  std::vector<StructuredResult> results = four();
+  results[0].status = RunStatus::failed;
+  results[0].residual = std::nullopt;
+  results[0].iteration.info = 7;
+  const Advice advice = advise(results, choice_of("banded"), {});
+  EXPECT_TRUE(advice.singular);
+  EXPECT_FALSE(advice.best);
+  expect_mentions(advice.sentence, "pivot 7");
+  // A zero pivot of single precision alone says nothing.
+  std::swap(results[0].what.options.precision, results[1].what.options.precision);
+  EXPECT_FALSE(advise(results, choice_of("banded"), {}).singular);
+  std::swap(results[0].what.options.precision, results[1].what.options.precision);
+  // Nor does one of two methods.
+  results[2].what.routine = "lu-blocked";
+  EXPECT_FALSE(advise(results, choice_of("banded"), {}).singular);
+}
+
+TEST(SparseAdvice, LimitsFollowTheRunsThatAreGoodEnough) {
+  EXPECT_EQ(advice_limit({}, choice_of("cg"), {}, 20), 20);
+  const std::vector<StructuredResult> results = {sparse_run("cg", kDouble, 2, 9e-11),
+                                                 sparse_run("cg", kSingle, 1, 1e-6)};
+  EXPECT_EQ(advice_limit(results, choice_of("cg"), {}, 20), 16);
+  EXPECT_EQ(advice_limit(results, choice_of("cg"), {}, 3), 3);
+  EXPECT_EQ(advice_limit({sparse_run("cg", kDouble, 0.1, 9e-11)}, choice_of("cg"), {}, 20), 4);
+}
+
+TEST(SparseAdvice, SaysWhyThereIsNone) {
+  StructuredResult failed = sparse_run("cg", kDouble, 1, 1e-3);
+  failed.status = RunStatus::failed;
+  expect_mentions(advise({failed}, choice_of("cg"), {}).sentence, "the least is 0.001");
+  StructuredResult skipped = sparse_run("cg", kDouble, 1, 1);
+  skipped.status = RunStatus::skipped;
+  skipped.residual = std::nullopt;
+  const Advice advice = advise({skipped}, choice_of("cg"), {});
+  EXPECT_FALSE(advice.finished);
+  expect_mentions(advice.sentence, "--timeout");
+  const AutomaticChoice refused{false, {nullptr, {}, "A is odd"}};
+  expect_mentions(advise(four(), refused, {}).sentence, "`solve` alone would refuse A: A is odd");
 }
 
 }  // namespace

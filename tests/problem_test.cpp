@@ -20,7 +20,7 @@ StructuredResult run(const char* problem, const StructuredMethod& method, std::s
   what.options.rule = rule;
   what.options.nrhs = nrhs;
   what.device = context.device().name;
-  return measure_problem(&context, what, system,
+  return measure_problem(&context, what, system.view(),
                          {[&](const StoppingRule& given) {
                             StructuredOptions options = what.options;
                             options.rule = given;
@@ -95,6 +95,7 @@ StructuredResult result_of(double seconds) {
   StructuredResult result;
   result.what.routine = "cg";
   result.unknowns = 1 << 20;
+  result.setup_s = 0;
   result.times_s = {seconds};
   result.iteration.iterations = 100;
   result.status = RunStatus::ok;
@@ -102,23 +103,93 @@ StructuredResult result_of(double seconds) {
 }
 
 TEST(Problems, ATimeBeyondTheCopyIsRefused) {
-  const Ceilings ceilings{10e9, 0, std::nullopt};
-  const std::uint64_t cache = 1 << 20;
+  const Limits limits{10e9, 1 << 20, 1e9};
   StructuredResult honest = result_of(0.8), impossible = result_of(0.4);
-  judge_bandwidth(ceilings, cache, honest);
+  judge_time(limits, {}, honest);
   EXPECT_EQ(honest.status, RunStatus::ok);
   ASSERT_TRUE(honest.bandwidth);
   EXPECT_NEAR(honest.bandwidth->over_copy, 10 * 8 * 100 * double(1 << 20) / 0.8 / 10e9, 1e-9);
-  judge_bandwidth(ceilings, cache, impossible);
+  judge_time(limits, {}, impossible);
   EXPECT_EQ(impossible.status, RunStatus::error);
-  EXPECT_NE(impossible.reason.find("not believed"), std::string::npos);
+  EXPECT_NE(impossible.reason.find("GB/s: it is not believed"), std::string::npos);
   EXPECT_TRUE(to_json(impossible)["median_s"].is_null());
 }
 
 TEST(Problems, VectorsInACacheMayBeFasterThanTheCopy) {
   StructuredResult cached = result_of(0.4);
-  judge_bandwidth({10e9, 0, std::nullopt}, 64 << 20, cached);
+  judge_time({10e9, 64 << 20, 1e9}, {}, cached);
   EXPECT_EQ(cached.status, RunStatus::ok);
+}
+
+// An ok result of a direct method with three right-hand sides.
+StructuredResult direct_result(const char* method, double setup_s, double seconds) {
+  StructuredResult result = result_of(seconds);
+  result.what.routine = method;
+  result.what.options.nrhs = 3;
+  result.setup_s = setup_s;
+  result.iteration = {};
+  return result;
+}
+
+// The device does 1e9 multiply-adds a second, with a margin of a half.
+TEST(Problems, ATimeOfTooManyOperationsIsRefused) {
+  const Limits limits{10e9, 0, 1e9};
+  const Work least{6e9, 1e9};
+  StructuredResult honest = direct_result("banded", 4.1, 2.1);
+  judge_time(limits, least, honest);
+  EXPECT_EQ(honest.status, RunStatus::ok) << honest.reason;
+  for (const bool of_setup : {true, false}) {
+    StructuredResult impossible =
+        direct_result("banded", of_setup ? 3.9 : 4.1, of_setup ? 2.1 : 1.9);
+    judge_time(limits, least, impossible);
+    EXPECT_EQ(impossible.status, RunStatus::error);
+    EXPECT_NE(impossible.reason.find(of_setup ? "of the setup" : "of the solution"),
+              std::string::npos);
+    EXPECT_NE(impossible.reason.find("where the device does 2: it is not believed"),
+              std::string::npos)
+        << impossible.reason;
+    EXPECT_TRUE(to_json(impossible)["median_s"].is_null());
+  }
+}
+
+// By counting: of a grid, the entries of the factors of its band without interchanges.
+TEST(Problems, TheLeastWorkIsThatOfTheElimination) {
+  const Grid grid = find_grid_problem("poisson2d").make(6, 1).grid;
+  const Sparse a = sparse(grid);
+  ASSERT_EQ(bandwidth(grid), facts(a).upper_bandwidth);
+  const int n = 36, width = 6;
+  double band = 0, dense = 0;
+  for (int k = 0; k < n; ++k) {
+    const int below = std::min(width, n - 1 - k);
+    band += below * below;
+    dense += (n - 1 - k) * (n - 1 - k);
+  }
+  const Work of_band = structured_method("banded")->least_work(grid);
+  EXPECT_LE(of_band.setup, band);
+  EXPECT_GE(of_band.setup, band - width * width * width);
+  EXPECT_EQ(of_band.setup, structured_method("banded")->least_work(a).setup);
+  EXPECT_EQ(of_band.solution, structured_method("banded")->least_work(a).solution);
+  EXPECT_DOUBLE_EQ(structured_method("lu-blocked")->least_work(a).setup, dense);
+  // Four products of 6 x 6 matrices, each in two halves.
+  EXPECT_DOUBLE_EQ(structured_method("fast-diagonal")->least_work(grid).solution,
+                   4 * 6 * 2 * 3 * 3);
+}
+
+// Those that were measured just now, with room for load that slowed them down.
+TEST(Problems, HonestTimesAreBelieved) {
+  DeviceContext& context = shared_context();
+  Ceilings ceilings = measure_ceilings(context);
+  for (const StructuredMethod& method : structured_methods()) {
+    if (!method.least_work) continue;
+    SCOPED_TRACE(method.name);
+    StructuredResult result = run("poisson2d", method, 40);
+    ASSERT_EQ(result.status, RunStatus::ok) << result.reason;
+    const Work least = method.least_work(find_grid_problem("poisson2d").make(40, 1).grid);
+    Limits limits = limits_of(context, ceilings, result.what.options.precision, least);
+    limits.multiply_adds_per_s *= 4;
+    judge_time(limits, least, result);
+    EXPECT_EQ(result.status, RunStatus::ok) << result.reason;
+  }
 }
 
 TEST(Problems, TotalsCountRightHandSides) {

@@ -15,6 +15,7 @@
 #include "baselines/cholmod.hpp"
 #include "baselines/system_baselines.hpp"
 #include "opencl_fixture.hpp"
+#include "operators/product.hpp"
 
 namespace {
 bool no_cholmod = false;
@@ -352,6 +353,44 @@ TEST_P(SystemRivals, SingularMatricesMayHaveASolution) {
   }
   EXPECT_TRUE(solved.iteration.converged) << solved.iteration.reason;
   EXPECT_LT(true_residual(grid, b, solved.x), 1.1e-4);
+}
+
+// Of a file: as many diagonals below as wanted and two above, diagonally dominant.
+Sparse banded(std::size_t n, std::size_t lower, bool symmetric) {
+  std::vector<Triplet> entries;
+  const auto at = [](std::size_t i) { return static_cast<std::int32_t>(i); };
+  for (std::size_t i = 0; i < n; ++i) {
+    entries.push_back({at(i), at(i), 9});
+    for (const std::size_t far : {std::size_t{1}, lower}) {
+      if (i < far) continue;
+      entries.push_back({at(i), at(i - far), -2});
+      if (symmetric || far <= 2) entries.push_back({at(i - far), at(i), symmetric ? -2.0 : -1.0});
+    }
+  }
+  return {n, n, std::move(entries)};
+}
+
+TEST_P(SystemRivals, StoredMatricesOfFiles) {
+  for (const bool symmetric : {true, false}) {
+    SCOPED_TRACE(symmetric);
+    const Sparse a = banded(50, 7, symmetric);
+    const Device* device = rival.on_device ? &context.device() : nullptr;
+    if (rival.implementation == std::string("plain") || (!symmetric && !is("gbtrf"))) {
+      EXPECT_THROW(rival.require(device, a, precision), Unsupported);
+      continue;
+    }
+    rival.require(device, a, precision);
+    const auto solver =
+        rival.make(rival.on_device ? &context : nullptr, a, a, precision, {tolerance, 4000});
+    const Matrix x = filled(50, 2, 1);
+    const Matrix b = multiply(a, Op::none, x);
+    solver->upload(b, Matrix(50, 2));
+    EXPECT_TRUE(solver->solve().converged);
+    const Matrix found = solver->download();
+    for (std::size_t i = 0; i < x.values().size(); ++i) {
+      EXPECT_NEAR(found.values()[i], x.values()[i], 10 * tolerance);
+    }
+  }
 }
 
 TEST_P(SystemRivals, NaNIsNoSolution) {

@@ -24,7 +24,8 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void copy_bytes(
 
 #define VECTORS 8
 
-// 8 vectors of independent chains of `count` multiply-adds per work-item, in registers.
+// 8 vectors of independent chains of `count` multiply-adds per work-item, in registers. Every
+// element goes into the result: a compiler that takes vectors apart leaves out what nobody needs.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void multiply_add(
     __global real* result, int count) {
   vec x[VECTORS];
@@ -36,5 +37,5 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void multiply_add(
   }
   vec sum = x[0];
   for (int v = 1; v < VECTORS; ++v) sum += x[v];
-  result[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3;
+  VECTOR_STORE(sum, result + get_global_id(0) * VECTOR);
 }

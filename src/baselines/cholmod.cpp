@@ -123,9 +123,8 @@ const Api& api() {
 
 class Cholmod : public PreparedSolver {
  public:
-  Cholmod(const Grid& grid, const Sparse& a, double tolerance)
-      : Cholmod(grid, tolerance) {  // so that it is destroyed if the rest fails
-    if (n_ > 0) factor(a);
+  Cholmod(const Sparse& a, double tolerance) : a_(a), tolerance_(tolerance), n_(a.rows()) {
+    start(api(), common_);
   }
   ~Cholmod() override {
     api().cholmod_free_dense(&solution_, &common_);
@@ -135,42 +134,11 @@ class Cholmod : public PreparedSolver {
   Cholmod(const Cholmod&) = delete;
   Cholmod& operator=(const Cholmod&) = delete;
 
-  void upload(const Matrix& b, const Matrix& x) override {
-    b_ = b;
-    start_ = x;
-    forget_solution();
-  }
-
-  Iteration solve() override {
-    if (b_.values().empty()) return direct_solution({}, grid_, b_, b_, tolerance_);
-    if (pivots_.obstacle.empty()) substitute();
-    return direct_solution(pivots_, grid_, b_, pivots_.doubtful ? download() : Matrix(),
-                           tolerance_);
-  }
-
-  Matrix download() override {
-    if (!solution_) return start_;
-    Matrix x(n_, b_.cols());
-    const auto* values = static_cast<const double*>(solution_->x);
-    for (std::size_t j = 0; j < x.cols(); ++j) {
-      std::copy_n(values + j * solution_->d, n_, x.column(j));
-    }
-    return x;
-  }
-
- private:
-  Cholmod(const Grid& grid, double tolerance)
-      : grid_(grid), tolerance_(tolerance), n_(grid.unknowns()) {
-    start(api(), common_);
-  }
-
-  void forget_solution() { api().cholmod_free_dense(&solution_, &common_); }
-
   // A is symmetric, so its rows are columns.
-  void factor(const Sparse& a) {
-    std::vector<int> begin(a.row_begin().begin(), a.row_begin().end());
-    std::vector<std::int32_t> rows(a.columns().begin(), a.columns().end());
-    std::vector<double> values(a.values().begin(), a.values().end());
+  void factor() {
+    std::vector<int> begin(a_.row_begin().begin(), a_.row_begin().end());
+    std::vector<std::int32_t> rows(a_.columns().begin(), a_.columns().end());
+    std::vector<double> values(a_.values().begin(), a_.values().end());
     CholmodSparse columns = {n_,          n_,      values.size(), begin.data(),
                              rows.data(), nullptr, values.data(), nullptr,
                              kUpper,      0,       kReal,         0,
@@ -184,6 +152,31 @@ class Cholmod : public PreparedSolver {
     }
     judge();
   }
+
+  void upload(const Matrix& b, const Matrix& x) override {
+    b_ = b;
+    start_ = x;
+    forget_solution();
+  }
+
+  Iteration solve() override {
+    if (b_.values().empty()) return direct_solution({}, a_, b_, b_, tolerance_);
+    if (pivots_.obstacle.empty()) substitute();
+    return direct_solution(pivots_, a_, b_, pivots_.doubtful ? download() : Matrix(), tolerance_);
+  }
+
+  Matrix download() override {
+    if (!solution_) return start_;
+    Matrix x(n_, b_.cols());
+    const auto* values = static_cast<const double*>(solution_->x);
+    for (std::size_t j = 0; j < x.cols(); ++j) {
+      std::copy_n(values + j * solution_->d, n_, x.column(j));
+    }
+    return x;
+  }
+
+ private:
+  void forget_solution() { api().cholmod_free_dense(&solution_, &common_); }
 
   // Columns that are put together into supernodes take somewhat more than their entries.
   void require_room() const {
@@ -212,7 +205,7 @@ class Cholmod : public PreparedSolver {
     if (!solution_) throw Error(ErrorKind::failure, "cholmod_solve failed: memory is missing.");
   }
 
-  Grid grid_;
+  Sparse a_;
   double tolerance_;
   std::size_t n_;
   CholmodCommon common_;
@@ -224,22 +217,24 @@ class Cholmod : public PreparedSolver {
 
 }  // namespace
 
-void require_cholmod(const Grid& grid, Precision precision) {
+void require_cholmod(const StructuredMatrix& a, Precision precision) {
   api();
   if (precision != Precision::double_precision) {
     throw Unsupported("CHOLMOD factors in double precision only", {"precision", "double"});
   }
-  constexpr double kEntriesOfRow = 7;
-  if (kEntriesOfRow * static_cast<double>(grid.unknowns()) > std::numeric_limits<int>::max()) {
-    throw Unsupported("CHOLMOD counts in 32 bits, and the matrix of this grid may have " +
-                      std::to_string(7 * grid.unknowns()) + " entries.");
+  if (most_entries(a) > std::numeric_limits<int>::max()) {
+    throw Unsupported("CHOLMOD counts in 32 bits, and this matrix may have " +
+                      std::to_string(most_entries(a)) + " entries.");
   }
+  require_symmetric(a, "CHOLMOD");
 }
 
-std::unique_ptr<PreparedSolver> make_cholmod(const Grid& grid, const Sparse& a, Precision precision,
-                                             const StoppingRule& rule) {
-  require_cholmod(grid, precision);
-  return std::make_unique<Cholmod>(grid, a, rule.tolerance);
+std::unique_ptr<PreparedSolver> make_cholmod(const StructuredMatrix& a, const Sparse& stored,
+                                             Precision precision, const StoppingRule& rule) {
+  require_cholmod(a, precision);
+  auto solver = std::make_unique<Cholmod>(stored, rule.tolerance);
+  if (stored.rows() > 0) solver->factor();
+  return solver;
 }
 
 std::optional<RivalLibrary> cholmod_library() {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "iterative/stopping.hpp"
-#include "matrix/grid.hpp"
+#include "solve/structured_methods.hpp"
 
 namespace lugpu {
 
@@ -37,8 +37,15 @@ constexpr double doubtful_pivot(std::size_t n, double epsilon) {
 
 /// Of a direct method that has solved A x = b: no steps. Converged unless there are no factors, or
 /// its pivots are doubtful and the residual is not below the tolerance.
-Iteration direct_solution(const Pivots& pivots, const Grid& grid, const Matrix& b, const Matrix& x,
+Iteration direct_solution(const Pivots& pivots, const Sparse& a, const Matrix& b, const Matrix& x,
                           double tolerance);
+
+/// Of the stored matrix at most: of a grid 7 for each unknown.
+std::size_t most_entries(const StructuredMatrix& a);
+
+/// Throws Unsupported if a matrix is not symmetric with a positive diagonal, as the rival, the
+/// start of a sentence, needs it; grids are taken for such.
+void require_symmetric(const StructuredMatrix& a, const std::string& rival);
 
 /// Throws Unsupported if `what`, the start of a sentence, takes more than half of this machine's
 /// memory.

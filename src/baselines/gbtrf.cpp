@@ -16,29 +16,27 @@
 namespace lugpu {
 namespace {
 
-// The largest |i - j| of neighbours.
-std::size_t bandwidth_of(const Grid& grid) {
-  std::size_t stride = 1, largest = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::size_t size = grid.size[axis];
-    if (grid.coefficients[axis] != 0 && size > 1) {
-      largest =
-          std::max(largest, grid.walls[axis] == Wall::periodic ? stride * (size - 1) : stride);
-    }
-    stride *= size;
-  }
-  return largest;
+// How many diagonals there are.
+struct Band {
+  std::size_t lower, upper;
+};
+
+Band band_of(const StructuredMatrix& a) {
+  if (a.grid) return {bandwidth(*a.grid), bandwidth(*a.grid)};
+  const SparsityFacts known = facts(*a.stored);
+  return {known.lower_bandwidth, known.upper_bandwidth};
 }
 
 template <typename Real>
 class Gbtrf : public PreparedSolver {
  public:
-  Gbtrf(const Grid& grid, const Sparse& a, double tolerance)
-      : grid_(grid),
+  Gbtrf(const Sparse& a, const Band& band, double tolerance)
+      : a_(a),
         tolerance_(tolerance),
         n_(static_cast<lapack_int>(a.rows())),
-        width_(static_cast<lapack_int>(bandwidth_of(grid))),
-        ld_(3 * width_ + 1),
+        lower_(static_cast<lapack_int>(band.lower)),
+        upper_(static_cast<lapack_int>(band.upper)),
+        ld_(2 * lower_ + upper_ + 1),
         lu_(static_cast<std::size_t>(ld_) * a.rows()),
         ipiv_(a.rows()) {
     const std::vector<Real> diagonal = filled(a);
@@ -52,10 +50,9 @@ class Gbtrf : public PreparedSolver {
   }
 
   Iteration solve() override {
-    if (x_.empty()) return direct_solution({}, grid_, b_, b_, tolerance_);
+    if (x_.empty()) return direct_solution({}, a_, b_, b_, tolerance_);
     if (pivots_.obstacle.empty()) substitute();
-    return direct_solution(pivots_, grid_, b_, pivots_.doubtful ? download() : Matrix(),
-                           tolerance_);
+    return direct_solution(pivots_, a_, b_, pivots_.doubtful ? download() : Matrix(), tolerance_);
   }
 
   Matrix download() override {
@@ -65,7 +62,7 @@ class Gbtrf : public PreparedSolver {
   }
 
  private:
-  // a(i, j) is in row 2 width + i - j of column j, below room for the fill-in. Returns the
+  // a(i, j) is in row lower + upper + i - j of column j, below room for the fill-in. Returns the
   // magnitudes of the diagonal.
   std::vector<Real> filled(const Sparse& a) {
     std::vector<Real> diagonal(a.rows());
@@ -85,10 +82,10 @@ class Gbtrf : public PreparedSolver {
   void factor(const std::vector<Real>& diagonal) {
     lapack_int info = 0;
     if constexpr (std::is_same_v<Real, double>) {
-      info = LAPACKE_dgbtrf_work(LAPACK_COL_MAJOR, n_, n_, width_, width_, lu_.data(), ld_,
+      info = LAPACKE_dgbtrf_work(LAPACK_COL_MAJOR, n_, n_, lower_, upper_, lu_.data(), ld_,
                                  ipiv_.data());
     } else {
-      info = LAPACKE_sgbtrf_work(LAPACK_COL_MAJOR, n_, n_, width_, width_, lu_.data(), ld_,
+      info = LAPACKE_sgbtrf_work(LAPACK_COL_MAJOR, n_, n_, lower_, upper_, lu_.data(), ld_,
                                  ipiv_.data());
     }
     if (info != 0) {
@@ -106,19 +103,21 @@ class Gbtrf : public PreparedSolver {
     x_ = rounded_b_;
     const auto nrhs = static_cast<lapack_int>(b_.cols());
     if constexpr (std::is_same_v<Real, double>) {
-      LAPACKE_dgbtrs_work(LAPACK_COL_MAJOR, 'N', n_, width_, width_, nrhs, lu_.data(), ld_,
+      LAPACKE_dgbtrs_work(LAPACK_COL_MAJOR, 'N', n_, lower_, upper_, nrhs, lu_.data(), ld_,
                           ipiv_.data(), x_.data(), n_);
     } else {
-      LAPACKE_sgbtrs_work(LAPACK_COL_MAJOR, 'N', n_, width_, width_, nrhs, lu_.data(), ld_,
+      LAPACKE_sgbtrs_work(LAPACK_COL_MAJOR, 'N', n_, lower_, upper_, nrhs, lu_.data(), ld_,
                           ipiv_.data(), x_.data(), n_);
     }
   }
 
-  std::size_t top() const { return 2 * static_cast<std::size_t>(width_); }
+  std::size_t top() const {
+    return static_cast<std::size_t>(lower_) + static_cast<std::size_t>(upper_);
+  }
 
-  Grid grid_;
+  Sparse a_;
   double tolerance_;
-  lapack_int n_, width_, ld_;
+  lapack_int n_, lower_, upper_, ld_;
   std::vector<Real> lu_;
   std::vector<lapack_int> ipiv_;
   Pivots pivots_;
@@ -128,25 +127,27 @@ class Gbtrf : public PreparedSolver {
 
 }  // namespace
 
-void require_gbtrf(const Grid& grid, Precision precision) {
-  const double n = static_cast<double>(grid.unknowns());
-  const double rows = 3 * static_cast<double>(bandwidth_of(grid)) + 1;
+void require_gbtrf(const StructuredMatrix& a, Precision precision) {
+  const Band band = band_of(a);
+  const double n = static_cast<double>(a.order());
+  const double rows = static_cast<double>(2 * band.lower + band.upper + 1);
   require_half_of_memory(n * rows * static_cast<double>(element_size(precision)),
-                         "The band of a grid of " + std::to_string(grid.unknowns()) + " points");
+                         "The band of a matrix of order " + std::to_string(a.order()));
   constexpr double kLargest = std::numeric_limits<lapack_int>::max();
   if (n > kLargest || rows > kLargest) {
-    throw Unsupported("LAPACK counts in 32 bits, and this grid has " +
-                      std::to_string(grid.unknowns()) + " points.");
+    throw Unsupported("LAPACK counts in 32 bits, and the order of this matrix is " +
+                      std::to_string(a.order()) + ".");
   }
 }
 
-std::unique_ptr<PreparedSolver> make_gbtrf(const Grid& grid, const Sparse& a, Precision precision,
-                                           const StoppingRule& rule) {
-  require_gbtrf(grid, precision);
+std::unique_ptr<PreparedSolver> make_gbtrf(const StructuredMatrix& a, const Sparse& stored,
+                                           Precision precision, const StoppingRule& rule) {
+  require_gbtrf(a, precision);
+  const Band band = band_of(a);
   if (precision == Precision::double_precision) {
-    return std::make_unique<Gbtrf<double>>(grid, a, rule.tolerance);
+    return std::make_unique<Gbtrf<double>>(stored, band, rule.tolerance);
   }
-  return std::make_unique<Gbtrf<float>>(grid, a, rule.tolerance);
+  return std::make_unique<Gbtrf<float>>(stored, band, rule.tolerance);
 }
 
 }  // namespace lugpu

@@ -178,7 +178,9 @@ class PlainSolver : public PreparedSolver {
 
 }  // namespace
 
-void require_plain(PlainMethod method, const Grid& grid, Precision precision) {
+void require_plain(PlainMethod method, const StructuredMatrix& a, Precision precision) {
+  if (!a.grid) throw Unsupported("The plain loops are for grids.");
+  const Grid& grid = *a.grid;
   constexpr double kFields = 11;  // b, the start, x; r, p, q; the coefficients; A's columns before
   require_half_of_memory(
       kFields * static_cast<double>(grid.unknowns()) * static_cast<double>(element_size(precision)),
@@ -193,13 +195,13 @@ void require_plain(PlainMethod method, const Grid& grid, Precision precision) {
   }
 }
 
-std::unique_ptr<PreparedSolver> make_plain(PlainMethod method, const Grid& grid,
+std::unique_ptr<PreparedSolver> make_plain(PlainMethod method, const StructuredMatrix& a,
                                            Precision precision, const StoppingRule& rule) {
-  require_plain(method, grid, precision);
+  require_plain(method, a, precision);
   if (precision == Precision::double_precision) {
-    return std::make_unique<PlainSolver<double>>(method, grid, rule);
+    return std::make_unique<PlainSolver<double>>(method, *a.grid, rule);
   }
-  return std::make_unique<PlainSolver<float>>(method, grid, rule);
+  return std::make_unique<PlainSolver<float>>(method, *a.grid, rule);
 }
 
 }  // namespace lugpu

@@ -5,21 +5,20 @@
 #include <memory>
 
 #include "iterative/prepared_solver.hpp"
-#include "matrix/grid.hpp"
-#include "opencl/element.hpp"
+#include "solve/structured_methods.hpp"
 
 namespace lugpu {
 
 enum class PlainMethod { jacobi, gauss_seidel, cg };
 
-/// Throws Unsupported if its arrays take more than half of this machine's memory, or for
-/// Gauss-Seidel on a periodic axis with an odd number of points, where neighbours have the same
-/// colour.
-void require_plain(PlainMethod method, const Grid& grid, Precision precision);
+/// Throws Unsupported for a matrix of no grid, if its arrays take more than half of this machine's
+/// memory, or for Gauss-Seidel on a periodic axis with an odd number of points, where neighbours
+/// have the same colour.
+void require_plain(PlainMethod method, const StructuredMatrix& a, Precision precision);
 
 /// Takes the steps of jacobi(), gauss_seidel() and conjugate_gradients() of src/iterative, from the
 /// same start to the same rule; sums are carried along in double. Throws as require_plain().
-std::unique_ptr<PreparedSolver> make_plain(PlainMethod method, const Grid& grid,
+std::unique_ptr<PreparedSolver> make_plain(PlainMethod method, const StructuredMatrix& a,
                                            Precision precision, const StoppingRule& rule);
 
 }  // namespace lugpu

@@ -20,12 +20,12 @@ SystemBaseline viennacl_row(const char* name, const char* description) {
           true,
           false,
           viennacl_library,
-          [](const Device* device, const Grid& grid, Precision precision) {
-            require_viennacl_cg(preconditioner, *device, grid, precision);
+          [](const Device* device, const StructuredMatrix& a, Precision precision) {
+            require_viennacl_cg(preconditioner, *device, a, precision);
           },
-          [](DeviceContext* context, const Grid& grid, const Sparse& a, Precision precision,
-             const StoppingRule& rule) {
-            return make_viennacl_cg(preconditioner, *context, a, grid, precision, rule);
+          [](DeviceContext* context, const StructuredMatrix& a, const Sparse& stored,
+             Precision precision, const StoppingRule& rule) {
+            return make_viennacl_cg(preconditioner, *context, a, stored, precision, rule);
           }};
 }
 
@@ -37,11 +37,11 @@ SystemBaseline plain_row(const char* name, const char* description) {
           false,
           false,
           nullptr,
-          [](const Device*, const Grid& grid, Precision precision) {
-            require_plain(method, grid, precision);
+          [](const Device*, const StructuredMatrix& a, Precision precision) {
+            require_plain(method, a, precision);
           },
-          [](DeviceContext*, const Grid& grid, const Sparse&, Precision precision,
-             const StoppingRule& rule) { return make_plain(method, grid, precision, rule); }};
+          [](DeviceContext*, const StructuredMatrix& a, const Sparse&, Precision precision,
+             const StoppingRule& rule) { return make_plain(method, a, precision, rule); }};
 }
 
 SystemBaseline cholmod_row() {
@@ -51,24 +51,25 @@ SystemBaseline cholmod_row() {
           false,
           true,
           cholmod_library,
-          [](const Device*, const Grid& grid, Precision precision) {
-            require_cholmod(grid, precision);
+          [](const Device*, const StructuredMatrix& a, Precision precision) {
+            require_cholmod(a, precision);
           },
-          [](DeviceContext*, const Grid& grid, const Sparse& a, Precision precision,
-             const StoppingRule& rule) { return make_cholmod(grid, a, precision, rule); }};
+          [](DeviceContext*, const StructuredMatrix& a, const Sparse& stored, Precision precision,
+             const StoppingRule& rule) { return make_cholmod(a, stored, precision, rule); }};
 }
 
 SystemBaseline gbtrf_row() {
-  return {
-      "gbtrf",
-      "openblas",
-      "LAPACK's banded LU with partial pivoting on the host",
-      false,
-      true,
-      nullptr,
-      [](const Device*, const Grid& grid, Precision precision) { require_gbtrf(grid, precision); },
-      [](DeviceContext*, const Grid& grid, const Sparse& a, Precision precision,
-         const StoppingRule& rule) { return make_gbtrf(grid, a, precision, rule); }};
+  return {"gbtrf",
+          "openblas",
+          "LAPACK's banded LU with partial pivoting on the host",
+          false,
+          true,
+          nullptr,
+          [](const Device*, const StructuredMatrix& a, Precision precision) {
+            require_gbtrf(a, precision);
+          },
+          [](DeviceContext*, const StructuredMatrix& a, const Sparse& stored, Precision precision,
+             const StoppingRule& rule) { return make_gbtrf(a, stored, precision, rule); }};
 }
 
 }  // namespace

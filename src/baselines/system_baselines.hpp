@@ -1,4 +1,5 @@
-// The rivals for systems of grids: a new one is one file here and one row in the table.
+// The rivals for systems of grids and sparse matrices: a new one is one file here and one row in
+// the table.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 
 #include "baselines/baselines.hpp"
 #include "iterative/prepared_solver.hpp"
-#include "matrix/grid.hpp"
+#include "solve/structured_methods.hpp"
 
 namespace lugpu {
 
@@ -21,14 +22,15 @@ struct SystemBaseline {
   /// Absent if it is not installed. Null if there is none but what lugpu is linked to.
   std::optional<RivalLibrary> (*library)();
   /// Throws Unsupported, one clear sentence, if the rival cannot run here: its library is missing,
-  /// or the grid or the precision is none for it. device: of those on a device.
-  void (*require)(const Device* device, const Grid& grid, Precision precision);
+  /// or the matrix or the precision is none for it. device: of those on a device.
+  void (*require)(const Device* device, const StructuredMatrix& a, Precision precision);
   /// What it does once for a matrix is done here, so that the time of this call is that of its
-  /// setup; the first one on a device builds its kernels too. context: of those on a device. a: the
-  /// stored matrix of the grid, which is not needed afterwards. Throws as require(), InputError if
-  /// a value overflows the precision, and Unsupported where only the setup finds out.
-  std::unique_ptr<PreparedSolver> (*make)(DeviceContext* context, const Grid& grid, const Sparse& a,
-                                          Precision precision, const StoppingRule& rule);
+  /// setup; the first one on a device builds its kernels too. context: of those on a device.
+  /// stored: the same matrix with its entries. Neither is needed afterwards. Throws as require(),
+  /// InputError if a value overflows the precision, and Unsupported where only the setup finds out.
+  std::unique_ptr<PreparedSolver> (*make)(DeviceContext* context, const StructuredMatrix& a,
+                                          const Sparse& stored, Precision precision,
+                                          const StoppingRule& rule);
 };
 
 std::span<const SystemBaseline> system_baselines();

@@ -217,32 +217,34 @@ class ViennaClCg : public PreparedSolver {
 }  // namespace
 
 void require_viennacl_cg(ViennaClPreconditioner preconditioner, const Device& device,
-                         const Grid& grid, Precision precision) {
-  constexpr std::uint64_t kEntriesOfRow = 7;
-  const std::uint64_t n = grid.unknowns(), element = element_size(precision);
+                         const StructuredMatrix& a, Precision precision) {
+  require_symmetric(a, "ViennaCL's method of conjugate gradients");
+  const std::uint64_t n = a.order(), element = element_size(precision);
+  const std::uint64_t entries_of_row = n == 0 ? 0 : (most_entries(a) + n - 1) / n;
   // A of a hierarchy is about three times that of the finest grid, with its products.
   const std::uint64_t matrices = preconditioner == ViennaClPreconditioner::amg ? 4 : 1;
   constexpr std::uint64_t kVectors = 9;
-  require_fits(device, n, kEntriesOfRow, precision, Storage::buffer, matrices,
-               matrices * n * (kEntriesOfRow + 1) * sizeof(cl_uint) + kVectors * n * element);
+  require_fits(device, n, entries_of_row, precision, Storage::buffer, matrices,
+               matrices * n * (entries_of_row + 1) * sizeof(cl_uint) + kVectors * n * element);
   // It would allocate the size modulo 2^32.
-  if (n * kEntriesOfRow * element > std::numeric_limits<cl_uint>::max()) {
-    throw Unsupported("ViennaCL's arrays must be smaller than 4 GiB, and that of the matrix of " +
-                      std::to_string(n) + " points may not be.");
+  if (n * entries_of_row * element > std::numeric_limits<cl_uint>::max()) {
+    throw Unsupported(
+        "ViennaCL's arrays must be smaller than 4 GiB, and that of a matrix of order " +
+        std::to_string(n) + " may not be.");
   }
 }
 
 std::unique_ptr<PreparedSolver> make_viennacl_cg(ViennaClPreconditioner preconditioner,
-                                                 DeviceContext& context, const Sparse& a,
-                                                 const Grid& grid, Precision precision,
+                                                 DeviceContext& context, const StructuredMatrix& a,
+                                                 const Sparse& stored, Precision precision,
                                                  const StoppingRule& rule) {
-  require_viennacl_cg(preconditioner, context.device(), grid, precision);
+  require_viennacl_cg(preconditioner, context.device(), a, precision);
   viennacl::ocl::context& known = context_of(context);
   try {
     if (precision == Precision::double_precision) {
-      return std::make_unique<ViennaClCg<double>>(preconditioner, known, a, rule);
+      return std::make_unique<ViennaClCg<double>>(preconditioner, known, stored, rule);
     }
-    return std::make_unique<ViennaClCg<float>>(preconditioner, known, a, rule);
+    return std::make_unique<ViennaClCg<float>>(preconditioner, known, stored, rule);
   } catch (const linalg::amg_coarse_problem_too_large_exception& error) {
     throw Unsupported("ViennaCL's multigrid cannot coarsen this matrix below " +
                       std::to_string(error.coarse_points()) +
@@ -257,13 +259,14 @@ std::unique_ptr<PreparedSolver> make_viennacl_cg(ViennaClPreconditioner precondi
 namespace lugpu {
 
 void require_viennacl_cg(ViennaClPreconditioner /*preconditioner*/, const Device& device,
-                         const Grid& /*grid*/, Precision /*precision*/) {
+                         const StructuredMatrix& /*a*/, Precision /*precision*/) {
   require_viennacl(device, Problem());
 }
 
 std::unique_ptr<PreparedSolver> make_viennacl_cg(ViennaClPreconditioner /*preconditioner*/,
-                                                 DeviceContext& context, const Sparse& /*a*/,
-                                                 const Grid& /*grid*/, Precision /*precision*/,
+                                                 DeviceContext& context,
+                                                 const StructuredMatrix& /*a*/,
+                                                 const Sparse& /*stored*/, Precision /*precision*/,
                                                  const StoppingRule& /*rule*/) {
   require_viennacl(context.device(), Problem());
   return nullptr;

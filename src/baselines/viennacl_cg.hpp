@@ -6,17 +6,17 @@
 #include <memory>
 
 #include "iterative/prepared_solver.hpp"
-#include "matrix/grid.hpp"
-#include "opencl/context.hpp"
+#include "solve/structured_methods.hpp"
 
 namespace lugpu {
 
 enum class ViennaClPreconditioner { none, amg };
 
-/// Throws Unsupported if lugpu was built without ViennaCL, or the matrix does not fit: into the
-/// device, or into the 32 bits that ViennaCL has for the bytes of its values.
+/// Throws Unsupported if lugpu was built without ViennaCL, if the matrix is not symmetric with a
+/// positive diagonal, or if it does not fit: into the device, or into the 32 bits that ViennaCL has
+/// for the bytes of its values.
 void require_viennacl_cg(ViennaClPreconditioner preconditioner, const Device& device,
-                         const Grid& grid, Precision precision);
+                         const StructuredMatrix& a, Precision precision);
 
 /// cg_solver of ViennaCL 1.7.1 on a compressed_matrix, in the context and on the queue of this
 /// device: the pipelined method without a preconditioner. amg: aggregates of maximal independent
@@ -25,8 +25,8 @@ void require_viennacl_cg(ViennaClPreconditioner preconditioner, const Device& de
 /// of the rule, because with a preconditioner it looks at another norm. Throws as
 /// require_viennacl_cg(), Unsupported if the matrix cannot be coarsened, and what ViennaCL throws.
 std::unique_ptr<PreparedSolver> make_viennacl_cg(ViennaClPreconditioner preconditioner,
-                                                 DeviceContext& context, const Sparse& a,
-                                                 const Grid& grid, Precision precision,
+                                                 DeviceContext& context, const StructuredMatrix& a,
+                                                 const Sparse& stored, Precision precision,
                                                  const StoppingRule& rule);
 
 }  // namespace lugpu

@@ -26,7 +26,8 @@ struct Advice {
   std::string sentence = {};  ///< what to do and why
   bool singular = false;      ///< in the highest precision, every pivoting met a zero pivot
   bool finished = true;       ///< whether any run finished
-  /// The decimal digits of X that a run had to guarantee; absent if undecided.
+  /// The decimal digits of X that a run had to guarantee, of a sparse system those of the residual;
+  /// absent if undecided.
   std::optional<int> wanted = std::nullopt;
 };
 

@@ -72,13 +72,13 @@ double copy_rate(DeviceContext& context) {
 }
 
 double multiply_add_rate(DeviceContext& context, Precision precision) {
-  const std::size_t independent = 8 * chains(context, precision);  // of multiply_add
+  const std::size_t vector = chains(context, precision), independent = 8 * vector;  // multiply_add
   // Of each chain; fewer on a device that would take seconds for them.
   constexpr cl_int kMost = 1024;
   constexpr double kLongEnough = 0.05;
   cl_int count = 16;
   const std::size_t items = context.device().compute_units * std::size_t{2048};
-  const cl::Buffer result = context.allocate(items * element_size(precision));
+  const cl::Buffer result = context.allocate(items * vector * element_size(precision));
   const KernelId kernel = ceiling_kernel(context, "multiply_add", precision);
   const auto enqueue = [&] { context.run("multiply-add", kernel, {items}, result, count); };
   while (count < kMost && device_time(context, enqueue) < kLongEnough) count *= 4;

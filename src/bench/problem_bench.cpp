@@ -4,12 +4,15 @@
 #include <chrono>
 #include <cmath>
 
+#include "accuracy/checks.hpp"
 #include "base/error.hpp"
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
 #include "bench/wording.hpp"
+#include "dense/matrix_units.hpp"
 #include "opencl/element.hpp"
 #include "opencl/opencl.hpp"
+#include "operators/product.hpp"
 #include "solve/diagnosis.hpp"
 
 namespace lugpu {
@@ -22,8 +25,9 @@ double seconds_since(Clock::time_point start) {
 }
 
 // The largest ||b - A x||_2 / ||b||_2 of all columns.
-double true_residual(const GridSystem& system, const Matrix& x) {
-  const Matrix product = multiply(system.grid, x);
+double true_residual(const SystemView& system, const Matrix& x) {
+  const StructuredMatrix& a = system.a;
+  const Matrix product = a.grid ? multiply(*a.grid, x) : multiply(*a.stored, Op::none, x);
   double most = 0;
   for (std::size_t j = 0; j < x.cols(); ++j) {
     double residual = 0, right = 0;
@@ -31,13 +35,13 @@ double true_residual(const GridSystem& system, const Matrix& x) {
       const double b = system.b(i, j), r = b - product(i, j);
       residual += r * r, right += b * b;
     }
-    const double relative = std::sqrt(residual / right);
-    most = !(relative <= most) ? relative : most;
+    const double size = relative(std::sqrt(residual), std::sqrt(right));
+    most = !(size <= most) ? size : most;
   }
   return most;
 }
 
-double error_of(const GridSystem& system, const Matrix& x) {
+double error_of(const SystemView& system, const Matrix& x) {
   double difference = 0, largest = 0;
   for (std::size_t i = 0; i < x.rows(); ++i) {
     const double d = std::abs(x(i, 0) - system.exact[i]);
@@ -50,7 +54,7 @@ double error_of(const GridSystem& system, const Matrix& x) {
 // One case from its first run to its check.
 class Measuring {
  public:
-  Measuring(DeviceContext* context, const GridSystem& system, const SolverMaker& maker,
+  Measuring(DeviceContext* context, const SystemView& system, const SolverMaker& maker,
             const Effort& effort, StructuredResult& result)
       : context_(context), system_(system), maker_(maker), effort_(effort), result_(result) {}
 
@@ -125,7 +129,7 @@ class Measuring {
   }
 
   DeviceContext* context_;
-  const GridSystem& system_;
+  const SystemView& system_;
   const SolverMaker& maker_;
   const Effort& effort_;
   StructuredResult& result_;
@@ -134,14 +138,54 @@ class Measuring {
   double sampled_s_ = 0;
 };
 
+// 0 if it does not tell.
+std::uint64_t cache_bytes(const Device& device) {
+  cl_ulong bytes = 0;
+  const auto id = static_cast<cl_device_id>(device.id);
+  const bool known = clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof bytes, &bytes,
+                                     nullptr) == CL_SUCCESS;
+  return known ? bytes : 0;
+}
+
+// Why so many multiply-adds cannot have taken this time; empty if they can.
+std::string disbelief(const char* what, double multiply_adds, double seconds, double ceiling) {
+  constexpr double kMargin = 1.5;
+  if (!(multiply_adds > kMargin * ceiling * seconds)) return "";
+  return std::string("The time of the ") + what + " would mean " +
+         short_number(2e-9 * multiply_adds / seconds) + " GFLOP/s where the device does " +
+         short_number(2e-9 * ceiling);
+}
+
+// Sets the bandwidth, or says why it cannot be true.
+std::string judge_bandwidth(const Limits& limits, StructuredResult& result) {
+  const StructuredMethod* method = structured_method(result.what.routine);
+  if (!method || method->words == 0 || result.iteration.iterations == 0) return "";
+  const double vector =
+      static_cast<double>(result.unknowns * element_size(result.what.options.precision));
+  // Of the column with the most steps; the others take about as many.
+  const double steps = static_cast<double>(result.iteration.iterations * result.what.options.nrhs);
+  const double per_word = vector * steps / median(result.times_s);
+  constexpr double kNoise = 1.15, kCaches = 2;
+  const double least = method->least_words * per_word;
+  const double cache = static_cast<double>(limits.cache_bytes);
+  if (cache > 0 && vector > kCaches * cache && result.what.options.nrhs == 1 &&
+      least > kNoise * limits.copy_bytes_per_s) {
+    return "The time would mean " + short_number(least * 1e-9) + " GB/s where the device copies " +
+           short_number(limits.copy_bytes_per_s * 1e-9) + " GB/s";
+  }
+  const double bytes = method->words * per_word;
+  result.bandwidth = {bytes, bytes / limits.copy_bytes_per_s};
+  return "";
+}
+
 }  // namespace
 
 StructuredResult measure_problem(DeviceContext* context, const StructuredCase& what,
-                                 const GridSystem& system, const SolverMaker& maker,
+                                 const SystemView& system, const SolverMaker& maker,
                                  const Effort& effort) {
   StructuredResult result;
   result.what = what;
-  result.unknowns = system.grid.unknowns();
+  result.unknowns = system.a.order();
   const Result ended = attempt({}, effort, [&] {
     Measuring(context, system, maker, effort, result).run();
     Result done;
@@ -155,37 +199,31 @@ StructuredResult measure_problem(DeviceContext* context, const StructuredCase& w
   return result;
 }
 
-void judge_bandwidth(const Ceilings& ceilings, std::uint64_t cache, StructuredResult& result) {
-  const StructuredMethod* method = structured_method(result.what.routine);
-  if (result.status != RunStatus::ok || !method || method->words == 0 ||
-      result.iteration.iterations == 0) {
-    return;
+Limits limits_of(const DeviceContext& context, const Ceilings& ceilings, Precision precision,
+                 const Work& work) {
+  const bool is_double = precision == Precision::double_precision;
+  Limits limits{ceilings.copy_bytes_per_s, cache_bytes(context.device()),
+                is_double ? ceilings.double_multiply_adds_per_s.value_or(INFINITY)
+                          : ceilings.single_multiply_adds_per_s};
+  if (work.by_matrix_units && context.settings().vendor &&
+      has_matrix_units(context.device(), precision)) {
+    limits.multiply_adds_per_s *= is_double ? 2 : 5;
   }
-  const double vector =
-      static_cast<double>(result.unknowns * element_size(result.what.options.precision));
-  // Of the column with the most steps; the others take about as many.
-  const double steps = static_cast<double>(result.iteration.iterations * result.what.options.nrhs);
-  const double per_word = vector * steps / median(result.times_s);
-  constexpr double kNoise = 1.15, kCaches = 2;
-  const double least = method->least_words * per_word;
-  if (cache > 0 && vector > kCaches * static_cast<double>(cache) && result.what.options.nrhs == 1 &&
-      least > kNoise * ceilings.copy_bytes_per_s) {
-    result.status = RunStatus::error;
-    result.reason = "The time would mean " + short_number(least * 1e-9) +
-                    " GB/s where the device copies " +
-                    short_number(ceilings.copy_bytes_per_s * 1e-9) + " GB/s: it is not believed.";
-    return;
-  }
-  const double bytes = method->words * per_word;
-  result.bandwidth = {bytes, bytes / ceilings.copy_bytes_per_s};
+  return limits;
 }
 
-std::uint64_t cache_bytes(const Device& device) {
-  cl_ulong bytes = 0;
-  const auto id = static_cast<cl_device_id>(device.id);
-  const bool known = clGetDeviceInfo(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof bytes, &bytes,
-                                     nullptr) == CL_SUCCESS;
-  return known ? bytes : 0;
+void judge_time(const Limits& limits, const Work& least, StructuredResult& result) {
+  if (result.status != RunStatus::ok) return;
+  const double columns = static_cast<double>(result.what.options.nrhs);
+  std::string reason = disbelief("setup", least.setup, *result.setup_s, limits.multiply_adds_per_s);
+  if (reason.empty()) {
+    reason = disbelief("solution", columns * least.solution, median(result.times_s),
+                       limits.multiply_adds_per_s);
+  }
+  if (reason.empty()) reason = judge_bandwidth(limits, result);
+  if (reason.empty()) return;
+  result.status = RunStatus::error;
+  result.reason = reason + ": it is not believed.";
 }
 
 }  // namespace lugpu

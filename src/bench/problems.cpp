@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "matrix/random.hpp"
+#include "operators/product.hpp"
 
 namespace lugpu {
 namespace {
@@ -106,6 +107,11 @@ std::span<const GridProblem> grid_problems() {
       {"bubbles", "pressure in water with bubbles, densities 1 : 1000, periodic in x", 2, bubbles},
   };
   return table;
+}
+
+StoredSystem system_of(Sparse a, std::size_t nrhs) {
+  const Matrix x = random_matrix(a.rows(), nrhs, 1);
+  return {a, multiply(a, Op::none, x), {x.column(0), x.column(0) + x.rows()}};
 }
 
 const GridProblem& find_grid_problem(const std::string& name) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bench/statistics.hpp"
+#include "bench/wording.hpp"
 #include "opencl/element.hpp"
 
 namespace lugpu {
@@ -19,6 +20,36 @@ json number_or_null(const std::optional<double>& value) {
 
 double StructuredResult::total(double count) const {
   return *setup_s + count / static_cast<double>(what.options.nrhs) * median(times_s);
+}
+
+StructuredCase case_of(const SparsePlan& plan, const std::string& matrix, const Device& device) {
+  StructuredCase what;
+  what.matrix = matrix;
+  what.implementation = "lugpu";
+  what.routine = plan.method->name;
+  what.options = plan.options;
+  what.device = device.name;
+  what.device_index = device.index;
+  what.units = device.compute_units;
+  return what;
+}
+
+StructuredResult record_of(const StructuredCase& what, const Solution<double>& solution) {
+  StructuredResult result;
+  result.what = what;
+  result.what.routine = solution.method;
+  result.what.options.nrhs = solution.nrhs;
+  result.choice = solution.why;
+  result.unknowns = solution.n;
+  result.setup_s = solution.phases_s.at("setup");
+  result.times_s = {solution.phases_s.at("solve")};
+  result.iteration = {solution.iterations, false, solution.residuals, "", solution.checks.info};
+  result.residual = solution.checks.residual;
+  result.solve_ratio = solution.checks.solve_ratio;
+  const bool solved = solution.diagnosis.status == Status::ok;
+  result.status = solved ? RunStatus::ok : RunStatus::failed;
+  if (solution.diagnosis.reason) result.reason = words(*solution.diagnosis.reason);
+  return result;
 }
 
 bool same_structured_case(const json& a, const json& b) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bench/result.hpp"
-#include "solve/structured_methods.hpp"
+#include "solve/solve_sparse.hpp"
 
 namespace lugpu {
 
@@ -48,6 +48,12 @@ struct StructuredResult {
   /// result.
   double total(double count) const;
 };
+
+/// A plan, whose method is not null, for the matrix of a file.
+StructuredCase case_of(const SparsePlan& plan, const std::string& matrix, const Device& device);
+
+/// The record of a single solution, by the method that it says.
+StructuredResult record_of(const StructuredCase& what, const Solution<double>& solution);
 
 /// Same row: a resumed sweep need not run it again.
 bool same_structured_case(const nlohmann::json& a, const nlohmann::json& b);

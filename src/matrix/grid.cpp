@@ -40,6 +40,19 @@ bool is_identity_row(const Grid& grid, std::size_t i) {
 
 }  // namespace
 
+std::size_t bandwidth(const Grid& grid) {
+  std::size_t stride = 1, largest = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::size_t size = grid.size[axis];
+    if (grid.coefficients[axis] != 0 && size > 1) {
+      largest =
+          std::max(largest, grid.walls[axis] == Wall::periodic ? stride * (size - 1) : stride);
+    }
+    stride *= size;
+  }
+  return largest;
+}
+
 std::vector<double> diagonal(const Grid& grid) {
   std::vector<double> values(grid.unknowns());
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -48,6 +48,9 @@ constexpr double between(double k_i, double k_j) {
   return k_i + k_j > 0 ? 2 * k_i * k_j / (k_i + k_j) : 0;
 }
 
+/// The largest |i - j| of neighbours i and j, obstacles or not.
+std::size_t bandwidth(const Grid& grid);
+
 /// The diagonal of A.
 std::vector<double> diagonal(const Grid& grid);
 

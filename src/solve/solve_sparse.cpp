@@ -262,13 +262,18 @@ Solution<double> solve_once(DeviceContext& context, const SparsePlan& plan, cons
 
 }  // namespace
 
-SparsePlan make_plan(const Options& options, const Device& device, const Sparse& a) {
+StructuredOptions structured_options(const Options& options, const Device& device) {
   StructuredOptions structured;
   structured.precision = options.precision.value_or(
       device.double_precision ? Precision::double_precision : Precision::single_precision);
   structured.storage = options.storage.value_or(automatic_storage(device));
   structured.rule = {options.tolerance, options.iterations};
   require_rule(structured.rule);
+  return structured;
+}
+
+SparsePlan make_plan(const Options& options, const Device& device, const Sparse& a) {
+  const StructuredOptions structured = structured_options(options, device);
   const char* dense = dense_option(options);
   if (options.method == "auto") {
     if (dense) return {nullptr, structured, std::string(dense) + " is an option of dense methods"};

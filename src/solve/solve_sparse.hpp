@@ -16,9 +16,12 @@ struct SparsePlan {
   const StructuredMethod* otherwise = nullptr;
 };
 
-/// From what a user asks for. Throws InputError for options that contradict one another, a negative
-/// tolerance or more than 10^9 iterations,
-/// Unsupported if no method can take the matrix on this device.
+/// The part of the options that a structured method has. Throws InputError for a negative tolerance
+/// or more than 10^9 iterations.
+StructuredOptions structured_options(const Options& options, const Device& device);
+
+/// From what a user asks for. Throws as structured_options(), InputError for options that
+/// contradict one another, Unsupported if no method can take the matrix on this device.
 SparsePlan make_plan(const Options& options, const Device& device, const Sparse& a);
 
 /// By plan.method, which is not null, and if X fails by plan.otherwise. Throws as

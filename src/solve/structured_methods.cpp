@@ -197,6 +197,26 @@ void require_diagonal(const StructuredMatrix& a, const StructuredOptions&) {
   throw Unsupported("the method divides by the diagonal, which has a zero", {"method", "auto"});
 }
 
+// Of dense products along each axis, there and back.
+Work work_of_fast_diagonal(const StructuredMatrix& a) {
+  return {0, FastDiagonal::multiply_adds(*a.grid), true};
+}
+
+// Of a band without interchanges, from which the last columns are left out. Of a grid without
+// obstacles, whose last axis with neighbours has the farthest ones.
+Work work_of_band(const StructuredMatrix& a) {
+  const SparsityFacts band = a.grid ? SparsityFacts() : facts(*a.stored);
+  const auto lower = static_cast<double>(a.grid ? bandwidth(*a.grid) : band.lower_bandwidth);
+  const auto upper = static_cast<double>(a.grid ? bandwidth(*a.grid) : band.upper_bandwidth);
+  const double steps = static_cast<double>(a.order()) - std::max(lower, upper);
+  return {steps * lower * upper, steps * (lower + upper)};
+}
+
+Work work_of_dense(const StructuredMatrix& a) {
+  const auto n = static_cast<double>(a.order());
+  return {n * (n - 1) * (2 * n - 1) / 6, n * (n - 1), true};
+}
+
 // The largest order that is factored as a dense matrix: 2 GiB in double.
 constexpr std::size_t kLargestDense = 16384;
 
@@ -205,6 +225,7 @@ constexpr std::size_t kLargestDense = 16384;
 std::span<const StructuredMethod> structured_methods() {
   static const StructuredMethod table[] = {
       {"fast-diagonal", "direct, by the known eigenvectors of a grid", true, 0, 0,
+       work_of_fast_diagonal,
        [](const StructuredMatrix& a, const StructuredOptions& options) {
          require_grid(a, "fast-diagonal");
          require_buffers(options, "fast-diagonal");
@@ -217,7 +238,7 @@ std::span<const StructuredMethod> structured_methods() {
          FastDiagonal::require_room(context.device(), *a.grid, options.precision);
          return std::make_unique<FastDiagonalSolver>(context, *a.grid, options);
        }},
-      {"banded", "LU decomposition of the band, as LAPACK's gbtrf", true, 0, 0,
+      {"banded", "LU decomposition of the band, as LAPACK's gbtrf", true, 0, 0, work_of_band,
        [](const StructuredMatrix&, const StructuredOptions& options) {
          require_buffers(options, "banded");
        },
@@ -227,6 +248,7 @@ std::span<const StructuredMethod> structured_methods() {
                                                options);
        }},
       {"lu-blocked", "LU decomposition of the dense matrix, its factors kept", true, 0, 0,
+       work_of_dense,
        [](const StructuredMatrix& a, const StructuredOptions&) {
          if (a.order() <= kLargestDense) return;
          throw Unsupported("lu-blocked makes the matrix dense, which is done up to order " +
@@ -238,16 +260,17 @@ std::span<const StructuredMethod> structured_methods() {
          return std::make_unique<FactoredSolver>(context, find_method("lu-blocked"), full, options);
        }},
       {"multigrid-cg", "conjugate gradients, preconditioned by multigrid on a grid", false, 0, 0,
+       nullptr,
        [](const StructuredMatrix& a, const StructuredOptions& options) {
          require_grid(a, "multigrid-cg");
          require_buffers(options, "multigrid-cg");
        },
        multigrid_cg},
-      {"cg", "conjugate gradients, for symmetric positive definite matrices", false, 10, 8,
+      {"cg", "conjugate gradients, for symmetric positive definite matrices", false, 10, 8, nullptr,
        require_symmetric, iterative<conjugate_gradients, IterativeMethod::cg>},
-      {"gauss-seidel", "Gauss and Seidel's method, by colours", false, 3, 3, require_diagonal,
-       iterative<gauss_seidel, IterativeMethod::gauss_seidel>},
-      {"jacobi", "Jacobi's method", false, 3, 3, require_diagonal,
+      {"gauss-seidel", "Gauss and Seidel's method, by colours", false, 3, 3, nullptr,
+       require_diagonal, iterative<gauss_seidel, IterativeMethod::gauss_seidel>},
+      {"jacobi", "Jacobi's method", false, 3, 3, nullptr, require_diagonal,
        iterative<jacobi, IterativeMethod::jacobi>},
   };
   return table;

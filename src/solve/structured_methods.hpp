@@ -32,6 +32,13 @@ struct StructuredOptions {
   std::size_t nrhs = 1;  ///< right-hand sides to prepare for; any other number works, but slower
 };
 
+/// Multiply-adds of a direct method, at least.
+struct Work {
+  double setup = 0;              ///< of preparing the matrix
+  double solution = 0;           ///< of one right-hand side
+  bool by_matrix_units = false;  ///< where the device has them (matrix_units.hpp)
+};
+
 struct StructuredMethod {
   const char* name;  ///< as on the command line, e.g. "cg"
   const char* description;
@@ -41,6 +48,8 @@ struct StructuredMethod {
   double words;
   /// Of these, what lugpu's own kernels move at least, when no vector stays in a cache.
   double least_words;
+  /// Null where nothing is counted: what iterative methods do is limited by least_words.
+  Work (*least_work)(const StructuredMatrix& a);
   /// Throws Unsupported, with what may help, if the method cannot take such a matrix or has no such
   /// precision or storage: before anything is allocated.
   void (*require)(const StructuredMatrix& a, const StructuredOptions& options);

@@ -5,6 +5,10 @@ import itertools
 import json
 import re
 
+import numpy as np
+import scipy.io
+import scipy.sparse
+
 from program import (PIVOTS, PRECISIONS, VALIDATOR, CommandLine, dominant_matrix, main,
                      random_matrix, refuse_constant)
 
@@ -119,6 +123,161 @@ class AdviseTest(CommandLine):
                           ["b.csv", "--timeout", "0"], ["b.csv", "--digits", "0"],
                           ["b.csv", "--digits", "16"], ["b.csv", "--digits", "many"],
                           ["b.csv", "--digits", "0x3"]):
+            with self.subTest(arguments=arguments):
+                self.refused("advise", *arguments)
+
+
+def laplacian(m):
+    """Of a square of m x m points: symmetric and positive definite."""
+    line = scipy.sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(m, m))
+    return scipy.sparse.kronsum(line, line)
+
+
+def chain(n, below=-1.0):
+    """Of five diagonals, diagonally dominant."""
+    return scipy.sparse.diags([below, -1.0, 5.0, -1.0, -1.0], [-2, -1, 0, 1, 2], shape=(n, n))
+
+
+class SparseAdviseTest(CommandLine):
+    """A coordinate file that `solve` keeps sparse, by every method for such matrices."""
+
+    METHODS = {"fast-diagonal", "banded", "lu-blocked", "multigrid-cg", "cg", "gauss-seidel", "jacobi"}
+
+    def file(self, a, name="a.mtx"):
+        scipy.io.mmwrite(self.folder / name, scipy.sparse.coo_matrix(a), precision=17, symmetry="general")
+        return name
+
+    def advise(self, *arguments, status=0):
+        """Its rows by method and precision, the recommended one, and the advice."""
+        report = json.loads(self.lugpu("advise", *arguments, "--json", "-", status=status).stdout,
+                            parse_constant=refuse_constant)
+        VALIDATOR.validate(report)
+        rows = {(row["routine"], row["precision"]): row for row in report["results"]}
+        self.assertEqual(set(rows), set(itertools.product(self.METHODS, PRECISIONS)))
+        best = report["advice"]["best"]
+        return rows, None if best is None else report["results"][best], report["advice"]
+
+    def test_symmetric(self):
+        """Every method of stored matrices has an X as good as it says; `solve` takes the same one."""
+        name = self.file(laplacian(20))
+        rows, best, advice = self.advise(name)
+        for (method, precision), row in rows.items():
+            with self.subTest(method=method, precision=precision):
+                if method in ("fast-diagonal", "multigrid-cg"):
+                    self.assertEqual(row["status"], "unsupported")
+                    self.assertIn("grids", row["reason"])
+                elif precision == "double":
+                    self.assertEqual(row["status"], "ok")
+                    self.assertLessEqual(row["checks"]["residual"], 1.01e-10)
+                    self.assertLess(row["checks"]["error"], 1e-7)
+                    self.assertEqual(row["iterations"] is None, method in ("banded", "lu-blocked"))
+        self.assertEqual(rows["cg", "single"]["status"], "failed")
+        self.assertEqual((best["routine"], best["precision"]), ("banded", "double"))
+        self.assertIn("`solve` takes banded too", advice["sentence"])
+        self.assertEqual(self.results("solve", name)[0]["routine"], "banded")
+
+    def test_table_and_sentence(self):
+        text = self.lugpu("advise", self.file(laplacian(20))).stdout
+        self.assert_narrow(text)
+        marked, = re.findall(r"(?m)^> (\S+) +(\w+) ", text)
+        self.assertEqual(marked, ("banded", "double"))
+        self.assertRegex(text, r"(?m)^  cg +double .*\b\d+ +\S+e-1\d +\S+e-\d+$")
+        self.assertRegex(text, r"(?m)^  multigrid-cg +any +unsupported: ")
+        self.assertIn("Use --method banded --precision double", text)
+
+    def test_digits(self):
+        """A residual of 10^-N; single precision where it reaches that."""
+        name = self.file(laplacian(20))
+        rows, best, advice = self.advise(name, "--digits", "4")
+        self.assertEqual((best["routine"], best["precision"]), ("banded", "single"))
+        self.assertEqual((advice["digits"], rows["jacobi", "single"]["tolerance"]), (4, 1e-4))
+        _, best, _ = self.advise(name, "--digits", "12")
+        self.assertEqual((best["routine"], best["precision"]), ("banded", "double"))
+        # Ones, which single precision holds exactly, do not make it good enough.
+        rows, best, _ = self.advise(self.file(chain(3000)), "--digits", "9")
+        self.assertEqual(best["precision"], "double")
+
+    def test_nonsymmetric(self):
+        rows, best, _ = self.advise(self.file(chain(3000, below=-2.0)))
+        for precision in PRECISIONS:
+            self.assertEqual(rows["cg", precision]["status"], "unsupported")
+            self.assertIn("symmetric", rows["cg", precision]["reason"])
+        self.assertEqual(best["routine"], "banded")
+
+    def test_singular(self):
+        """Status 3, and the same sentence on stderr; methods that divide by the diagonal cannot."""
+        a = scipy.sparse.lil_matrix(chain(3000))
+        a[1000, :] = 0
+        name = self.file(a)
+        rows, best, advice = self.advise(name, status=3)
+        self.assertIsNone(best)
+        self.assertTrue(advice["singular"])
+        self.assertEqual(rows["banded", "double"]["status"], "failed")
+        self.assertEqual(rows["jacobi", "double"]["status"], "unsupported")
+        done = self.lugpu("advise", name, "-q", status=3)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Alugpu: a.mtx: A is singular: pivot \d+ is exactly zero.\n\Z")
+
+    def test_large(self):
+        """In the memory of its entries: dense, it would take 320 GB."""
+        self.file(chain(200_000))
+        status, _, memory = self.cost_of("advise", "a.mtx", "--json", "r.json", "--timeout", "2")
+        self.assertEqual(status, 0)
+        self.assertLess(memory, 2e9)
+        report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
+        best = report["results"][report["advice"]["best"]]
+        self.assertEqual((best["routine"], best["n"]), ("banded", 200_000))
+
+    def test_too_large_to_be_factored(self):
+        """An iterative method, by its residual, and what solve() says of it."""
+        far = scipy.sparse.diags([0.1, 0.2], [-6000, 6000], shape=(17_000, 17_000))
+        rows, best, advice = self.advise(self.file(chain(17_000) + far), "--timeout", "1")
+        self.assertEqual((best["routine"], best["precision"]), ("gauss-seidel", "double"))
+        self.assertIn("diagonally dominant", advice["sentence"])
+        self.assertIn("16384", rows["lu-blocked", "double"]["reason"])
+
+    def test_what_solve_refuses(self):
+        """It is tried all the same."""
+        far = scipy.sparse.diags([0.5, 0.7], [-6000, 6000], shape=(17_000, 17_000))
+        a = self.file(chain(17_000) + far)
+        self.refused("solve", a, words=["too large"])
+        rows, _, advice = self.advise(a, "--timeout", "1")
+        self.assertEqual(rows["jacobi", "double"]["status"], "ok")
+        self.assertIn("`solve` alone would refuse A", advice["sentence"])
+
+    def test_nothing_finishes(self):
+        _, best, advice = self.advise(self.file(laplacian(60)), "--timeout", "0.001", status=1)
+        self.assertIsNone(best)
+        self.assertIn("No run finished within the timeout", advice["sentence"])
+
+    def test_nothing_is_good_enough(self):
+        """Status 4 and the least residual."""
+        a = scipy.sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(3000, 3000))
+        np.save(self.folder / "b.npy", random_matrix(3000, 1))
+        _, best, advice = self.advise(self.file(a), "b.npy", "--digits", "15", "--timeout", "2", status=4)
+        self.assertIsNone(best)
+        self.assertRegex(advice["sentence"], "reaches a residual of 1e-15; the least is .*, by --method")
+
+    def test_right_hand_sides(self):
+        """X is not known, and no column stands for all."""
+        np.save(self.folder / "b.npy", random_matrix(400, 3))
+        rows, best, _ = self.advise(self.file(laplacian(20)), "b.npy")
+        self.assertEqual({row["nrhs"] for row in rows.values()}, {3})
+        self.assertIsNone(best["checks"]["error"])
+        self.assertLess(best["checks"]["residual"], 1e-10)
+
+    def test_small_ones_become_dense(self):
+        a = scipy.sparse.random(50, 50, 0.5, random_state=1) + 50 * scipy.sparse.identity(50)
+        text = self.lugpu("advise", self.file(a)).stdout
+        self.assertIn("made dense", text)
+        self.assertIn("Use --pivot partial --precision double", text)
+
+    def test_bad_input(self):
+        self.file(chain(100)), self.file(scipy.sparse.identity(7), "b.mtx")
+        self.file(scipy.sparse.random(4, 5, 0.5), "wide.mtx")
+        nan = b"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n3 2 1\n"
+        for arguments in (["wide.mtx"], ["a.mtx", "b.mtx"], [self.write("n.mtx", nan)],
+                          ["a.mtx", "--digits", "16"]):
             with self.subTest(arguments=arguments):
                 self.refused("advise", *arguments)
 

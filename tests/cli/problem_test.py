@@ -3,6 +3,9 @@
 
 import json
 
+import scipy.io
+import scipy.sparse
+
 from program import CommandLine, main, parse_report
 
 DIRECT = ["fast-diagonal", "banded", "lu-blocked"]
@@ -65,6 +68,45 @@ class ProblemTest(CommandLine):
         after = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["results"]
         self.assertEqual(after[:2], before)
         self.assertEqual([row["routine"] for row in after[2:]], ["jacobi"])
+
+    def files(self):
+        """A symmetric matrix and one that is not."""
+        line = scipy.sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(20, 20))
+        unsymmetric = scipy.sparse.diags([-2.0, 5.0, -1.0], [-3, 0, 1], shape=(300, 300))
+        for name, a in (("s.mtx", scipy.sparse.kronsum(line, line)), ("u.mtx", unsymmetric)):
+            scipy.io.mmwrite(self.folder / name, scipy.sparse.coo_matrix(a), symmetry="general")
+        return ["bench", "--problem", "s.mtx,u.mtx", "--runs", "1", "--min-time", "0"]
+
+    def test_files(self):
+        """By every method and rival for stored matrices; the others say why not."""
+        bench = self.files()
+        text = self.lugpu(*bench, "--json", "r.json").stdout
+        self.assert_narrow(text)
+        rows = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        symmetric = {"banded", "lu-blocked", "cg", "gauss-seidel", "jacobi", "gbtrf"}
+        for name, possible in (("s.mtx", symmetric), ("u.mtx", symmetric - {"cg"})):
+            own = {row["routine"]: row for row in rows if row["matrix"] == name}
+            self.assertEqual(set(own) - {"cholmod", "viennacl-cg", "viennacl-amg-cg"},
+                             {*DIRECT, *ITERATIVE, *PLAIN})
+            for routine, row in own.items():
+                with self.subTest(matrix=name, routine=routine):
+                    self.assertIsNone(row["grid"])
+                    if routine in possible:
+                        self.assertEqual(row["status"], "ok", row["reason"])
+                        self.assertLessEqual(row["checks"]["residual"], 1.01e-6)
+                        self.assertLess(row["checks"]["error"], 1e-3)
+                    elif row["status"] != "ok":
+                        self.assertEqual(row["status"], "unsupported")
+            self.assertIn(f"Fastest to 1e-06, {name} in double precision", " ".join(text.split()))
+        self.lugpu(*bench, "--json", "r.json", "--resume")
+        self.assertEqual(parse_report((self.folder / "r.json").read_text(encoding="utf-8")), rows)
+
+    def test_bad_files(self):
+        self.files()
+        self.write("dense.mtx", [[1.0, 2.0], [3.0, 4.0]])
+        self.refused("bench", "--problem", "none.mtx", words=["none.mtx"])
+        self.refused("bench", "--problem", "dense.mtx", words=["coordinate"])
+        self.refused("bench", "--problem", "s.mtx", "--json", "s.mtx", words=["overwrite"])
 
     def test_bad_usage(self):
         for flags, word in ((["--problem", "poisson4d"], "poisson4d"),
