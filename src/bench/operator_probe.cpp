@@ -123,16 +123,26 @@ using OnMatrix = Iteration (*)(const Operator&, Vectors&, const Surface&, Surfac
 constexpr OnGrid kJacobi = jacobi, kGaussSeidel = gauss_seidel, kGridCg = conjugate_gradients;
 constexpr OnMatrix kStoredCg = conjugate_gradients;
 
+// How many are timed at once: `most`, n where `up_to_n` says so, or what takes long enough.
+struct Pace {
+  int most;
+  bool up_to_n;
+  double long_enough_s;
+  std::size_t least_n = 1;
+};
+constexpr Pace kOperation{256, false, 0.01};
+// Conjugate gradients find the solution after some n steps, and the rest would do nothing.
+constexpr Pace kCgSteps{256, true, 0.01, 16};
+// The residuals of sweeps are looked at every few of them at first, and then less often.
+constexpr Pace kSweeps{1024, false, 0.1};
+
 struct TimedOperator {
   const char* name;
   Form form;
   double words;  // of vectors, for each of their elements; the matrix comes on top
   Run run;
-  std::size_t least_n = 1;
+  Pace pace = kOperation;
 };
-
-// Conjugate gradients find the solution after some n steps, and the rest would do nothing.
-constexpr std::size_t kSmallestCg = 16, kMostSteps = 256;
 
 // Words: alpha x op beta y loads x and y and stores the result. A product loads x and stores A x;
 // A x op y loads y too. A sweep loads x and b and stores x. A step of the conjugate gradients loads
@@ -154,15 +164,15 @@ constexpr TimedOperator kOperators[] = {
     {"diagonals product - y", Form::diagonals, 3, product_minus_x},
     {"banded product", Form::banded, 2, product},
     {"banded product - y", Form::banded, 3, product_minus_x},
-    {"banded cg", Form::banded, 10, steps<Operator, kStoredCg>, kSmallestCg},
+    {"banded cg", Form::banded, 10, steps<Operator, kStoredCg>, kCgSteps},
     {"sparse product", Form::sparse, 2, product},
     {"sparse product - y", Form::sparse, 3, product_minus_x},
-    {"sparse cg", Form::sparse, 10, steps<Operator, kStoredCg>, kSmallestCg},
+    {"sparse cg", Form::sparse, 10, steps<Operator, kStoredCg>, kCgSteps},
     {"grid product", Form::grid, 2, product},
     {"grid product - y", Form::grid, 3, product_minus_x},
-    {"jacobi", Form::grid, 3, steps<GridOperator, kJacobi>},
-    {"gauss-seidel", Form::grid, 3, steps<GridOperator, kGaussSeidel>},
-    {"cg", Form::grid, 10, steps<GridOperator, kGridCg>, kSmallestCg},
+    {"jacobi", Form::grid, 3, steps<GridOperator, kJacobi>, kSweeps},
+    {"gauss-seidel", Form::grid, 3, steps<GridOperator, kGaussSeidel>, kSweeps},
+    {"cg", Form::grid, 10, steps<GridOperator, kGridCg>, kCgSteps},
 };
 
 // Throws Unsupported unless everything fits on the device and into this machine's memory, which is
@@ -224,14 +234,14 @@ double seconds(const TimedOperator& timed, Operand& on, int count) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Seconds of one operation, of every run; so many at once, up to `most`, that a run takes
-// milliseconds. What comes with any number of them, as a quarter of them takes it at best, is
-// subtracted.
-std::vector<double> sampled(const TimedOperator& timed, Operand& on, int runs, int most) {
-  constexpr double kLongEnough = 0.01;
+// Seconds of one operation, of every run. What comes with any number of them, as a quarter of them
+// takes it at best, is subtracted.
+std::vector<double> sampled(const TimedOperator& timed, Operand& on, int runs, std::size_t n) {
+  const Pace& pace = timed.pace;
+  const int most = pace.up_to_n ? static_cast<int>(std::min<std::size_t>(n, pace.most)) : pace.most;
   seconds(timed, on, 1);
   int count = 4;
-  while (2 * count <= most && seconds(timed, on, count) < kLongEnough) count *= 2;
+  while (2 * count <= most && seconds(timed, on, count) < pace.long_enough_s) count *= 2;
   std::vector<double> times;
   double few = std::numeric_limits<double>::infinity();
   while (times.size() < static_cast<std::size_t>(runs)) {
@@ -275,8 +285,8 @@ void time_operators(DeviceContext& context, const OperatorGroup& group, std::siz
                       {},
                       {}};
     time.reason = impossible([&] {
-      if (n < timed.least_n) {
-        throw Unsupported("Below n = " + std::to_string(timed.least_n) +
+      if (n < timed.pace.least_n) {
+        throw Unsupported("Below n = " + std::to_string(timed.pace.least_n) +
                           " there are too few steps to time.");
       }
       if (timed.form != form) operand.reset();
@@ -286,7 +296,7 @@ void time_operators(DeviceContext& context, const OperatorGroup& group, std::siz
         operand = std::make_unique<Operand>(context, shape, form,
                                             make_operator(context, shape, form, laplacian));
       }
-      time.times_s = sampled(timed, *operand, runs, static_cast<int>(std::min(n, kMostSteps)));
+      time.times_s = sampled(timed, *operand, runs, n);
     });
     done(time);
   }

@@ -26,7 +26,8 @@ std::string GridOperator::options() const {
 }
 
 VectorCut GridOperator::cut(const Vectors& vectors) const {
-  return grid_.size[2] > 1 ? vectors.cut() : vectors.cut().spread();
+  constexpr std::size_t kPlanes = 4;  // of a work-item
+  return vectors.cut().spread(grid_.size[2] > 1 ? kPlanes : 1);
 }
 
 void GridOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,

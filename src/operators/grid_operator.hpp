@@ -43,7 +43,7 @@ void GridOperator::run(DeviceContext& context, const VectorCut& cut, const Kerne
   const auto& c = grid_.coefficients;
   const double diagonal = grid_.shift + 2 * (c[0] + c[1] + c[2]);
   const cl_int4 sizes = {{static_cast<cl_int>(size[0]), static_cast<cl_int>(size[1]),
-                          static_cast<cl_int>(size[2]), 0}};
+                          static_cast<cl_int>(size[2]), static_cast<cl_int>(cut.walk)}};
   with_real(kernel.precision, [&](auto real) {
     using Real = decltype(real(0));
     using Real4 = std::conditional_t<sizeof(Real) == sizeof(double), cl_double4, cl_float4>;

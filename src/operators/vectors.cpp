@@ -42,7 +42,7 @@ VectorCut VectorCut::make(const Device& device, const VectorLayout& layout) {
   cut.group_y = on_cpu ? 1 : group / cut.group_x;
   cut.groups_x = std::max<std::size_t>(1, ceiling(texels, cut.group_x));
   cut.strips = ceiling(std::max<std::size_t>(layout.rows, 1), cut.group_y);
-  const std::size_t wanted = device.compute_units * std::size_t{on_cpu ? 4u : 16u};
+  const std::size_t wanted = device.compute_units * std::size_t{on_cpu ? 4u : 8u};
   cut.groups_y = std::clamp<std::size_t>(wanted / cut.groups_x, 1, cut.strips);
   cut.walk = ceiling(cut.strips, cut.groups_y);
   // Loops of a GPU are unrolled by powers of two.
@@ -51,11 +51,11 @@ VectorCut VectorCut::make(const Device& device, const VectorLayout& layout) {
   return cut;
 }
 
-VectorCut VectorCut::spread() const {
+VectorCut VectorCut::spread(std::size_t texels) const {
   constexpr std::size_t kMostGroups = 32768;  // along one dimension of NVIDIA's
   VectorCut cut = *this;
   if (on_cpu) return cut;
-  cut.groups_y = std::min(strips, kMostGroups);
+  cut.groups_y = std::min(ceiling(strips, texels), kMostGroups);
   cut.walk = ceiling(strips, cut.groups_y);
   return cut;
 }

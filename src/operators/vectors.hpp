@@ -40,8 +40,9 @@ struct VectorCut {
 
   static VectorCut make(const Device& device, const VectorLayout& layout);
 
-  /// For kernels that leave no partial sums: on GPUs, a work-item takes one texel.
-  VectorCut spread() const;
+  /// For kernels that leave no partial sums: on GPUs a work-item takes so many texels, or more if
+  /// there were too many work-groups.
+  VectorCut spread(std::size_t texels = 1) const;
 
   std::size_t groups() const { return groups_x * groups_y; }
   Items items() const { return {groups_x * group_x, groups_y * group_y}; }
