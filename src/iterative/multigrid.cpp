@@ -383,12 +383,12 @@ void MultigridCg::Hierarchy::run(const char* phase, const Level& level, const Ve
 void MultigridCg::Hierarchy::descend(std::size_t l) {
   const Level& level = levels_[l];
   with_real(precision_, [&](auto real) {
-    run("smoothing", level, "grid/multigrid_presmooth.cl", "presmooth", level.r, level.z,
-        real(level.weights.sum()), real(level.weights.product()));
+    run("smoothing", level, level.cut.spread(), "grid/multigrid_presmooth.cl", "presmooth", "",
+        level.r, level.z, real(level.weights.sum()), real(level.weights.product()));
   });
   if (!level.has_coarse) return;
-  run("coarse grids", level, level.coarse_cut, "grid/multigrid.cl", "restrict_residual", "",
-      level.r, level.z, coarse_r(l));
+  run("coarse grids", level, level.coarse_cut.spread(), "grid/multigrid.cl", "restrict_residual",
+      "", level.r, level.z, coarse_r(l));
 }
 
 // z += z(coarse), and two steps of Jacobi's method.
@@ -397,8 +397,8 @@ void MultigridCg::Hierarchy::ascend(std::size_t l) {
   const std::string halves = " -DHALVE_X=" + std::to_string(level.halve.s[0]) +
                              " -DOFFSET_X=" + std::to_string(level.offset.s[0]);
   with_real(precision_, [&](auto real) {
-    run("coarse grids", level, level.cut, "grid/multigrid_correct.cl", "correct", halves, level.r,
-        level.z, coarse_z(l), level.work, real(level.weights.interpolating));
+    run("coarse grids", level, level.cut.spread(), "grid/multigrid_correct.cl", "correct", halves,
+        level.r, level.z, coarse_z(l), level.work, real(level.weights.interpolating));
     run("smoothing", level, "grid/multigrid.cl", "smooth", level.r, level.work, level.z,
         l == 0 ? rz_partials_ : no_partials_, real(level.weights.other));
   });
