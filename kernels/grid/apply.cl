@@ -12,6 +12,9 @@ __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), GRID) {
   walk_of w = walk_over(FIELD, &g);
   while (w.row >= 0) {
     FETCH(x, w.row + g.ahead + w.soon, w.t);
+#ifdef OPERATOR
+    FETCH(y, w.row + w.soon, w.t);
+#endif
     pack value = product(FIELD, &g, &w);
 #ifdef OPERATOR
     value = value OPERATOR LOAD_PACK(y, w.row, w.t);
