@@ -6,6 +6,7 @@
 //
 // Build options: VECTOR (common/vector.clh).
 
+#include "common/vector.clh"
 #include "cpu/vector_sum.clh"
 
 #define NEAR 4  // elements that are taken one by one

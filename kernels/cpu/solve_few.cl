@@ -6,6 +6,7 @@
 // Build options: VECTOR (common/vector.clh); BLOCK, the rows that a work-group solves for, a
 // multiple of VECTOR; COLUMNS, the most that X has.
 
+#include "common/vector.clh"
 #include "cpu/vector_sum.clh"
 
 #define GROUP 4    // rows of T at a time

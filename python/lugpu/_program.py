@@ -17,6 +17,7 @@ import numpy.typing as npt
 from lugpu._arrays import real_type, square
 from lugpu._devices import Device, device_text
 from lugpu._errors import Error, InputError, Kind
+from lugpu._sparse import SparseMatrix, compressed, is_sparse
 
 Record = dict[str, Any]
 
@@ -67,17 +68,36 @@ def _flat(record: dict[str, Any]) -> Record:
     return flat
 
 
+def _save(folder: str, a: npt.ArrayLike | SparseMatrix) -> str:
+    """Writes A into the folder; the name of the file."""
+    if not is_sparse(a):
+        dense = square(a)
+        np.save(f"{folder}/a.npy", dense.astype(real_type(dense), copy=False))
+        return "a.npy"
+    rows = compressed(a)
+    n = len(rows.row_begin) - 1
+    numbers = np.repeat(np.arange(n), np.diff(rows.row_begin)) + 1
+    with open(f"{folder}/a.mtx", "w", encoding="ascii") as file:
+        file.write(f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(numbers)}\n")
+        entries = np.column_stack([numbers, rows.columns + 1, rows.values])
+        np.savetxt(file, entries, fmt=("%d", "%d", "%.17g"))
+    return "a.mtx"
+
+
 def advise(
-    a: npt.ArrayLike,
+    a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike | None = None,
     digits: int | None = None,
     device: int | str | Device | None = None,
     timeout: float | None = None,
 ) -> dict[str, Any]:
-    """Tries every pivoting and precision on one system, and says which it needs.
+    """Tries every pivoting and precision on one system, and says which it needs; of a sparse one,
+    every method that it can be solved by.
 
-    b: default: A times a vector of ones. digits: that X must have guaranteed, 1 to 15; default: as
-    many as double precision with partial pivoting guarantees. timeout: of a run, in seconds.
+    a: an array, or a SciPy sparse matrix, which goes through a file. b: default: A times a vector
+    of ones. digits: that X must have guaranteed, 1 to 15; default: as many as double precision with
+    partial pivoting guarantees; for sparse matrices, ||b - A x|| / ||b|| <= 10^-digits. timeout: of
+    a run, in seconds.
     Returns `sentence`, `singular`, `digits`, `results` (a record for each run) and `best`, that of
     the run that is advised, or None.
 
@@ -86,21 +106,21 @@ def advise(
     >>> advice["singular"], advice["best"]["status"]
     (False, 'ok')
     """
-    arrays = {"a.npy": square(a)}
-    if b is not None:
-        arrays["b.npy"] = np.asarray(b)
-    arguments = ["advise", *arrays, *_device_arguments(device)]
+    arguments = [] if b is None else ["b.npy"]
+    arguments += _device_arguments(device)
     arguments += [] if digits is None else ["--digits", str(digits)]
     arguments += [] if timeout is None else ["--timeout", str(timeout)]
     with tempfile.TemporaryDirectory(prefix="lugpu-") as folder:
-        for name, array in arrays.items():
-            np.save(f"{folder}/{name}", array.astype(real_type(array), copy=False))
-        output = _run(arguments, folder)
+        name = _save(folder, a)
+        if b is not None:
+            right = np.asarray(b)
+            np.save(f"{folder}/b.npy", right.astype(real_type(right), copy=False))
+        output = _run(["advise", name, *arguments], folder)
     advice: dict[str, Any] = output["advice"]
     results = [_flat(result) for result in output["results"]]
     best = advice["best"]
     return advice | {
-        "sentence": re.sub(r"--([a-z]+) ([a-z]+)", r'\1="\2"', advice["sentence"]),
+        "sentence": re.sub(r"--([a-z]+) ([a-z]+(?:-[a-z]+)*)", r'\1="\2"', advice["sentence"]),
         "best": None if best is None else results[best],
         "results": results,
     }

@@ -53,6 +53,22 @@ class Advise(unittest.TestCase):
         self.assertEqual(advice["digits"] >= 3, True)
         self.assertEqual({row["nrhs"] for row in advice["results"]}, {2})
 
+    @unittest.skipIf(importlib.util.find_spec("scipy") is None, "SciPy is not installed")
+    def test_advice_for_a_sparse_matrix(self):
+        import scipy.sparse
+
+        n = 1000
+        for form in ("csr", "csc", "coo"):
+            a = scipy.sparse.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(n, n), format=form)
+            advice = lugpu.advise(a, timeout=5)
+            self.assertEqual(advice["best"]["status"], "ok")
+            method, precision = advice["best"]["routine"], advice["best"]["precision"]
+            self.assertIn(f'method="{method}"', advice["sentence"])
+            x = lugpu.solve(a, a @ np.ones(n), method=method, precision=precision)
+            np.testing.assert_allclose(x, 1, atol=1e-6)
+        with self.assertRaises(LinAlgError):
+            lugpu.advise(scipy.sparse.csr_matrix((3, 2)))
+
     def test_no_advice(self):
         advice = lugpu.advise(np.ones((3, 3)))
         self.assertTrue(advice["singular"])
