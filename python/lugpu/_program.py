@@ -70,18 +70,18 @@ def _flat(record: dict[str, Any]) -> Record:
 
 def _save(folder: str, a: npt.ArrayLike | SparseMatrix) -> str:
     """Writes A into the folder; the name of the file."""
-    if not is_sparse(a):
-        dense = square(a)
-        np.save(f"{folder}/a.npy", dense.astype(real_type(dense), copy=False))
-        return "a.npy"
-    rows = compressed(a)
-    n = len(rows.row_begin) - 1
-    numbers = np.repeat(np.arange(n), np.diff(rows.row_begin)) + 1
-    with open(f"{folder}/a.mtx", "w", encoding="ascii") as file:
-        file.write(f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(numbers)}\n")
-        entries = np.column_stack([numbers, rows.columns + 1, rows.values])
-        np.savetxt(file, entries, fmt=("%d", "%d", "%.17g"))
-    return "a.mtx"
+    if is_sparse(a):
+        rows = compressed(a)
+        n = len(rows.row_begin) - 1
+        numbers = np.repeat(np.arange(n), np.diff(rows.row_begin)) + 1
+        with open(f"{folder}/a.mtx", "w", encoding="ascii") as file:
+            file.write(f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(numbers)}\n")
+            entries = np.column_stack([numbers, rows.columns + 1, rows.values])
+            np.savetxt(file, entries, fmt=("%d", "%d", "%.17g"))
+        return "a.mtx"
+    dense = square(np.asarray(a))
+    np.save(f"{folder}/a.npy", dense.astype(real_type(dense), copy=False))
+    return "a.npy"
 
 
 def advise(
