@@ -39,7 +39,7 @@ inline void store_row(const real* x, __global real* a, int ld) {
 
 #include "gpu/banded_panel.clh"
 
-#define AHEAD 4  // columns of L on their way
+#define AHEAD (ROWS > 2 ? 2 : 4)  // columns of L on their way
 
 struct tiles {
   real4 u[NB][NB / 4];     // U12 by rows
@@ -51,6 +51,7 @@ struct tiles {
 #define STRIDE (PANEL_ITEMS / NB)
 #define PIECES ((NB * NB + PANEL_ITEMS - 1) / PANEL_ITEMS)
 #define PIECE_COLUMN(p) ((p)*STRIDE + ME / NB)
+#define PIECE_EXISTS(p) (((p) + 1) * STRIDE <= NB || PIECE_COLUMN(p) < NB)
 
 // t = L11 and P A12, for block column `first` of the window of panel s.
 inline void load_top(const struct band* b, __local struct tiles* t, int s, int first) {
@@ -60,14 +61,14 @@ inline void load_top(const struct band* b, __local struct tiles* t, int s, int f
   real l[PIECES], old[PIECES];
 #pragma unroll
   for (int p = 0; p < PIECES; ++p) {
-    const int c = min(PIECE_COLUMN(p), NB - 1);
+    const int c = PIECE_EXISTS(p) ? PIECE_COLUMN(p) : 0;
     l[p] = panel[(size_t)c * b->ld + i];
     old[p] = block[(size_t)c * b->ld + from];
   }
 #pragma unroll
   for (int p = 0; p < PIECES; ++p) {
+    if (!PIECE_EXISTS(p)) continue;
     const int c = PIECE_COLUMN(p);
-    if (c >= NB) continue;
     ((__local real*)t->l[c])[i] = l[p];
     t->block[c][i] = old[p];
   }
@@ -139,18 +140,19 @@ __kernel __attribute__((reqd_work_group_size(PANEL_ITEMS, 1, 1))) void apply_and
   const struct band b = {a, ipiv, info, origin, last, ld, n, lower, upper};
   const int first = (s + 1 + (int)get_group_id(0)) * NB, next = get_group_id(0) == 0;
   const int changed = s >= 0 && first <= last[max(s, 0)];
-  const int below = changed ? rows_of_panel(&b, s) - NB : 0;  // rows of A22
+  const int rows = s >= 0 ? rows_of_panel(&b, s) - NB : 0, below = changed ? rows : 0;  // of A22
   __global real* block = a + (size_t)first * ld + (s + 1) * NB;
   // All that is read of the block is on its way before anything waits.
   real x[ROWS][NB];
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     const int i = r * PANEL_ITEMS + ME, updated = i < below;
-    const int from = updated ? origin[(size_t)s * (lower + NB) + NB + i] - NB : i;
+    const int was = i < rows ? origin[(size_t)s * (lower + NB) + NB + i] - NB : i;
+    const int from = updated ? was : i;
     const int exists = updated || (next && i < lower + NB);
     load_row(block + from, ld, exists, x[r]);
   }
-  if (changed) load_top(&b, &shared.tiles, s, first);
+  if (s >= 0) load_top(&b, &shared.tiles, s, first);
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (changed && ME < NB) solve_top(&shared.tiles);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -159,7 +161,7 @@ __kernel __attribute__((reqd_work_group_size(PANEL_ITEMS, 1, 1))) void apply_and
 #pragma unroll
     for (int p = 0; p < PIECES; ++p) {
       const int i = ME % NB, c = PIECE_COLUMN(p);
-      if (c < NB) (block + (size_t)c * ld)[i - NB] = shared.tiles.block[c][i];
+      if (PIECE_EXISTS(p)) (block + (size_t)c * ld)[i - NB] = shared.tiles.block[c][i];
     }
   }
 #pragma unroll
