@@ -53,9 +53,9 @@ struct tiles {
 #define PIECE_COLUMN(p) ((p)*STRIDE + ME / NB)
 #define PIECE_EXISTS(p) (((p) + 1) * STRIDE <= NB || PIECE_COLUMN(p) < NB)
 
-// t = L11 and P A12, for block column `first` of the window of panel s.
-inline void load_top(const struct band* b, __local struct tiles* t, int s, int first) {
-  const int i = ME % NB, from = b->origin[(size_t)s * (b->lower + NB) + i];
+// t = L11 and P A12, for block column `first` of the window of panel s. from: origin(ME % NB)
+inline void load_top(const struct band* b, __local struct tiles* t, int s, int first, int from) {
+  const int i = ME % NB;
   const __global real* panel = b->a + (size_t)s * NB * b->ld + s * NB;
   const __global real* block = b->a + (size_t)first * b->ld + s * NB;
   real l[PIECES], old[PIECES];
@@ -143,6 +143,7 @@ __kernel __attribute__((reqd_work_group_size(PANEL_ITEMS, 1, 1))) void apply_and
   const int rows = s >= 0 ? rows_of_panel(&b, s) - NB : 0, below = changed ? rows : 0;  // of A22
   __global real* block = a + (size_t)first * ld + (s + 1) * NB;
   // All that is read of the block is on its way before anything waits.
+  const int top_from = s >= 0 ? origin[(size_t)s * (lower + NB) + ME % NB] : 0;
   real x[ROWS][NB];
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
@@ -152,7 +153,7 @@ __kernel __attribute__((reqd_work_group_size(PANEL_ITEMS, 1, 1))) void apply_and
     const int exists = updated || (next && i < lower + NB);
     load_row(block + from, ld, exists, x[r]);
   }
-  if (s >= 0) load_top(&b, &shared.tiles, s, first);
+  if (s >= 0) load_top(&b, &shared.tiles, s, first, top_from);
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   if (changed && ME < NB) solve_top(&shared.tiles);
   barrier(CLK_LOCAL_MEM_FENCE);
