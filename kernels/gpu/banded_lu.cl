@@ -26,9 +26,20 @@ struct band {
 
 inline int rows_of_panel(const struct band* b, int s) { return min(b->lower + NB, b->n - s * NB); }
 
+// A row of NB columns, the first element of it at a; zeros if there is none. (Pointers that move on
+// take fewer registers than NB of them.)
+inline void load_row(const __global real* a, int ld, bool exists, real* x) {
+#pragma unroll
+  for (int c = 0; c < NB; ++c, a += ld) x[c] = exists ? *a : 0;
+}
+inline void store_row(const real* x, __global real* a, int ld) {
+#pragma unroll
+  for (int c = 0; c < NB; ++c, a += ld) *a = x[c];
+}
+
 #include "gpu/banded_panel.clh"
 
-#define AHEAD 4  // columns of L on their way
+#define AHEAD (ROWS > 2 ? 2 : 4)  // columns of L on their way
 
 struct tiles {
   real4 u[NB][NB / 4];     // U12 by rows
@@ -36,47 +47,60 @@ struct tiles {
   real block[NB][NB + 1];  // P A12, then U12, by columns
 };
 
-// U12 = inv(L11) P A12, for block column `first` of the window of panel s. A work-item has a
-// column.
-inline void solve_top(const struct band* b, __local struct tiles* t, int s, int first,
-                      int changed) {
-  const __global int* origin = b->origin + (size_t)s * (b->lower + NB);
+// Pieces of a block of NB x NB elements: of row ME % NB, those in every STRIDE-th column.
+#define STRIDE (PANEL_ITEMS / NB)
+#define PIECES ((NB * NB + PANEL_ITEMS - 1) / PANEL_ITEMS)
+#define PIECE_COLUMN(p) ((p)*STRIDE + ME / NB)
+#define PIECE_EXISTS(p) (((p) + 1) * STRIDE <= NB || PIECE_COLUMN(p) < NB)
+
+// t = L11 and P A12, for block column `first` of the window of panel s. from: origin(ME % NB)
+inline void load_top(const struct band* b, __local struct tiles* t, int s, int first, int from) {
+  const int i = ME % NB;
   const __global real* panel = b->a + (size_t)s * NB * b->ld + s * NB;
   const __global real* block = b->a + (size_t)first * b->ld + s * NB;
-  for (int e = ME; changed && e < NB * NB; e += PANEL_ITEMS) {
-    const int i = e % NB, c = e / NB;
-    ((__local real*)t->l[c])[i] = panel[(size_t)c * b->ld + i];
-    t->block[c][i] = block[(size_t)c * b->ld + origin[i]];
+  real l[PIECES], old[PIECES];
+#pragma unroll
+  for (int p = 0; p < PIECES; ++p) {
+    const int c = PIECE_EXISTS(p) ? PIECE_COLUMN(p) : 0;
+    l[p] = panel[(size_t)c * b->ld + i];
+    old[p] = block[(size_t)c * b->ld + from];
   }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  if (changed && ME < NB) {
-    real x[NB];
 #pragma unroll
-    for (int i = 0; i < NB; ++i) x[i] = t->block[ME][i];
-#pragma unroll
-    for (int q = 0; q < NB; ++q) {
-#pragma unroll
-      for (int i = q / 4 * 4; i < NB; i += 4) {
-        const real4 l = t->l[q][i / 4];
-        if (i > q) x[i] = fma(-l.x, x[q], x[i]);
-        if (i + 1 > q) x[i + 1] = fma(-l.y, x[q], x[i + 1]);
-        if (i + 2 > q) x[i + 2] = fma(-l.z, x[q], x[i + 2]);
-        if (i + 3 > q) x[i + 3] = fma(-l.w, x[q], x[i + 3]);
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < NB; ++i) {
-      t->block[ME][i] = x[i];
-      ((__local real*)t->u[i])[ME] = x[i];
-    }
+  for (int p = 0; p < PIECES; ++p) {
+    if (!PIECE_EXISTS(p)) continue;
+    const int c = PIECE_COLUMN(p);
+    ((__local real*)t->l[c])[i] = l[p];
+    t->block[c][i] = old[p];
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-// x += L21 U12, ROWS rows of it: each row of U12 is read once for all of them. l: column 0 of L21;
+// U12 = inv(L11) P A12. A work-item has a column.
+inline void solve_top(__local struct tiles* t) {
+  real x[NB];
+#pragma unroll
+  for (int i = 0; i < NB; ++i) x[i] = t->block[ME][i];
+#pragma unroll
+  for (int q = 0; q < NB; ++q) {
+#pragma unroll
+    for (int i = q / 4 * 4; i < NB; i += 4) {
+      const real4 l = t->l[q][i / 4];
+      if (i > q) x[i] = fma(-l.x, x[q], x[i]);
+      if (i + 1 > q) x[i + 1] = fma(-l.y, x[q], x[i + 1]);
+      if (i + 2 > q) x[i + 2] = fma(-l.z, x[q], x[i + 2]);
+      if (i + 3 > q) x[i + 3] = fma(-l.w, x[q], x[i + 3]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < NB; ++i) {
+    t->block[ME][i] = x[i];
+    ((__local real*)t->u[i])[ME] = x[i];
+  }
+}
+
+// x -= L21 U12, ROWS rows of it: each row of U12 is read once for all of them. l: column 0 of L21;
 // only rows before `below` are of use.
-inline void add_product(const __global real* l, int ld, int below, __local struct tiles* t,
-                        real x[ROWS][NB]) {
+inline void subtract_product(const __global real* l, int ld, int below, __local struct tiles* t,
+                             real x[ROWS][NB]) {
   int row[ROWS];
   real next[AHEAD][ROWS];
 #pragma unroll
@@ -87,19 +111,19 @@ inline void add_product(const __global real* l, int ld, int below, __local struc
   }
 #pragma unroll 1
   for (int q = 0; q < NB; q += AHEAD) {
-    real factor[AHEAD][ROWS];
+    real minus_l[AHEAD][ROWS];
 #pragma unroll
     for (int k = 0; k < AHEAD; ++k) {
 #pragma unroll
       for (int r = 0; r < ROWS; ++r) {
-        factor[k][r] = next[k][r];
+        minus_l[k][r] = r * PANEL_ITEMS + ME < below ? -next[k][r] : 0;
         next[k][r] = l[(size_t)min(q + AHEAD + k, NB - 1) * ld + row[r]];
       }
     }
 #pragma unroll
     for (int k = 0; k < AHEAD; ++k) {
 #pragma unroll
-      for (int c = 0; c < NB; c += 4) add_row(x, factor[k], t->u[q + k][c / 4], c);
+      for (int c = 0; c < NB; c += 4) add_row(x, minus_l[k], t->u[q + k][c / 4], c);
     }
   }
 }
@@ -116,36 +140,35 @@ __kernel __attribute__((reqd_work_group_size(PANEL_ITEMS, 1, 1))) void apply_and
   const struct band b = {a, ipiv, info, origin, last, ld, n, lower, upper};
   const int first = (s + 1 + (int)get_group_id(0)) * NB, next = get_group_id(0) == 0;
   const int changed = s >= 0 && first <= last[max(s, 0)];
-  const int below = changed ? rows_of_panel(&b, s) - NB : 0;  // rows of A22
+  const int rows = s >= 0 ? rows_of_panel(&b, s) - NB : 0, below = changed ? rows : 0;  // of A22
   __global real* block = a + (size_t)first * ld + (s + 1) * NB;
+  // All that is read of the block is on its way before anything waits.
+  const int top_from = s >= 0 ? origin[(size_t)s * (lower + NB) + ME % NB] : 0;
   real x[ROWS][NB];
-  solve_top(&b, &shared.tiles, max(s, 0), first, changed);
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-#pragma unroll
-    for (int c = 0; c < NB; ++c) x[r][c] = 0;
-  }
-  if (changed) {
-    add_product(a + (size_t)s * NB * ld + (s + 1) * NB, ld, below, &shared.tiles, x);
-  }
-  // A22 - L21 U12
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     const int i = r * PANEL_ITEMS + ME, updated = i < below;
-    const int from = updated ? origin[(size_t)s * (lower + NB) + NB + i] - NB : i;
-    const int exists = next ? i < lower + NB : updated;
-#pragma unroll
-    for (int c = 0; c < NB; ++c) {
-      const real old = exists ? (block + (size_t)c * ld)[from] : 0;
-      x[r][c] = updated ? old - x[r][c] : old;
-      if (updated && !next) (block + (size_t)c * ld)[i] = x[r][c];
-    }
-    // One row after the other, for the compiler would load all at once into too many registers; and
-    // all before U12 takes the place of A12.
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    const int was = i < rows ? origin[(size_t)s * (lower + NB) + NB + i] - NB : i;
+    const int from = updated ? was : i;
+    const int exists = updated || (next && i < lower + NB);
+    load_row(block + from, ld, exists, x[r]);
   }
-  for (int e = ME; changed && e < NB * NB; e += PANEL_ITEMS) {
-    (block + (size_t)(e / NB) * ld)[e % NB - NB] = shared.tiles.block[e / NB][e % NB];
+  if (s >= 0) load_top(&b, &shared.tiles, s, first, top_from);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  if (changed && ME < NB) solve_top(&shared.tiles);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (changed) {
+    subtract_product(a + (size_t)s * NB * ld + (s + 1) * NB, ld, below, &shared.tiles, x);
+#pragma unroll
+    for (int p = 0; p < PIECES; ++p) {
+      const int i = ME % NB, c = PIECE_COLUMN(p);
+      if (PIECE_EXISTS(p)) (block + (size_t)c * ld)[i - NB] = shared.tiles.block[c][i];
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    const int i = r * PANEL_ITEMS + ME;
+    if (i < below && !next) store_row(x[r], block + i, ld);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (next) factor_panel(&b, &shared.panel, s + 1, x);
