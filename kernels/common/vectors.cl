@@ -78,31 +78,45 @@ inline real joined_reals(real mine, __local real* scratch) {
   return me == 0 ? scratch[0] : mine;
 }
 
+// Texel t of row i of what is reduced.
+inline pack reduced_texel(SOURCE(x), SOURCE(y), int i, int t, int columns) {
+  pack value = LOAD_PACK(x, i, t);
+#if REDUCTION == DOT
+  value *= LOAD_PACK(y, i, t);
+#elif REDUCTION == MAGNITUDE
+  value = fabs(value);
+#endif
+  return within(t, columns, value, NEUTRAL);
+}
+
 // The work-group's part of the reduction of x, of x times y for DOT; work-item 0 gets it.
 inline real part_of_group(SOURCE(x), SOURCE(y), int rows, int columns, int walk,
                           __local real* scratch) {
-  const int count = MY_ROWS(rows), end = MY_TEXELS_END(columns);
   pack mine = NEUTRAL;
-#ifndef LUGPU_CPU
-#pragma unroll 8
-#endif
+#ifdef LUGPU_WIDE
+  const int count = MY_ROWS(rows), end = MY_TEXELS_END(columns);
   for (int w = 0; w < count; ++w) {
     const int i = MY_ROW(w);
     for (int t = MY_FIRST_TEXEL; t < end; ++t) {
       FETCH(x, i + 1, t);
-      pack value = LOAD_PACK(x, i, t);
 #if REDUCTION == DOT
       FETCH(y, i + 1, t);
-      value *= LOAD_PACK(y, i, t);
-#elif REDUCTION == MAGNITUDE
-      value = fabs(value);
 #endif
-      mine = joined(mine, within(t, columns, value, NEUTRAL));
+      mine = joined(mine, reduced_texel(PASS(x), PASS(y), i, t, columns));
     }
   }
-  real all = element_of(mine, 0);
-  for (int c = 1; c < PACK; ++c) all = joined_real(all, element_of(mine, c));
-  return joined_reals(all, scratch);
+#else
+  // Texels that follow one another, whatever row they are in.
+  const uint texels = TEXELS(columns), all = rows * texels;
+  const uint groups = get_num_groups(0) * get_num_groups(1), share = (all + groups - 1) / groups;
+  const uint first = MY_GROUP * share, end = min(first + share, all);
+#pragma unroll 8
+  for (uint k = first + MY_LANE; k < end; k += GROUP)
+    mine = joined(mine, reduced_texel(PASS(x), PASS(y), k / texels, k % texels, columns));
+#endif
+  real all_of_pack = element_of(mine, 0);
+  for (int c = 1; c < PACK; ++c) all_of_pack = joined_real(all_of_pack, element_of(mine, c));
+  return joined_reals(all_of_pack, scratch);
 }
 
 // partials(group) = the work-group's part
