@@ -106,13 +106,17 @@ inline real part_of_group(SOURCE(x), SOURCE(y), int rows, int columns, int walk,
     }
   }
 #else
-  // Texels that follow one another, whatever row they are in.
-  const uint texels = TEXELS(columns), all = rows * texels;
-  const uint groups = get_num_groups(0) * get_num_groups(1), share = (all + groups - 1) / groups;
-  const uint first = MY_GROUP * share, end = min(first + share, all);
+  // GROUP_Y work-groups side by side, where there are so many, share their rows; a work-group then
+  // takes GROUP neighbouring texels of its rows, which memory is faster for.
+  const int place = get_group_id(0) % GROUP_Y, block = (int)get_group_id(0) - place;
+  const bool shares = block + GROUP_Y <= (int)get_num_groups(0);
+  const int t = shares ? block * GROUP_X + MY_LANE : (int)get_global_id(0);
+  const int first = shares ? ((int)get_group_id(1) * GROUP_Y + place) * walk : MY_ROW(0);
+  const int step = shares ? 1 : GROUP_Y;
+  const int count = t < TEXELS(columns) ? min(walk, (rows - first + step - 1) / step) : 0;
 #pragma unroll 8
-  for (uint k = first + MY_LANE; k < end; k += GROUP)
-    mine = joined(mine, reduced_texel(PASS(x), PASS(y), k / texels, k % texels, columns));
+  for (int w = 0; w < count; ++w)
+    mine = joined(mine, reduced_texel(PASS(x), PASS(y), first + w * step, t, columns));
 #endif
   real all_of_pack = element_of(mine, 0);
   for (int c = 1; c < PACK; ++c) all_of_pack = joined_real(all_of_pack, element_of(mine, c));
