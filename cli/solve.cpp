@@ -25,7 +25,7 @@ namespace {
 
 struct Arguments {
   Options options;
-  std::string matrix, rhs, output;
+  std::string matrix, rhs, output, start;
   std::string method = "auto", pivot = "partial", precision, storage = "auto", texel = "auto",
               schedule = "fused";
   std::size_t nb = 0;
@@ -242,6 +242,14 @@ Solution<double> solve_files(DeviceContext& context, const Plan& plan, const Arg
   }
 }
 
+// An X as large as B.
+Matrix read_start(const std::string& path, const Matrix& b) {
+  Matrix start = read_matrix(path, {.rows = b.rows()});
+  if (start.cols() == b.cols()) return start;
+  throw InputError(path + " has " + std::to_string(start.cols()) + " columns; expected " +
+                   std::to_string(b.cols()) + ", as many as B has.");
+}
+
 // Some methods are for sparse matrices alone.
 void require_dense_method(const lugpu::Options& options) {
   if (options.method == "auto") return;
@@ -258,7 +266,7 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
     if (!file.empty()) check_format(file);
   }
   check_outputs(given.options, {{"-o", given.output}, {"--inverse", given.inverse}},
-                {{"MATRIX", given.matrix}, {"RHS", given.rhs}});
+                {{"MATRIX", given.matrix}, {"RHS", given.rhs}, {"--start", given.start}});
   std::variant<Matrix, Sparse> matrix = read_dense_or_sparse(given.matrix, {.square = true});
   const Sparse* sparse = std::get_if<Sparse>(&matrix);
   RightHandSide rhs =
@@ -266,10 +274,14 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   DeviceContext context = std::move(open_devices(given.options).front());
   const lugpu::Options options = options_of(given, context.device());
   if (!sparse) require_dense_method(options);
+  if (!sparse && !given.start.empty()) {
+    throw InputError("--start is for sparse matrices: coordinate files of Matrix Market.");
+  }
   std::string why;
   if (sparse) {
-    const SparsePlan plan = make_plan(options, context.device(), *sparse);
+    SparsePlan plan = make_plan(options, context.device(), *sparse);
     if (plan.method) {
+      if (!given.start.empty()) plan.start = read_start(given.start, rhs.b);
       return solve_sparse(context, plan,
                           {given.matrix, given.rhs, given.output, *sparse, std::move(rhs)},
                           given.options, arguments);
@@ -354,6 +366,12 @@ Command add_solve(CLI::App& app) {
                    "Steps of iterative methods at most (default: 100000)")
       ->transform(whole_number(1, 10'000'000))
       ->type_name("N");
+  command
+      ->add_option("--start", given->start,
+                   "File with an X that iterative methods start from (default: zero): " +
+                       format_extensions())
+      ->check(not_empty())
+      ->type_name("FILE");
   command->add_flag("--refine", given->refine, "Improve X by iterative refinement");
   command->add_flag("--equilibrate", given->equilibrate,
                     "Scale rows and columns of A by powers of two where that helps");

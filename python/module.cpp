@@ -170,7 +170,8 @@ using Contiguous = py::array_t<T, py::array::c_style>;
 // it cannot know how long they are.
 py::tuple solve_sparse(const Contiguous<std::int64_t>& row_begin,
                        const Contiguous<std::int32_t>& columns, const Contiguous<double>& values,
-                       const py::array& b, const std::string& device, const Options& options) {
+                       const py::array& b, const std::optional<py::array>& start,
+                       const std::string& device, const Options& options) {
   const py::ssize_t ends = row_begin.size();
   if (ends == 0 || row_begin.at(ends - 1) > std::min(columns.size(), values.size())) {
     throw py::value_error("indptr ends behind the end of indices or data");
@@ -178,9 +179,10 @@ py::tuple solve_sparse(const Contiguous<std::int64_t>& row_begin,
   const SparseView matrix = {std::size_t(ends - 1), row_begin.data(), columns.data(),
                              values.data()};
   const View<const double> rhs = view_of<double>(b);
+  const View<const double> first = start ? view_of<double>(*start) : View<const double>{};
   Solution<double> solution = [&] {
     const py::gil_scoped_release release;
-    return solve(context(device), matrix, rhs, options);
+    return solve(context(device), matrix, rhs, first, options);
   }();
   return answer(std::move(solution), b, options);
 }
@@ -313,7 +315,8 @@ PYBIND11_MODULE(_core, module) {
   module.def("solve", solve_dense, py::arg("a"), py::arg("b"), py::arg("device"),
              py::arg("options"));
   module.def("solve_sparse", solve_sparse, py::arg("row_begin"), py::arg("columns"),
-             py::arg("values"), py::arg("b"), py::arg("device"), py::arg("options"));
+             py::arg("values"), py::arg("b"), py::arg("start"), py::arg("device"),
+             py::arg("options"));
   add_factors<float>(module, "FactorsSingle");
   add_factors<double>(module, "FactorsDouble");
 }

@@ -198,6 +198,25 @@ TEST_F(SparseLibrary, IterationsTellTheirWay) {
   }
 }
 
+TEST_F(SparseLibrary, IterationsStartWhereTheyAreTold) {
+  const Rows a = laplacian(20, 15);
+  const std::vector<double> right(a.n(), 1);
+  const View<const double> rhs{right.data(), a.n(), 1, a.n()};
+  for (const char* method : {"cg", "gauss-seidel", "jacobi"}) {
+    const Solution<double> first = solve(context, a.view(), rhs, with(method));
+    ASSERT_EQ(first.status(), Status::ok) << method;
+    const View<const double> start{first.x.data(), a.n(), 1, a.n()};
+    const Solution<double> again = solve(context, a.view(), rhs, start, with(method));
+    EXPECT_EQ(again.status(), Status::ok) << method;
+    EXPECT_LE(again.iterations, 1U) << method;
+    EXPECT_GT(first.iterations, 10U) << method;
+  }
+  const Solution<double> direct = solve(context, a.view(), rhs, rhs, with("banded"));
+  EXPECT_EQ(direct.status(), Status::ok);
+  const View<const double> short_one{right.data(), a.n() - 1, 1, a.n()};
+  EXPECT_THROW(solve(context, a.view(), rhs, short_one, with("cg")), Error);
+}
+
 TEST_F(SparseLibrary, EntriesInAnyOrderAndMoreThanOnce) {
   // small, backwards, with 4 = 3.5 + 0.5 and an element that is 2 - 2.
   const Rows disorder = {

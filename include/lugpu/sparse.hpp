@@ -27,4 +27,9 @@ struct SparseView {
 LUGPU_API Solution<double> solve(const Context& context, const SparseView& a, View<const double> b,
                                  const Options& options = {});
 
+/// The same from an estimate of X, n x nrhs, where iterative methods start (else from zero); other
+/// methods ignore it.
+LUGPU_API Solution<double> solve(const Context& context, const SparseView& a, View<const double> b,
+                                 View<const double> start, const Options& options = {});
+
 }  // namespace lugpu

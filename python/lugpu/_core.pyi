@@ -28,6 +28,7 @@ def solve_sparse(
     columns: npt.NDArray[np.int32],
     values: npt.NDArray[np.float64],
     b: npt.NDArray[Any],
+    start: npt.NDArray[Any] | None,
     device: str,
     options: Options,
 ) -> tuple[npt.NDArray[Any] | None, dict[str, Any]]: ...

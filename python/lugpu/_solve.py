@@ -172,6 +172,7 @@ def solve(
     full_output: bool = False,
     tolerance: float = 1e-10,
     iterations: int = 100_000,
+    x0: npt.ArrayLike | None = None,
 ) -> Array | tuple[Array, Report]:
     """X of A X = B, as numpy.linalg.solve.
 
@@ -191,7 +192,7 @@ def solve(
     check: compute residuals, condition and error bounds; without them nothing is known about X.
     full_output: return (X, Report).
     tolerance: what ||b - A x||_2 / ||b||_2 "cg", "gauss-seidel" and "jacobi" must reach; iterations:
-    within how many.
+    within how many steps; x0: where they start, of the shape of b; default: zeros.
 
     Raises numpy.linalg.LinAlgError for shapes and if A is singular (a pivot is exactly zero),
     ValueError if b does not fit, TypeError for complex numbers, lugpu.Error for errors of OpenCL.
@@ -221,8 +222,13 @@ def solve(
         tolerance=tolerance,
         iterations=iterations,
     )
-    solved = _solve_sparse if is_sparse(a) else _solve_dense
-    x, facts = solved(a, _right_hand_side(b), precision, device_text(device), options)
+    rhs = _right_hand_side(b)
+    if is_sparse(a):
+        x, facts = _solve_sparse(a, rhs, x0, device_text(device), options)
+    elif x0 is None:
+        x, facts = _solve_dense(a, rhs, precision, device_text(device), options)
+    else:
+        raise ValueError("x0 is for sparse matrices")
     report = _report(facts)
     if x is None:
         raise LinAlgError(report.reason)
@@ -257,9 +263,14 @@ def _solve_dense(
 
 
 def _solve_sparse(
-    a: Any, rhs: Array, precision: Precision | None, device: str, options: _core.Options
+    a: Any, rhs: Array, x0: npt.ArrayLike | None, device: str, options: _core.Options
 ) -> _Answer:
     rows = compressed(a)
     _require_fit(a.shape, rhs)
-    real_type(rhs)
-    return _core.solve_sparse(*rows, straight(rhs, np.dtype(np.float64)), device, options)
+    start = None if x0 is None else np.asarray(x0)
+    if start is not None and start.shape != rhs.shape:
+        raise ValueError(f"x0 of shape {start.shape} and b of shape {rhs.shape} do not fit together")
+    real_type(*[array for array in (rhs, start) if array is not None])
+    double = np.dtype(np.float64)
+    first = None if start is None else straight(start, double)
+    return _core.solve_sparse(*rows, straight(rhs, double), first, device, options)

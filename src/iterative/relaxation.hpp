@@ -23,8 +23,8 @@ Iteration jacobi(const Operator& a, const Surface& inverse_diagonal, Vectors& ve
                  const Surface& b, Surface& x, const StoppingRule& rule);
 
 /// The same at the red points, (x + y + z) even, then at the black ones, each with the latest
-/// values of its neighbours. While it runs, x and b are stored by colours too. Throws InputError for a periodic axis with an odd number of points,
-/// where neighbours have the same colour.
+/// values of its neighbours. While it runs, x and b are stored by colours too. Throws InputError
+/// for a periodic axis with an odd number of points, where neighbours have the same colour.
 Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                        const StoppingRule& rule);
 /// Colour c is the rows begins[c] : begins[c + 1], none of which refers to another of them (see

@@ -69,14 +69,27 @@ Matrix matrix_of(View<const double> b) {
 
 Solution<double> solve(const Context& context, const SparseView& a, View<const double> b,
                        const Options& options) {
+  return solve(context, a, b, {}, options);
+}
+
+Solution<double> solve(const Context& context, const SparseView& a, View<const double> b,
+                       View<const double> start, const Options& options) {
   return context.implementation().call([&](DeviceContext& device) {
     require_view(b, "B");
     if (b.rows != a.n) {
       throw InputError("B has " + std::to_string(b.rows) + " rows; expected " +
                        std::to_string(a.n) + ", as many as A has.");
     }
+    const bool starts = start.rows > 0 || start.columns > 0;
+    if (starts) require_view(start, "The start");
+    if (starts && (start.rows != b.rows || start.columns != b.columns)) {
+      throw InputError("The start is " + std::to_string(start.rows) + " x " +
+                       std::to_string(start.columns) + "; expected the shape of B, " +
+                       std::to_string(b.rows) + " x " + std::to_string(b.columns) + ".");
+    }
     const Sparse sparse = sparse_of(a);
-    const SparsePlan plan = make_plan(options, device.device(), sparse);
+    SparsePlan plan = make_plan(options, device.device(), sparse);
+    if (starts) plan.start = matrix_of(start);
     if (plan.method) return solve(device, plan, sparse, matrix_of(b));
     const Plan dense_plan =
         make_plan(options, device.device(), Size::square(a.n, b.columns),

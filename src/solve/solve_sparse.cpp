@@ -237,7 +237,8 @@ Solution<double> solve_once(DeviceContext& context, const SparsePlan& plan, cons
     solver = plan.method->make(context, a, prepared);
     context.queue().finish();
   });
-  solution.phases_s["upload"] = timed([&] { solver->upload(b, Matrix(b.rows(), b.cols())); });
+  solution.phases_s["upload"] = timed(
+      [&] { solver->upload(b, plan.start.rows() > 0 ? plan.start : Matrix(b.rows(), b.cols())); });
   Iteration iteration;
   solution.phases_s["solve"] = timed([&] { iteration = solver->solve(); });
   set_counters(context.timeline(), solution.counters);

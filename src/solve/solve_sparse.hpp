@@ -14,6 +14,8 @@ struct SparsePlan {
   bool check = true;  ///< compute the residuals
   /// A direct method for the case that this one fails; null: none.
   const StructuredMethod* otherwise = nullptr;
+  /// Where iterative methods start, as large as X; without rows: zero. Direct methods ignore it.
+  Matrix start = {};
 };
 
 /// The part of the options that a structured method has. Throws InputError for a negative tolerance

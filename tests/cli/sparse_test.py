@@ -50,6 +50,18 @@ class SparseTest(CommandLine):
                     self.assertGreater(row["iterations"], 1)
                     self.assertIn("checks    passed", done.stdout)
 
+    def test_start(self):
+        name = self.file(chain(3000))
+        self.report(name, "--method", "jacobi", "--tolerance", "1e-9", "-o", "x.npy")
+        _, row = self.report(name, "--method", "jacobi", "--tolerance", "1e-9", "--start", "x.npy")
+        self.assertEqual((row["status"], row["iterations"]), ("ok", 0))
+        np.save(self.folder / "short.npy", np.ones(2999))
+        done = self.lugpu("solve", name, "--method", "cg", "--start", "short.npy", status=2)
+        self.assertIn("short.npy", done.stderr)
+        np.save(self.folder / "dense.npy", np.eye(3))
+        done = self.lugpu("solve", "dense.npy", "--start", "short.npy", status=2)
+        self.assertIn("--start is for sparse matrices", done.stderr)
+
     def test_too_few_steps(self):
         name = self.file(chain(3000))
         done, row = self.report(name, "--method", "jacobi", "--iterations", "2", "-o", "x.npy", status=4)
