@@ -275,7 +275,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   const lugpu::Options options = options_of(given, context.device());
   if (!sparse) require_dense_method(options);
   if (!sparse && !given.start.empty()) {
-    throw InputError("--start is for sparse matrices: coordinate files of Matrix Market.");
+    throw InputError(given.start + ": --start is for sparse matrices: coordinate files of Matrix " +
+                     "Market.");
   }
   std::string why;
   if (sparse) {
@@ -368,7 +369,8 @@ Command add_solve(CLI::App& app) {
       ->type_name("N");
   command
       ->add_option("--start", given->start,
-                   "File with an X that iterative methods start from (default: zero): " +
+                   "File with an X that iterative methods start from, and others ignore "
+                   "(default: zero): " +
                        format_extensions())
       ->check(not_empty())
       ->type_name("FILE");
