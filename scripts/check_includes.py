@@ -31,12 +31,13 @@ ROOMS = {room: used.split() for room, used in {
     "src/dense": OPENCL + " kernels",
     "src/accuracy": OPENCL + " src/operators src/dense",
     "src/solve": OPENCL + " src/operators src/iterative src/dense src/accuracy",
+    "src/simulation": SOLVE,
     "src/library": SOLVE,
     "src/lapack": SOLVE,
     "src/baselines": OPENCL + " src/iterative src/dense src/solve",
-    "src/bench": SOLVE + " src/baselines",
+    "src/bench": SOLVE + " src/simulation src/baselines",
     "python": "include/lugpu",
-    "cli": SOLVE + " src/formats src/baselines src/bench",
+    "cli": SOLVE + " src/simulation src/formats src/baselines src/bench",
 }.items()}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')

@@ -1,0 +1,110 @@
+// A simulation that goes on step by step on a device, and what is common to all of them.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "solve/structured_methods.hpp"
+
+namespace lugpu {
+
+/// What is simulated and how. What is absent is chosen by the scene.
+struct SimulationOptions {
+  std::array<std::size_t, 3> size = {256, 256, 1};  ///< cells along x, y, z; 1 along z in 2D
+  std::string scene = "";                           ///< of SimulationKind::scenes; empty: the first
+  /// Of the linear systems: of structured_methods(), or "explicit" for a scheme without any; empty:
+  /// the fastest for this scene.
+  std::string method = "";
+  /// Of the linear systems; a tolerance of 0 has all iterations done.
+  StoppingRule rule = {1e-6, 10000};
+  Precision precision = Precision::single_precision;
+  std::optional<double> time_step = {};
+
+  // Fluids.
+  std::optional<double> reynolds =
+      {};                           ///< speed x length / viscosity of the scene; inf: no viscosity
+  bool explicit_diffusion = false;  ///< as in Krueger and Westermann 2003
+  bool semi_lagrangian = false;     ///< advection of first order, instead of MacCormack's
+  double confinement = 0;           ///< strength of the vorticity confinement
+
+  // Bubbles.
+  double density_ratio = 1000;  ///< of the liquid and the gas
+};
+
+/// A part of a time step.
+struct Phase {
+  const char* name;  ///< e.g. "advect"
+  std::function<void()> run;
+};
+
+/// The colours that a field is drawn with (picture.hpp).
+enum class ColourMap {
+  sequential,  ///< from dark to bright: an amount
+  diverging,   ///< white at the middle: a deviation in both directions
+};
+
+/// A field that is drawn: buffers of ny nz rows and nx columns. Row y = 0 is the lowest of the
+/// picture; a field in 3D is drawn by its means along z.
+struct Drawn {
+  const Surface* field;
+  std::array<std::size_t, 3> size;
+  double low, high;  ///< the values at both ends of the colours
+  ColourMap colours;
+  const Surface* solid = nullptr;  ///< 1 in cells that are drawn grey, as large; null: none
+};
+
+/// Lengths are in units of the longest side of the domain, which is 1.
+class Simulation {
+ public:
+  virtual ~Simulation() = default;
+
+  /// One time step: all of phases(), one after the other. They enqueue their work, and read back
+  /// what an iteration needs to know when it may end, but no field.
+  void step() {
+    for (const Phase& phase : phases()) phase.run();
+  }
+  virtual const std::vector<Phase>& phases() const = 0;
+
+  /// Of one step, in the scene's units of time.
+  virtual double time_step() const = 0;
+  /// Steps of the linear solver in the last time step, all its systems together.
+  virtual std::size_t iterations() const = 0;
+  /// What first went wrong in a step: a linear system was not solved to the tolerance, or a number
+  /// is not finite. A sentence without its full stop; empty: nothing.
+  virtual const std::string& trouble() const = 0;
+
+  /// What `left` is, e.g. "divergence" or "residual".
+  virtual const char* left_name() const = 0;
+  /// What is left of the divergence, or of the residual, after each step since the last call,
+  /// relative to what it was before the linear system was solved (2-norms). Waits for the device.
+  virtual std::vector<double> left() = 0;
+
+  virtual Drawn drawn() const = 0;
+  /// What the mouse does before the next step: a push from one place of the picture to another, in
+  /// its width and height (0 to 1, y upwards). It adds velocity and dye, or moves the water.
+  virtual void push(double from_x, double from_y, double to_x, double to_y) = 0;
+  /// Another method or rule from the next step on. Throws as the row's make().
+  virtual void change(const std::string& method, const StoppingRule& rule) = 0;
+};
+
+/// One row of the table of simulations.
+struct SimulationKind {
+  const char* name;         ///< as on the command line, e.g. "wave"
+  const char* description;  ///< one line
+  std::vector<std::string> scenes;
+  /// Throws InputError for what does not fit the physics, Unsupported for what the method or the
+  /// device cannot do.
+  std::unique_ptr<Simulation> (*make)(DeviceContext& context, const SimulationOptions& options);
+};
+
+std::span<const SimulationKind> simulations();
+
+/// Throws InputError that lists the simulations if there is no such one.
+const SimulationKind& find_simulation(const std::string& name);
+
+}  // namespace lugpu
