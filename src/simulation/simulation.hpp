@@ -58,6 +58,11 @@ struct Drawn {
   const Surface* solid = nullptr;  ///< 1 in cells that are drawn grey, as large; null: none
 };
 
+/// A velocity at a place.
+struct ProfilePoint {
+  double x, y, u, v;
+};
+
 /// Lengths are in units of the longest side of the domain, which is 1.
 class Simulation {
  public:
@@ -84,10 +89,19 @@ class Simulation {
   /// relative to what it was before the linear system was solved (2-norms). Waits for the device.
   virtual std::vector<double> left() = 0;
 
-  virtual Drawn drawn() const = 0;
+  /// Enqueues what it takes.
+  virtual Drawn drawn() = 0;
   /// What the mouse does before the next step: a push from one place of the picture to another, in
   /// its width and height (0 to 1, y upwards). It adds velocity and dye, or moves the water.
   virtual void push(double from_x, double from_y, double to_x, double to_y) = 0;
+  /// Whether the scene comes to an end by itself, a steady state.
+  virtual bool ends() const { return false; }
+  /// Whether it has: nothing has changed since the last call any more.
+  virtual bool is_over() { return false; }
+  /// The velocity along the centre lines: upwards, then to the right. Throws Unsupported if there
+  /// is none.
+  virtual std::vector<ProfilePoint> profile();
+
   /// Another method or rule from the next step on. Throws as the row's make().
   virtual void change(const std::string& method, const StoppingRule& rule) = 0;
 };

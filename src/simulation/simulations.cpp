@@ -1,12 +1,35 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "simulation/simulation.hpp"
+#include "simulation/fluid.hpp"
 
 namespace lugpu {
+namespace {
+
+template <typename Scene>
+std::vector<std::string> names(std::span<const Scene> scenes) {
+  std::vector<std::string> result;
+  for (const Scene& scene : scenes) result.emplace_back(scene.name);
+  return result;
+}
+
+template <typename Physics>
+std::unique_ptr<Simulation> make(DeviceContext& context, const SimulationOptions& options) {
+  return std::make_unique<Physics>(context, options);
+}
+
+}  // namespace
+
+std::vector<ProfilePoint> Simulation::profile() {
+  throw Unsupported("this simulation has no velocity along centre lines",
+                    {"scene", "cavity of fluid"});
+}
 
 std::span<const SimulationKind> simulations() {
-  static const std::vector<SimulationKind> table = {};
+  static const std::vector<SimulationKind> table = {
+      {"fluid", "stable fluids in 2D and 3D: smoke, obstacles, a driven cavity",
+       names(fluid_scenes()), make<Fluid>},
+  };
   return table;
 }
 

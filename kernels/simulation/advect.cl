@@ -1,0 +1,40 @@
+// Advection of a field by a velocity: backwards along the flow (J. Stam, "Stable Fluids", SIGGRAPH
+// 1999), corrected by MacCormack's method (A. Selle, R. Fedkiw, B. Kim, Y. Liu, J. Rossignac, "An
+// Unconditionally Stable MacCormack Method", Journal of Scientific Computing 35, 2008).
+//
+// time: of the step, in cells per unit of velocity. lid: the speed of the last wall across y.
+
+#include "simulation/trace.clh"
+
+// moved(x) = s(where the fluid at x came from)
+__kernel WORK_GROUP void advect(VELOCITY, SOURCE(s), TARGET(moved), real time, real lid, CELLS) {
+  const velocity_of velocity = VELOCITY_HERE;
+  const field_of field = {s, s_pitch};
+  FOR_POINTS {
+    const points_of from = traced(&velocity, PLACE, &cells, x, y, z, -time, lid);
+    const pack value = sample(field, PLACE, &cells, x, y, z, from, lid);
+    STORE_PACK(moved, row, t, within(t, nx, value, 0));
+  }
+}
+
+// corrected = moved + (s - moved traced back) / 2, but not beyond the values of s around the place
+// where the fluid came from.
+__kernel WORK_GROUP void correct(VELOCITY, SOURCE(s), SOURCE(moved), TARGET(corrected), real time,
+                                 real lid, CELLS) {
+  const velocity_of velocity = VELOCITY_HERE;
+  const field_of field = {s, s_pitch}, moved_field = {moved, moved_pitch};
+  FOR_POINTS {
+    const points_of to = traced(&velocity, PLACE, &cells, x, y, z, time, lid);
+    const pack back = sample(moved_field, PLACE, &cells, x, y, z, to, lid);
+    const pack value = LOAD_PACK(moved, row, t) + (LOAD_PACK(s, row, t) - back) / 2;
+    const points_of from = traced(&velocity, PLACE, &cells, x, y, z, -time, lid);
+    const corners_of around = corners_around(field, PLACE, &cells, x, y, z, from, lid);
+    pack lowest = around.c[0], highest = around.c[0];
+#pragma unroll
+    for (int corner = 1; corner < CORNERS; ++corner) {
+      lowest = fmin(lowest, around.c[corner]);
+      highest = fmax(highest, around.c[corner]);
+    }
+    STORE_PACK(corrected, row, t, within(t, nx, fmin(fmax(value, lowest), highest), 0));
+  }
+}

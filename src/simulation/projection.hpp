@@ -1,0 +1,42 @@
+// The projection of a velocity on those without divergence (A. J. Chorin, "Numerical Solution of
+// the Navier-Stokes Equations", Mathematics of Computation 22, 1968).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/field_solver.hpp"
+#include "simulation/monitor.hpp"
+#include "simulation/staggered.hpp"
+
+namespace lugpu {
+
+class Projection {
+ public:
+  /// on must outlive this.
+  explicit Projection(const Staggered& on);
+
+  /// How the pressure is found from now on. conductivity: of every cell, 1 / density, 0 for solid
+  /// ones; empty: 1 everywhere. Throws as FieldSolver.
+  void prepare(const StructuredMethod& method, const StoppingRule& rule,
+               const std::vector<double>& conductivity);
+
+  /// u -= conductivity gradient of q with A q = the negative divergence; q starts as the last one.
+  /// Returns what FieldSolver::solve() does.
+  std::string project(Velocity& u);
+
+  std::size_t iterations() const { return solver_->iterations(); }
+  /// ||div u|| after each projection over that before it (Monitor).
+  std::vector<double> left() { return monitor_.take(); }
+
+ private:
+  const Staggered& on_;
+  Surface b_, q_;
+  std::optional<Surface> conductivity_;
+  std::unique_ptr<FieldSolver> solver_;
+  Monitor monitor_;
+};
+
+}  // namespace lugpu
