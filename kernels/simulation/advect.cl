@@ -11,8 +11,8 @@ __kernel WORK_GROUP void advect(VELOCITY, SOURCE(s), TARGET(moved), real time, r
   const velocity_of velocity = VELOCITY_HERE;
   const field_of field = {s, s_pitch};
   FOR_POINTS {
-    const points_of from = traced(&velocity, PLACE, &cells, x, y, z, -time, lid);
-    const pack value = sample(field, PLACE, &cells, x, y, z, from, lid);
+    const points_of from = traced(&velocity, AT, &cells, x, y, z, -time, lid);
+    const pack value = sample(field, AT, &cells, x, y, z, from, lid);
     STORE_PACK(moved, row, t, within(t, nx, value, 0));
   }
 }
@@ -24,11 +24,11 @@ __kernel WORK_GROUP void correct(VELOCITY, SOURCE(s), SOURCE(moved), TARGET(corr
   const velocity_of velocity = VELOCITY_HERE;
   const field_of field = {s, s_pitch}, moved_field = {moved, moved_pitch};
   FOR_POINTS {
-    const points_of to = traced(&velocity, PLACE, &cells, x, y, z, time, lid);
-    const pack back = sample(moved_field, PLACE, &cells, x, y, z, to, lid);
+    const points_of to = traced(&velocity, AT, &cells, x, y, z, time, lid);
+    const pack back = sample(moved_field, AT, &cells, x, y, z, to, lid);
     const pack value = LOAD_PACK(moved, row, t) + (LOAD_PACK(s, row, t) - back) / 2;
-    const points_of from = traced(&velocity, PLACE, &cells, x, y, z, -time, lid);
-    const corners_of around = corners_around(field, PLACE, &cells, x, y, z, from, lid);
+    const points_of from = traced(&velocity, AT, &cells, x, y, z, -time, lid);
+    const corners_of around = corners_around(field, AT, &cells, x, y, z, from, lid);
     pack lowest = around.c[0], highest = around.c[0];
 #pragma unroll
     for (int corner = 1; corner < CORNERS; ++corner) {

@@ -3,12 +3,12 @@
 
 #include "simulation/trace.clh"
 
-// The velocity `step` cells along an axis from value (x, y, z) at PLACE.
+// The velocity `step` cells along an axis from value (x, y, z) at AT.
 inline points_of velocity_beside(const velocity_of* velocity, const cells_of* cells, int x, int y,
                                  int z, int axis, int step, real lid) {
   points_of d = {{0, 0, 0}};
   d.c[axis] = step;
-  return velocity_at(velocity, PLACE, cells, x, y, z, d, lid);
+  return velocity_at(velocity, AT, cells, x, y, z, d, lid);
 }
 
 // At centres: the curl of the velocity, per cell, along one axis. AXIS: which.
@@ -26,7 +26,7 @@ __kernel WORK_GROUP void curl(VELOCITY, TARGET(omega), real lid, CELLS) {
 }
 #endif
 
-#if PLACE != CENTRES
+#if AT != CENTRES
 #if DIMENSIONS == 3
 #define OMEGA SOURCE(omega_x), SOURCE(omega_y), SOURCE(omega_z)
 #define OMEGA_HERE                                                                   \
@@ -45,13 +45,13 @@ __kernel WORK_GROUP void curl(VELOCITY, TARGET(omega), real lid, CELLS) {
   }
 #endif
 
-// The curl at the place `step` cells along an axis from value (x, y, z) at PLACE.
+// The curl at the place `step` cells along an axis from value (x, y, z) at AT.
 inline points_of omega_beside(const velocity_of* omega, const cells_of* cells, int x, int y, int z,
                               int axis, int step) {
   points_of g = {{0, 0, 0}}, result = {{0, 0, 0}};
 #pragma unroll
   for (int a = 0; a < DIMENSIONS; ++a)
-    g.c[a] = (offset_of(PLACE, a) - offset_of(CENTRES, a)) + (a == axis ? step : 0);
+    g.c[a] = (offset_of(AT, a) - offset_of(CENTRES, a)) + (a == axis ? step : 0);
 #pragma unroll
   for (int of = DIMENSIONS == 3 ? 0 : 2; of < 3; ++of)
     result.c[of] = sample(omega->c[of], CENTRES, cells, x, y, z, g, 0);
@@ -62,7 +62,7 @@ inline pack length_of(points_of v) {
   return sqrt(v.c[0] * v.c[0] + v.c[1] * v.c[1] + v.c[2] * v.c[2]);
 }
 
-// u += strength (N x omega) along PLACE, N the direction in which |omega| grows.
+// u += strength (N x omega) along AT, N the direction in which |omega| grows.
 __kernel WORK_GROUP void confine(TARGET(u), OMEGA, real strength, CELLS) {
   const velocity_of omega = OMEGA_HERE;
   FOR_POINTS {
@@ -72,7 +72,7 @@ __kernel WORK_GROUP void confine(TARGET(u), OMEGA, real strength, CELLS) {
       direction.c[axis] = length_of(omega_beside(&omega, &cells, x, y, z, axis, 1)) -
                           length_of(omega_beside(&omega, &cells, x, y, z, axis, -1));
     const points_of here = omega_beside(&omega, &cells, x, y, z, 0, 0);
-    const int second = (PLACE + 1) % 3, third = (PLACE + 2) % 3;
+    const int second = (AT + 1) % 3, third = (AT + 2) % 3;
     const pack length = length_of(direction) + SMALLEST_NORMAL;
     const pack force = direction.c[second] * here.c[third] - direction.c[third] * here.c[second];
     const pack value = LOAD_PACK(u, row, t) + strength * force / length;

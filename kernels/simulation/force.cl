@@ -19,8 +19,8 @@ __kernel WORK_GROUP void blend(TARGET(s), real4 from, real4 to, real value, CELL
   const real4 along = {to.x - from.x, to.y - from.y, to.z - from.z, 0};
   const real length2 = dot(along, along);
   FOR_POINTS {
-    const pack px = TO_PACK(lanes_from(x)) + (offset_of(PLACE, 0) - from.x);
-    const real py = y + offset_of(PLACE, 1) - from.y, pz = z + offset_of(PLACE, 2) - from.z;
+    const pack px = TO_PACK(lanes_from(x)) + (offset_of(AT, 0) - from.x);
+    const real py = y + offset_of(AT, 1) - from.y, pz = z + offset_of(AT, 2) - from.z;
     pack there = length2 > 0 ? (px * along.x + (py * along.y + pz * along.z)) / length2 : (pack)0;
     there = fmin(fmax(there, (pack)0), (pack)1);
     const pack dx = px - there * along.x, dy = py - there * along.y, dz = pz - there * along.z;

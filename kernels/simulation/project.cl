@@ -32,17 +32,17 @@ __kernel WORK_GROUP void inflow(SOURCE(u), SOURCE(v), SOURCE(w), K_PARAMETER TAR
   }
 }
 
-#if PLACE != CENTRES
+#if AT != CENTRES
 // u -= the difference of q across the face
 __kernel WORK_GROUP void subtract_gradient(TARGET(u), SOURCE(q), K_PARAMETER CELLS) {
   const field_of of_q = {q, q_pitch};
   FOR_POINTS {
-    pack difference = beside(of_q, CENTRES, &cells, x, y, z, PLACE, 1) -
-                      LOAD_PACK(q, row_of_cell(&cells, y, z), t);
+    pack difference =
+        beside(of_q, CENTRES, &cells, x, y, z, AT, 1) - LOAD_PACK(q, row_of_cell(&cells, y, z), t);
 #ifdef CONDUCTIVITY
     const field_of of_k = {k, k_pitch};
-    difference *= between(LOAD_PACK(k, row_of_cell(&cells, y, z), t),
-                          beside(of_k, CENTRES, &cells, x, y, z, PLACE, 1));
+    difference *= between(
+        LOAD_PACK(k, row_of_cell(&cells, y, z), t), beside(of_k, CENTRES, &cells, x, y, z, AT, 1));
 #endif
     STORE_PACK(u, row, t, within(t, nx, LOAD_PACK(u, row, t) - difference, 0));
   }

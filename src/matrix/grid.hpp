@@ -16,6 +16,7 @@ enum class Wall {
   dirichlet,  ///< zero, at the next point
   neumann,    ///< what the wall's own point has: no flux
   periodic,   ///< the point at the other end
+  dirichlet_half,
 };
 
 /// The matrix A of order nx ny nz with

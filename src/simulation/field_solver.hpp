@@ -24,6 +24,7 @@ class FieldSolver {
   std::size_t iterations() const { return iterations_; }
 
  private:
+  DeviceContext* context_;
   StoppingRule rule_;
   std::unique_ptr<Grid> grid_;
   std::unique_ptr<PreparedSolver> solver_;

@@ -35,12 +35,12 @@ Box box_of(const FluidScene& scene, const SimulationOptions& options) {
 }
 
 void require_possible(const SimulationOptions& options) {
-  const auto positive = [](const char* what, double value, bool may_be_infinite) {
+  const auto require_positive = [](const char* what, double value, bool may_be_infinite) {
     if (value > 0 && (may_be_infinite || std::isfinite(value))) return;
     throw InputError(std::string(what) + " must be positive, not " + std::to_string(value) + ".");
   };
-  if (options.time_step) positive("The time step", *options.time_step, false);
-  if (options.reynolds) positive("Reynolds' number", *options.reynolds, true);
+  if (options.time_step) require_positive("The time step", *options.time_step, false);
+  if (options.reynolds) require_positive("Reynolds' number", *options.reynolds, true);
   if (!(options.confinement >= 0) || !std::isfinite(options.confinement)) {
     throw InputError("The strength of the confinement must not be negative.");
   }

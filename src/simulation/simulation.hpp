@@ -29,8 +29,11 @@ struct SimulationOptions {
   std::optional<double> reynolds =
       {};                           ///< speed x length / viscosity of the scene; inf: no viscosity
   bool explicit_diffusion = false;  ///< as in Krueger and Westermann 2003
-  bool semi_lagrangian = false;     ///< advection of first order, instead of MacCormack's
-  double confinement = 0;           ///< strength of the vorticity confinement
+  /// Diffuses, projects, advects and projects, and diffuses smoke too (J. Stam, "Real-Time Fluid
+  /// Dynamics for Games", 2003): five linear systems a step in 2D, six in 3D.
+  bool project_twice = false;
+  bool semi_lagrangian = false;  ///< advection of first order, instead of MacCormack's
+  double confinement = 0;        ///< strength of the vorticity confinement
 
   // Bubbles.
   double density_ratio = 1000;  ///< of the liquid and the gas

@@ -78,7 +78,7 @@ void Staggered::run(const char* phase, const char* file, const char* function, P
   const cl_int4 sizes = {{static_cast<cl_int>(box_.cells[0]), static_cast<cl_int>(box_.cells[1]),
                           static_cast<cl_int>(box_.cells[2]), 0}};
   const std::string all =
-      cut.options() + options_ + options + " -DPLACE=" + std::to_string(static_cast<int>(place));
+      cut.options() + options_ + options + " -DAT=" + std::to_string(static_cast<int>(place));
   context_.run(phase, {file, function, precision_, Storage::buffer, Texel::r, all}, cut.items(),
                arguments..., sizes, static_cast<cl_int>(cut.walk));
 }
