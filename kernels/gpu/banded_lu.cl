@@ -43,7 +43,7 @@ inline void store_row(const real* x, __global real* a, int ld) {
 
 // Columns of L21 U12 that are summed in a pass over L: as many as there are registers for.
 #define ROW_WORDS (ROWS * (int)sizeof(real) / 4)
-#define SUMMED min(NB, ROW_WORDS == 1 ? 32 : ROW_WORDS == 2 ? 16 : 8)
+#define SUMMED (ROW_WORDS == 1 ? NB : ROW_WORDS == 2 ? NB / 2 : 8)
 
 struct tiles {
   real4 u[NB][NB / 4];     // U12 by rows
