@@ -41,6 +41,10 @@ inline void store_row(const real* x, __global real* a, int ld) {
 
 #define AHEAD (ROWS > 2 ? 2 : 4)  // columns of L on their way
 
+// Columns of L21 U12 that are summed in a pass over L: as many as there are registers for.
+#define ROW_WORDS (ROWS * (int)sizeof(real) / 4)
+#define SUMMED (ROW_WORDS == 1 ? NB : ROW_WORDS == 2 ? NB / 2 : 8)
+
 struct tiles {
   real4 u[NB][NB / 4];     // U12 by rows
   real4 l[NB][NB / 4];     // L11 by columns
@@ -97,8 +101,10 @@ inline void solve_top(__local struct tiles* t) {
   }
 }
 
-// x -= L21 U12, ROWS rows of it: each row of U12 is read once for all of them. l: column 0 of L21;
-// only rows before `below` are of use.
+// x -= L21 U12, ROWS rows of it: each row of U12 is read once for all of them. A row's products are
+// summed before they are subtracted; one by one, each would be rounded at the size of the element,
+// and such errors add up where a band repeats itself. l: column 0 of L21; only rows before `below`
+// are changed.
 inline void subtract_product(const __global real* l, int ld, int below, __local struct tiles* t,
                              real x[ROWS][NB]) {
   int row[ROWS];
@@ -107,23 +113,40 @@ inline void subtract_product(const __global real* l, int ld, int below, __local 
   for (int r = 0; r < ROWS; ++r) {
     row[r] = min(r * PANEL_ITEMS + ME, below - 1);
 #pragma unroll
-    for (int k = 0; k < AHEAD; ++k) next[k][r] = l[(size_t)k * ld + row[r]];
+    for (int k = 0; k < AHEAD; ++k) next[k][r] = l[k * ld + row[r]];
   }
+#pragma unroll
+  for (int first = 0; first < NB; first += SUMMED) {
+    real sum[ROWS][NB];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+#pragma unroll
+      for (int c = first; c < first + SUMMED; ++c) sum[r][c] = 0;
+    }
 #pragma unroll 1
-  for (int q = 0; q < NB; q += AHEAD) {
-    real minus_l[AHEAD][ROWS];
+    for (int q = 0; q < NB; q += AHEAD) {
+      real column[AHEAD][ROWS];
 #pragma unroll
-    for (int k = 0; k < AHEAD; ++k) {
+      for (int k = 0; k < AHEAD; ++k) {
 #pragma unroll
-      for (int r = 0; r < ROWS; ++r) {
-        minus_l[k][r] = r * PANEL_ITEMS + ME < below ? -next[k][r] : 0;
-        next[k][r] = l[(size_t)min(q + AHEAD + k, NB - 1) * ld + row[r]];
+        for (int r = 0; r < ROWS; ++r) {
+          column[k][r] = next[k][r];
+          next[k][r] = l[(q + AHEAD + k) % NB * ld + row[r]];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < AHEAD; ++k) {
+#pragma unroll
+        for (int c = first; c < first + SUMMED; c += 4) {
+          add_row(sum, column[k], t->u[q + k][c / 4], c);
+        }
       }
     }
 #pragma unroll
-    for (int k = 0; k < AHEAD; ++k) {
+    for (int r = 0; r < ROWS; ++r) {
+      const bool changes = r * PANEL_ITEMS + ME < below;
 #pragma unroll
-      for (int c = 0; c < NB; c += 4) add_row(x, minus_l[k], t->u[q + k][c / 4], c);
+      for (int c = first; c < first + SUMMED; ++c) x[r][c] -= changes ? sum[r][c] : 0;
     }
   }
 }
