@@ -18,7 +18,7 @@ namespace {
 
 using Size = std::array<std::size_t, 3>;
 using Walls = std::array<Wall, 3>;
-constexpr Wall kWalls[] = {Wall::dirichlet, Wall::neumann, Wall::periodic};
+constexpr Wall kWalls[] = {Wall::dirichlet, Wall::neumann, Wall::periodic, Wall::dirichlet_half};
 constexpr double kPi = std::numbers::pi;
 
 // --- The eigenvectors of an axis.

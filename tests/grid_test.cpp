@@ -23,10 +23,11 @@ Grid random_grid(std::array<std::size_t, 3> size, std::array<Wall, 3> walls, boo
 }
 
 TEST(Grids, ProductStoredMatrixAndDiagonalAgree) {
-  const std::array<Wall, 3> kinds = {Wall::dirichlet, Wall::neumann, Wall::periodic};
+  const std::array<Wall, 4> kinds = {Wall::dirichlet, Wall::neumann, Wall::periodic,
+                                     Wall::dirichlet_half};
   for (const std::array<std::size_t, 3> size : {std::array<std::size_t, 3>{7, 5, 3}, {2, 1, 4}}) {
-    for (std::size_t turn = 0; turn < 3; ++turn) {
-      const std::array<Wall, 3> walls = {kinds[turn], kinds[(turn + 1) % 3], kinds[(turn + 2) % 3]};
+    for (std::size_t turn = 0; turn < 4; ++turn) {
+      const std::array<Wall, 3> walls = {kinds[turn], kinds[(turn + 1) % 4], kinds[(turn + 2) % 4]};
       for (const bool varies : {false, true}) {
         Grid grid = random_grid(size, walls, true);
         if (!varies) grid.conductivity.clear();
@@ -49,6 +50,16 @@ TEST(Grids, ProductStoredMatrixAndDiagonalAgree) {
       }
     }
   }
+}
+
+// Beyond it stands -u: the mean at the wall is zero.
+TEST(Grids, WallAtHalfAPointByHand) {
+  const Grid grid{
+      {2, 1, 1}, {Wall::dirichlet_half, Wall::neumann, Wall::neumann}, {10, 0, 0}, 1, {}};
+  const Matrix a = dense(sparse(grid));
+  EXPECT_EQ(a(0, 0), 31);
+  EXPECT_EQ(a(0, 1), -10);
+  EXPECT_EQ(a(1, 1), 31);
 }
 
 TEST(Grids, ConductivityByHand) {

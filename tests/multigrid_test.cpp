@@ -15,7 +15,8 @@
 namespace lugpu {
 namespace {
 
-constexpr Wall kDirichlet = Wall::dirichlet, kNeumann = Wall::neumann, kPeriodic = Wall::periodic;
+constexpr Wall kDirichlet = Wall::dirichlet, kNeumann = Wall::neumann, kPeriodic = Wall::periodic,
+               kHalf = Wall::dirichlet_half;
 
 using Size = std::array<std::size_t, 3>;
 using Walls = std::array<Wall, 3>;
@@ -109,14 +110,19 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Multigrid,
                                          SurfaceKind{Precision::double_precision, Storage::buffer}),
                          testing::PrintToStringParamName());
 
-constexpr Walls kAll[] = {{kDirichlet, kDirichlet, kDirichlet}, {kNeumann, kNeumann, kNeumann},
-                          {kPeriodic, kPeriodic, kPeriodic},    {kDirichlet, kNeumann, kPeriodic},
-                          {kPeriodic, kDirichlet, kNeumann},    {kNeumann, kPeriodic, kDirichlet}};
+constexpr Walls kAll[] = {{kDirichlet, kDirichlet, kDirichlet},
+                          {kNeumann, kNeumann, kNeumann},
+                          {kPeriodic, kPeriodic, kPeriodic},
+                          {kDirichlet, kNeumann, kPeriodic},
+                          {kPeriodic, kDirichlet, kNeumann},
+                          {kNeumann, kPeriodic, kDirichlet},
+                          {kHalf, kHalf, kHalf},
+                          {kNeumann, kHalf, kDirichlet}};
 
 std::string text(const Grid& grid) {
   std::string words;
   for (int axis = 0; axis < 3; ++axis) {
-    words += std::to_string(grid.size[axis]) + "DNP"[static_cast<int>(grid.walls[axis])] + " ";
+    words += std::to_string(grid.size[axis]) + "DNPH"[static_cast<int>(grid.walls[axis])] + " ";
   }
   return words;
 }

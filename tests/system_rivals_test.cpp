@@ -88,10 +88,10 @@ Grid grid_of(const Lengths& size, const Walls& walls, Medium medium, double shif
 
 // Every axis with every wall.
 std::vector<Walls> all_walls() {
-  const Wall kinds[] = {Wall::dirichlet, Wall::neumann, Wall::periodic};
+  const Wall kinds[] = {Wall::dirichlet, Wall::neumann, Wall::periodic, Wall::dirichlet_half};
   std::vector<Walls> walls;
   for (const Wall x : kinds) {
-    for (const Wall y : kinds) walls.push_back({x, y, kinds[walls.size() % 3]});
+    for (const Wall y : kinds) walls.push_back({x, y, kinds[walls.size() % 4]});
   }
   return walls;
 }

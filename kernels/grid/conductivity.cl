@@ -1,13 +1,14 @@
 // result = A x OPERATOR y for the matrix of a grid with a conductivity k; A x without the build
 // option OPERATOR. With the links c 2 k(i) k(j) / (k(i) + k(j)) of neighbours i and j
 //   (A x)(i) = shift x(i) + sum over the neighbours of link(i, j) (x(i) - x(j)),
-// where beyond a Dirichlet wall stands x = 0 and the same k; an obstacle, k = 0, has the row of the
-// identity if the shift is 0.
+// where beyond a Dirichlet wall stands x = 0, or -x if it is half a step away, and the same k; an
+// obstacle, k = 0, has the row of the identity if the shift is 0.
 
 #include "common/vectors.clh"
 
 #define DIRICHLET 0
 #define PERIODIC 2
+#define DIRICHLET_HALF 3
 
 // After `at` among 0 : count (step 1), or before it (step -1); -1 beyond a wall.
 inline int beside(int at, int count, int step, int wall) {
@@ -49,8 +50,8 @@ inline pack terms_across(SOURCE(x), SOURCE(k), int row, int t, int at, int count
     if (next >= 0) {
       const int other = row + (next - at) * stride;
       sum += between(own_k, LOAD_PACK(k, other, t)) * (own - LOAD_PACK(x, other, t));
-    } else if (wall == DIRICHLET) {
-      sum += own_k * own;
+    } else if (wall == DIRICHLET || wall == DIRICHLET_HALF) {
+      sum += (wall == DIRICHLET ? 1 : 2) * own_k * own;
     }
   }
   return sum;
@@ -67,7 +68,7 @@ __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), SOURCE(k), 
       FETCH(x, i + 2, t);
       FETCH(k, i + 2, t);
       const pack own = LOAD_PACK(x, i, t), own_k = LOAD_PACK(k, i, t);
-      const pack beyond = walls.x == DIRICHLET ? (pack)0 : own;
+      const pack beyond = walls.x == DIRICHLET ? (pack)0 : walls.x == DIRICHLET_HALF ? -own : own;
       pack along = 0;
       for (int step = -1; step <= 1; step += 2) {
         const pack next_k = beside_in_row(PASS(k), i, t, nx, step, walls.x, own_k, own_k);

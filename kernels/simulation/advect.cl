@@ -17,6 +17,23 @@ __kernel WORK_GROUP void advect(VELOCITY, SOURCE(s), TARGET(moved), real time, r
   }
 }
 
+// The lowest and the highest of the corners, but for those that hardly count: from a point that is
+// beside another by rounding alone, the result must not depend on the side.
+#define HARDLY ((real)1 / 1024)
+#define DEFINE_LIMIT(name, limit)                                                           \
+  inline pack name(corners_of corners) {                                                    \
+    _Pragma("unroll") for (int axis = 0; axis < DIMENSIONS; ++axis) {                       \
+      const pack share = corners.share[axis];                                               \
+      _Pragma("unroll") for (int i = 0; i < CORNERS >> (axis + 1); ++i) {                   \
+        const pack low = corners.c[2 * i], high = corners.c[2 * i + 1];                     \
+        corners.c[i] = limit(share > 1 - HARDLY ? high : low, share < HARDLY ? low : high); \
+      }                                                                                     \
+    }                                                                                       \
+    return corners.c[0];                                                                    \
+  }
+DEFINE_LIMIT(lowest_of, fmin)
+DEFINE_LIMIT(highest_of, fmax)
+
 // corrected = moved + (s - moved traced back) / 2, but not beyond the values of s around the place
 // where the fluid came from.
 __kernel WORK_GROUP void correct(VELOCITY, SOURCE(s), SOURCE(moved), TARGET(corrected), real time,
@@ -29,12 +46,7 @@ __kernel WORK_GROUP void correct(VELOCITY, SOURCE(s), SOURCE(moved), TARGET(corr
     const pack value = LOAD_PACK(moved, row, t) + (LOAD_PACK(s, row, t) - back) / 2;
     const points_of from = traced(&velocity, AT, &cells, x, y, z, -time, lid);
     const corners_of around = corners_around(field, AT, &cells, x, y, z, from, lid);
-    pack lowest = around.c[0], highest = around.c[0];
-#pragma unroll
-    for (int corner = 1; corner < CORNERS; ++corner) {
-      lowest = fmin(lowest, around.c[corner]);
-      highest = fmax(highest, around.c[corner]);
-    }
-    STORE_PACK(corrected, row, t, within(t, nx, fmin(fmax(value, lowest), highest), 0));
+    const pack limited = fmin(fmax(value, lowest_of(around)), highest_of(around));
+    STORE_PACK(corrected, row, t, within(t, nx, limited, 0));
   }
 }

@@ -100,13 +100,20 @@ void with_kind(bool solid, bool varying, const Action& action) {
   action.template operator()<Kind::flat>();
 }
 
+// Whether its rows differ by more than the walls that let nothing through.
+bool has_coefficients(const Grid& grid) {
+  bool half = false;
+  for (const Wall wall : grid.walls) half = half || wall == Wall::dirichlet_half;
+  return half || !grid.conductivity.empty();
+}
+
 }  // namespace
 
 template <typename Real>
 PlainGrid<Real>::PlainGrid(const Grid& grid)
     : size_(grid.size),
       solid_(grid.coefficients[2] != 0 && grid.size[2] > 0),
-      varies_(!grid.conductivity.empty()),
+      varies_(has_coefficients(grid)),
       row_(grid.size[0] + 2),
       plane_(row_ * (grid.size[1] + 2)),
       elements_(plane_ * (grid.size[2] + (solid_ ? 2 : 0))),
@@ -116,7 +123,7 @@ PlainGrid<Real>::PlainGrid(const Grid& grid)
     // The only point of a periodic axis is its own neighbour: nothing stands in its row.
     const bool periodic = grid.walls[axis] == Wall::periodic;
     wraps_[axis] = periodic && size_[axis] > 1 && coefficients_[axis] != 0;
-    zero_beyond_[axis] = grid.walls[axis] == Wall::dirichlet || (periodic && size_[axis] > 1);
+    zero_beyond_[axis] = is_dirichlet(grid.walls[axis]) || (periodic && size_[axis] > 1);
   }
   if (varies_ && grid.unknowns() > 0) find_coefficients(grid);
 }
@@ -142,7 +149,8 @@ void PlainGrid<Real>::find_coefficients(const Grid& grid) {
         const bool last = at + 1 == size_[axis];
         if (last && !wraps_[axis]) continue;
         const std::size_t next = last ? i - at * unknowns[axis] : i + unknowns[axis];
-        const auto value = static_cast<Real>(coefficients_[axis] * between(k[i], k[next]));
+        const double share = k.empty() ? 1 : between(k[i], k[next]);
+        const auto value = static_cast<Real>(coefficients_[axis] * share);
         face[begin + x] = value;
         if (last) face[begin + x - size_[axis] * strides[axis]] = value;
       }

@@ -35,6 +35,7 @@ struct Family {
   std::size_t frequency(std::size_t j) const {
     switch (wall) {
       case Wall::dirichlet:
+      case Wall::dirichlet_half:
         return 2 * j + 1 + odd;
       case Wall::neumann:
         return 2 * j + odd;
@@ -45,10 +46,10 @@ struct Family {
 
   // The angles are those of multiples of 1 / turn() of a turn.
   std::size_t turn() const {
-    return wall == Wall::dirichlet ? 2 * (n + 1) : wall == Wall::neumann ? 4 * n : 2 * n;
+    return wall == Wall::dirichlet ? 2 * (n + 1) : wall == Wall::periodic ? 2 * n : 4 * n;
   }
 
-  bool sines() const { return wall == Wall::dirichlet || (wall == Wall::periodic && odd); }
+  bool sines() const { return is_dirichlet(wall) || (wall == Wall::periodic && odd); }
 
   std::size_t multiple(std::size_t i, std::size_t f) const {
     return (wall == Wall::dirichlet ? i + 1 : 2 * i + 1) * f;
@@ -57,15 +58,16 @@ struct Family {
   // 1 over the 2-norm.
   double scale(std::size_t f) const {
     if (wall == Wall::dirichlet) return std::sqrt(2.0 / static_cast<double>(n + 1));
-    const bool alternating = wall == Wall::periodic && 2 * f == n;  // one of a kind
+    // One of a kind.
+    const bool alternating = wall == Wall::periodic ? 2 * f == n : f == n;
     return std::sqrt((f == 0 || alternating ? 1.0 : 2.0) / static_cast<double>(n));
   }
 
   // 4 sin^2 of half the angle that the argument grows by from point to point.
   double eigenvalue(std::size_t f) const {
-    const std::size_t whole = wall == Wall::dirichlet ? 4 * (n + 1)
-                              : wall == Wall::neumann ? 4 * n
-                                                      : 2 * n;
+    const std::size_t whole = wall == Wall::dirichlet  ? 4 * (n + 1)
+                              : wall == Wall::periodic ? 2 * n
+                                                       : 4 * n;
     const double sine = sine_of(f, whole);
     return 4 * sine * sine;
   }

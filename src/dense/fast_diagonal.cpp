@@ -288,7 +288,7 @@ std::string FastDiagonal::trouble() const {
   bool only_constant = zeros_ == 1 && grid_.shift == 0;
   for (std::size_t a = 0; a < 3; ++a) {
     only_constant =
-        only_constant && (grid_.walls[a] != Wall::dirichlet || grid_.coefficients[a] == 0);
+        only_constant && (!is_dirichlet(grid_.walls[a]) || grid_.coefficients[a] == 0);
   }
   if (only_constant) return "";
   return "the matrix is singular in " + std::string(name(precision_)) +

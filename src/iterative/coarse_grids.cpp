@@ -110,7 +110,8 @@ Cells cells_of(const Grid& grid) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::size_t count = grid.size[axis];
     cells.periodic[axis] = grid.walls[axis] == Wall::periodic;
-    cells.walls[axis] = {-1.0, static_cast<double>(count)};
+    const double distance = grid.walls[axis] == Wall::dirichlet_half ? 0.5 : 1;
+    cells.walls[axis] = {-distance, static_cast<double>(count) - 1 + distance};
     cells.strength[axis] = count > 1 ? grid.coefficients[axis] : 0;
     for (std::size_t i = 0; i <= count; ++i) {
       cells.edges[axis].push_back(static_cast<double>(i) - 0.5);
@@ -124,7 +125,9 @@ Cells cells_of(const Grid& grid) {
     for (int axis = 0; axis < 3; ++axis) {
       const std::size_t count = grid.size[axis];
       const double c = grid.coefficients[axis];
-      const double to_wall = grid.walls[axis] == Wall::dirichlet ? c * between(own, own) : 0;
+      const bool half = grid.walls[axis] == Wall::dirichlet_half;
+      const double to_wall =
+          is_dirichlet(grid.walls[axis]) ? (half ? 2 : 1) * c * between(own, own) : 0;
       const std::size_t face = number_at_wall(grid.size, at, axis);
       if (at[axis] == 0) cells.wall_links[axis][0][face] = to_wall;
       if (at[axis] + 1 == count) cells.wall_links[axis][1][face] = to_wall;
@@ -253,7 +256,7 @@ std::vector<double> inverse_of(const Cells& cells) {
 std::vector<std::vector<std::int32_t>> floating_parts(const Grid& grid) {
   if (grid.shift != 0) return {};
   for (int axis = 0; axis < 3 && grid.conductivity.empty(); ++axis) {
-    if (grid.walls[axis] == Wall::dirichlet && grid.coefficients[axis] > 0) return {};
+    if (is_dirichlet(grid.walls[axis]) && grid.coefficients[axis] > 0) return {};
   }
   const Cells cells = cells_of(grid);
   std::vector<bool> seen(cells.count(), false);

@@ -22,6 +22,8 @@ constexpr std::size_t kSmall = 1024;
 constexpr std::size_t kSmallest = 64;
 // Cells whose sum a work-group takes (grid/mean.cl).
 constexpr std::size_t kChunk = 4096;
+// Preconditioned residuals fall; one that is so many times the smallest before it never will again.
+constexpr double kGrowth = 1e4;
 // Steps before the host looks at the residuals for the first time.
 constexpr std::size_t kFirstLook = 4;
 
@@ -503,13 +505,20 @@ void MultigridCg::Hierarchy::look(Iteration& result, std::size_t count) {
   context_.read_back("residuals", ended_, 0, sizeof ended, &ended);
   with_real(precision_, [&](auto real) {
     std::vector<decltype(real(0))> squares(count + 1 - known);
+    double smallest = std::numeric_limits<double>::infinity();
+    for (const double residual : result.residuals) {
+      smallest = std::min(smallest, residual * residual * square_of_b_);
+    }
     context_.read_back("residuals", history_, known * sizeof(squares[0]),
                        squares.size() * sizeof(squares[0]), squares.data());
     for (const auto square : squares) {
       result.residuals.push_back(std::sqrt(square / square_of_b_));
       result.converged = square <= real(limit_);
+      smallest = std::min<double>(smallest, square);
       if (!std::isfinite(square)) {
         result.reason = "The residual is not finite";
+      } else if (square > kGrowth * kGrowth * smallest) {
+        result.reason = "The residual grows again: nothing but rounding errors is left of it";
       } else if (!result.converged && ended != 0 &&
                  result.residuals.size() == static_cast<std::size_t>(ended)) {
         result.reason =
@@ -539,6 +548,10 @@ Iteration MultigridCg::Hierarchy::solve(const Surface& b, Surface& x, const Stop
   rz_history_ = context_.allocate(bytes);
   ended_ = context_.zeros(1);
   run("grid", finest, "grid/multigrid.cl", "subtract_product", finest.r, p_, rr_partials_);
+  if (chunks_ > 0) {  // the rounding of A x has a mean, too
+    take_means_off(finest.r, finest.shape.pitch, kLead);
+    run("reduction", finest, "grid/multigrid.cl", "dot_fields", finest.r, finest.r, rr_partials_);
+  }
   context_.fill(p_, 0, finest.shape.elements() * element_size(precision_));
   record_square(0);
   std::size_t done = 0;

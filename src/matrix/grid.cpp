@@ -27,8 +27,9 @@ void for_neighbours(const Grid& grid, std::size_t i, Use&& use) {
       const bool wall = next == grid.size[axis];
       const std::size_t j =
           wall ? grid.unknowns() : i - places[axis] * strides[axis] + next * strides[axis];
+      const double distance = wall && grid.walls[axis] == Wall::dirichlet_half ? 0.5 : 1;
       const double factor = k.empty() ? 1 : between(k[i], wall ? k[i] : k[j]);
-      use(j, grid.coefficients[axis] * factor);
+      use(j, grid.coefficients[axis] * factor / distance);
     }
   }
 }

@@ -13,10 +13,10 @@ namespace lugpu {
 
 /// What is beyond the first and the last point of an axis.
 enum class Wall {
-  dirichlet,  ///< zero, at the next point
-  neumann,    ///< what the wall's own point has: no flux
-  periodic,   ///< the point at the other end
-  dirichlet_half,
+  dirichlet,       ///< zero, at the next point
+  neumann,         ///< what the wall's own point has: no flux
+  periodic,        ///< the point at the other end
+  dirichlet_half,  ///< zero, half a point on: where the cell of the wall's own point ends
 };
 
 /// The matrix A of order nx ny nz with
@@ -24,6 +24,8 @@ enum class Wall {
 ///                  + cz (2 u - u(z-1) - u(z+1)),
 /// symmetric, and positive definite for shift >= 0, positive coefficients and a Dirichlet wall or
 /// shift > 0. Unknown (x, y, z) is number x + nx (y + ny z).
+///
+/// Beyond a wall at half a point stands -u of the wall's own point.
 ///
 /// With a conductivity the term of two neighbours i and j, cx (u_i - u_j), is multiplied by the
 /// harmonic mean of theirs, 2 k_i k_j / (k_i + k_j) (finite volumes; Patankar, Numerical Heat
@@ -39,6 +41,11 @@ struct Grid {
 
   std::size_t unknowns() const { return size[0] * size[1] * size[2]; }
 };
+
+/// Whether a wall holds zero.
+constexpr bool is_dirichlet(Wall wall) {
+  return wall == Wall::dirichlet || wall == Wall::dirichlet_half;
+}
 
 /// The place after (step 1) or before (step -1) `at` on an axis of `count` points; absent (count)
 /// where zero stands.
