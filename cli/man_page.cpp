@@ -64,6 +64,17 @@ const std::map<std::string, Page>& pages() {
           "lugpu bench --problem poisson2d --grid 32 --tolerance 1e-8"},
          {"Continue after an interrupt:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json --resume"}}}},
+      {"simulate",
+       {"Frames a second are the median of batches of steps, without the drawing. The phases are "
+        "timed in a few steps before that, each waited for. What is left of the divergence (or of "
+        "the residual of a wave's linear system) is relative to what it was before the system was "
+        "solved. A step that does not reach the tolerance ends the run.",
+        {{"Rain on water, with pictures:",
+          "lugpu simulate wave --grid 128 --steps 50 --frames rain"},
+         {"Smoke, with ten iterations of Jacobi's method for every system:",
+          "lugpu simulate fluid --grid 128 --method jacobi --iterations 10 --steps 20"},
+         {"The driven cavity, until it is steady:",
+          "lugpu simulate fluid --scene cavity --grid 32 --profile cavity.csv"}}}},
       {"probe",
        {"This is what the device itself reaches: copies, multiply-adds, variants of one pass of "
         "elimination, and every operator: on vectors, with dense, banded and sparse matrices, and "

@@ -104,6 +104,12 @@ std::vector<std::string> all_method_names() {
   return names;
 }
 
+std::vector<std::string> simulation_method_names() {
+  std::vector<std::string> names = {"explicit"};
+  for (const StructuredMethod& method : structured_methods()) names.emplace_back(method.name);
+  return names;
+}
+
 std::vector<std::string> pivot_names() {
   std::vector<std::string> names = lugpu::pivot_names();
   for (const PivotRule& rule : pivot_rules()) {

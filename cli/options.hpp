@@ -48,6 +48,9 @@ std::vector<std::string> method_names();
 /// These and the names of structured_methods().
 std::vector<std::string> all_method_names();
 
+/// Names of structured_methods() and "explicit".
+std::vector<std::string> simulation_method_names();
+
 /// Values that --pivot, --precision and --storage take.
 std::vector<std::string> pivot_names();
 std::vector<std::string> precision_names();   ///< of surfaces

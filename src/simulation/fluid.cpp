@@ -41,6 +41,9 @@ void require_possible(const SimulationOptions& options) {
   };
   if (options.time_step) require_positive("The time step", *options.time_step, false);
   if (options.reynolds) require_positive("Reynolds' number", *options.reynolds, true);
+  if (options.density_ratio) {
+    throw InputError("A fluid has one density; the ratio of two is of bubbles.");
+  }
   if (!(options.confinement >= 0) || !std::isfinite(options.confinement)) {
     throw InputError("The strength of the confinement must not be negative.");
   }
@@ -255,7 +258,10 @@ void Fluid::bring_smoke() {
 
 Drawn Fluid::drawn() {
   const Surface* const solid = solids_.empty() ? nullptr : &solids_.number();
-  if (smoke_) return {&*smoke_, on_.box().cells, 0, 1, ColourMap::sequential, solid};
+  if (smoke_) {
+    const double densest = on_.dimensions() == 2 ? 1 : 2 * kSourceRadius;  // mean along z
+    return {&*smoke_, on_.box().cells, 0, densest, ColourMap::sequential, solid};
+  }
   on_.curl(u_, curl_);
   const double range = 10 * cells_per_length_ / static_cast<double>(on_.box().cells[0]);
   return {&curl_.back(), on_.box().cells, -range, range, ColourMap::diverging, solid};

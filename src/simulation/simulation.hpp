@@ -36,7 +36,7 @@ struct SimulationOptions {
   double confinement = 0;        ///< strength of the vorticity confinement
 
   // Bubbles.
-  double density_ratio = 1000;  ///< of the liquid and the gas
+  std::optional<double> density_ratio = {};  ///< of the liquid and the gas
 };
 
 /// A part of a time step.
@@ -78,6 +78,8 @@ class Simulation {
   }
   virtual const std::vector<Phase>& phases() const = 0;
 
+  /// Of the linear systems: of structured_methods(), or "explicit".
+  virtual const std::string& method() const = 0;
   /// Of one step, in the scene's units of time.
   virtual double time_step() const = 0;
   /// Steps of the linear solver in the last time step, all its systems together.

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "simulation/fluid.hpp"
+#include "simulation/wave.hpp"
 
 namespace lugpu {
 namespace {
@@ -27,6 +28,7 @@ std::vector<ProfilePoint> Simulation::profile() {
 
 std::span<const SimulationKind> simulations() {
   static const std::vector<SimulationKind> table = {
+      {"wave", "water waves: rain, a stick, a standing wave", names(wave_scenes()), make<Wave>},
       {"fluid", "stable fluids in 2D and 3D: smoke, obstacles, a driven cavity",
        names(fluid_scenes()), make<Fluid>},
   };

@@ -1,0 +1,62 @@
+// A simulation that is run for some steps and timed, and its record (docs/lugpu.schema.json).
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/result.hpp"
+#include "simulation/simulation.hpp"
+
+namespace lugpu {
+
+struct SimulationCase {
+  std::string physics;  ///< of simulations()
+  SimulationOptions options;
+  int device_index = -1;
+};
+
+/// Seconds a step, waited for.
+struct PhaseTime {
+  std::string name;
+  double seconds;
+};
+
+struct SimulationRun {
+  SimulationCase what;
+  std::string device;
+  std::string method;  ///< of the linear systems, also where the simulation chose it
+  std::size_t steps = 0;
+  double time_step = 0;
+  std::vector<double> times_s;  ///< seconds a step, of batches of steps
+  std::vector<PhaseTime> phases;
+  double solver_iterations = 0;  ///< steps of the linear solver, mean of a time step
+  std::string left_name;
+  std::vector<double> left;  ///< of every time step
+  RunStatus status = RunStatus::ok;
+  std::string reason;  ///< one sentence; empty for ok
+
+  double frames_per_s() const;
+};
+
+/// How long a simulation runs.
+struct RunLength {
+  std::optional<std::size_t> steps;  ///< absent: until the scene is over, or
+  std::size_t usual_steps = 1;       ///< for a scene without an end, so many
+  std::size_t every = 0;             ///< steps from picture to picture; 0: none but the last
+};
+
+/// What is called before the first step, after every so many, and after the last one.
+using Drawing = std::function<void(Simulation& simulation, std::size_t step, bool last)>;
+
+/// Runs it on the device from its start. `drawing` is called apart from the time. The kernels are
+/// built and the phases timed in another run of a few steps before it. Ends early, with the status
+/// failed, where a step goes wrong.
+SimulationRun run_simulation(DeviceContext& context, const SimulationCase& what,
+                             const RunLength& length, const Drawing& drawing);
+
+nlohmann::json to_json(const SimulationRun& run);
+
+}  // namespace lugpu
