@@ -167,10 +167,11 @@ void check(const Arguments& given) {
 }
 
 Exit simulate(const Arguments& given, const std::vector<std::string>& arguments) {
-  const SimulationCase what{given.physics, simulation_options(given), -1};
+  SimulationCase what{given.physics, simulation_options(given), -1};
   check(given);
   JsonOutput json(given.options);
   DeviceContext context = std::move(open_devices(given.options).front());
+  what.device_index = context.device().index;
   nlohmann::json report = report_head(arguments, {context.device()}, context.settings());
   std::unique_ptr<Animation> animation;
   std::vector<ProfilePoint> profile;
