@@ -37,6 +37,7 @@ struct SimulationOptions {
 
   // Bubbles.
   double density_ratio = 1000;  ///< of the liquid and the gas
+  std::size_t inclusions = 16;  ///< of the scene "cells": bubbles of a cell, 32 unknowns each
 };
 
 /// A part of a time step.

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "simulation/bubbles.hpp"
 #include "simulation/fluid.hpp"
 
 namespace lugpu {
@@ -29,6 +30,8 @@ std::span<const SimulationKind> simulations() {
   static const std::vector<SimulationKind> table = {
       {"fluid", "stable fluids in 2D and 3D: smoke, obstacles, a driven cavity",
        names(fluid_scenes()), make<Fluid>},
+      {"bubbles", "bubbly flow: a dilute one with a dense system for each cell", bubble_scenes(),
+       make_bubbles},
   };
   return table;
 }
