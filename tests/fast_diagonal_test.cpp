@@ -341,7 +341,7 @@ TEST_P(FastDiagonals, SolveAgainAndInPlace) {
   solver.solve();
   const Matrix x = solver.download();
   const cl::Buffer buffer = lugpu::upload(context, b, precision);
-  solver.solve(buffer, buffer, 2);
+  solver.solve(buffer, buffer, 2, grid.size[0]);
   EXPECT_TRUE(equal(download(context, buffer, grid.unknowns(), 2, precision), x));
   const Matrix more = random_in(precision, grid.unknowns(), 5, 6);
   solver.upload(more);

@@ -53,7 +53,7 @@ struct lines {
 };
 
 // Of the whole field b, and of the one in halves.
-inline struct lines whole_lines(const int4 size, int row) {
+inline struct lines whole_lines(const int4 size, int row, int pitch) {
   const int half_y = (size.y + 1) / 2, half_z = (size.z + 1) / 2;
   const int first_y = row % half_y, first_z = row / half_y % half_z;
   const size_t side = row / half_y / half_z;
@@ -62,7 +62,7 @@ inline struct lines whole_lines(const int4 size, int row) {
   for (int i = 0; i < 4; ++i) {
     const int y = i % 2 ? size.y - 1 - first_y : first_y;
     const int z = i / 2 ? size.z - 1 - first_z : first_z;
-    lines.at[i] = ((side * size.z + z) * size.y + y) * size.x;
+    lines.at[i] = ((side * size.z + z) * size.y + y) * pitch;
     lines.there[i] =
         (i % 2 == 0 || has_image(first_y, size.y)) && (i / 2 == 0 || has_image(first_z, size.z));
   }
@@ -141,13 +141,14 @@ inline void unfold_piece(__global const real* folded, const struct lines* from,
   }
 }
 
-// folded = sums and differences of b(first:), one field for each right-hand side.
+// folded = sums and differences of b(first:), whose rows are b_pitch elements apart, one field for
+// each right-hand side.
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void fold(
-    __global const real* restrict b, ulong first, __global real* restrict folded, const int4 size,
-    int rows, int pitch, int odd_x) {
+    __global const real* restrict b, ulong first, int b_pitch, __global real* restrict folded,
+    const int4 size, int rows, int pitch, int odd_x) {
   const int row = get_global_id(1);
   if (row >= rows) return;
-  const struct lines from = whole_lines(size, row), to = halved_lines(size, row, pitch);
+  const struct lines from = whole_lines(size, row, b_pitch), to = halved_lines(size, row, pitch);
 #ifdef VECTOR
   // The last piece may overlap the one before it.
   const int sums = (size.x + 1) / 2;
@@ -161,11 +162,11 @@ __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void fold(
 
 // The inverse of fold(), with halves of eigenvectors instead of sums: x(first:).
 __kernel __attribute__((reqd_work_group_size(GROUP_SIZE, 1, 1))) void unfold(
-    __global const real* restrict folded, __global real* restrict x, ulong first, const int4 size,
-    int rows, int pitch, int odd_x) {
+    __global const real* restrict folded, __global real* restrict x, ulong first, int x_pitch,
+    const int4 size, int rows, int pitch, int odd_x) {
   const int row = get_global_id(1);
   if (row >= rows) return;
-  const struct lines from = halved_lines(size, row, pitch), to = whole_lines(size, row);
+  const struct lines from = halved_lines(size, row, pitch), to = whole_lines(size, row, x_pitch);
   const int sums = (size.x + 1) / 2;
 #ifdef VECTOR
   for (int i = 0; i < sums; i += VECTOR)

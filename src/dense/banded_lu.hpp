@@ -44,6 +44,8 @@ class BandedLu {
   void upload_rhs(const MatrixView& b);
   /// X = inv(A) B; only after a factor() with info = 0.
   void solve();
+  /// The same for B on the device, column-major, which becomes X.
+  void solve(cl::Buffer& b) { substitute(b); }
   /// X, n x nrhs, of the last solve().
   template <typename T>
   void download(View<T> x) {

@@ -287,8 +287,7 @@ std::string FastDiagonal::trouble() const {
   if (zeros_ == 0) return "";
   bool only_constant = zeros_ == 1 && grid_.shift == 0;
   for (std::size_t a = 0; a < 3; ++a) {
-    only_constant =
-        only_constant && (!is_dirichlet(grid_.walls[a]) || grid_.coefficients[a] == 0);
+    only_constant = only_constant && (!is_dirichlet(grid_.walls[a]) || grid_.coefficients[a] == 0);
   }
   if (only_constant) return "";
   return "the matrix is singular in " + std::string(name(precision_)) +
@@ -385,9 +384,9 @@ void FastDiagonal::along_rows(int axis, bool back, bool divide, std::size_t nrhs
   std::swap(field_, result_);
 }
 
-void FastDiagonal::solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t nrhs) {
-  const std::size_t n = grid_.unknowns();
-  if (n * nrhs == 0) return;
+void FastDiagonal::solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t nrhs,
+                         std::size_t pitch) {
+  if (grid_.unknowns() * nrhs == 0) return;
   require_fields(nrhs);
   const auto& [nx, ny, nz] = grid_.size;
   const bool y = ny > 1, z = nz > 1;
@@ -395,7 +394,7 @@ void FastDiagonal::solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t n
     const std::size_t count = std::min(at_once_, nrhs - first);
     const cl_int4 size = {{to_int(nx), to_int(ny), to_int(nz), to_int(count)}};
     const std::size_t rows = ceiling(ny, 2) * ceiling(nz, 2) * count;
-    const auto offset = static_cast<cl_ulong>(first * n);
+    const auto offset = static_cast<cl_ulong>(first * pitch * ny * nz);
     // On a CPU as vectors, if there is one.
     KernelId fold{"dense/fold.cl", "fold", precision_, Storage::buffer};
     Items items{layout_.half, rows};
@@ -405,15 +404,17 @@ void FastDiagonal::solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t n
     }
     KernelId unfold = fold;
     unfold.function = "unfold";
-    const cl_int pitch = to_int(layout_.pitch), half = to_int(layout_.half);
-    context_.run("fold", fold, items, b, offset, field_, size, to_int(rows), pitch, half);
+    const cl_int of_field = to_int(layout_.pitch), half = to_int(layout_.half);
+    context_.run("fold", fold, items, b, offset, to_int(pitch), field_, size, to_int(rows),
+                 of_field, half);
     along_x(false, !y && !z, count);
     if (y) along_rows(1, false, !z, count);
     if (z) along_rows(2, false, true, count);
     if (z) along_rows(2, true, false, count);
     if (y) along_rows(1, true, false, count);
     along_x(true, false, count);
-    context_.run("fold", unfold, items, field_, x, offset, size, to_int(rows), pitch, half);
+    context_.run("fold", unfold, items, field_, x, offset, to_int(pitch), size, to_int(rows),
+                 of_field, half);
     context_.checkpoint();
   }
 }

@@ -43,14 +43,15 @@ class FastDiagonal {
   /// one zero eigenvalue of a grid with Neumann or periodic walls everywhere and no shift.
   std::string trouble() const;
 
-  /// Enqueues X = A^-1 B. b, x: grid().unknowns() x nrhs elements, column after column; they may be
-  /// the same buffer. Throws cl::Error; NotTried if kernels do not build.
-  void solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t nrhs);
+  /// Enqueues X = A^-1 B. b, x: for each right-hand side and each (y, z) a row of nx elements,
+  /// `pitch` elements from row to row; they may be the same buffer. What is between rows stays as
+  /// it is. Throws cl::Error; NotTried if kernels do not build.
+  void solve(const cl::Buffer& b, const cl::Buffer& x, std::size_t nrhs, std::size_t pitch);
 
   /// B, unknowns x nrhs. Throws InputError if it has other rows or a value overflows the precision.
   void upload(const MatrixView& b);
   /// Enqueues X = A^-1 B for what was uploaded; may be called again.
-  void solve() { solve(b_, x_, nrhs_); }
+  void solve() { solve(b_, x_, nrhs_, grid_.size[0]); }
   /// X, unknowns x nrhs, once the device has it.
   Matrix download();
 

@@ -78,11 +78,11 @@ Surface inverse(DeviceContext& context, const VectorLayout& layout, std::vector<
 }
 
 // Conjugate gradients or Jacobi's method with any operator.
-std::unique_ptr<PreparedSolver> with_operator(DeviceContext& context,
-                                              std::shared_ptr<const Operator> a,
-                                              const std::vector<double>& diagonal,
-                                              const VectorLayout& layout, IterativeMethod method,
-                                              const StoppingRule& rule) {
+std::unique_ptr<DeviceSolver> with_operator(DeviceContext& context,
+                                            std::shared_ptr<const Operator> a,
+                                            const std::vector<double>& diagonal,
+                                            const VectorLayout& layout, IterativeMethod method,
+                                            const StoppingRule& rule) {
   const std::size_t n = diagonal.size();
   if (method == IterativeMethod::cg) {
     return std::make_unique<IterativeSolver>(context, n, layout,
@@ -97,9 +97,9 @@ std::unique_ptr<PreparedSolver> with_operator(DeviceContext& context,
                                            });
 }
 
-std::unique_ptr<PreparedSolver> by_colours(DeviceContext& context, const Sparse& a,
-                                           const std::vector<double>& diagonal,
-                                           const VectorLayout& layout, const StoppingRule& rule) {
+std::unique_ptr<DeviceSolver> by_colours(DeviceContext& context, const Sparse& a,
+                                         const std::vector<double>& diagonal,
+                                         const VectorLayout& layout, const StoppingRule& rule) {
   const Colours chosen = colours(a);
   std::vector<double> in_order(diagonal.size());
   for (std::size_t k = 0; k < in_order.size(); ++k) {
@@ -158,6 +158,25 @@ Iteration IterativeSolver::solve() {
   return all;
 }
 
+Iteration IterativeSolver::solve(const Surface& b, Surface& x) {
+  const VectorLayout& own = vectors_.layout();
+  if (order_.empty() && b.rows() == own.rows && b.columns() == own.columns) {
+    Surface mine = x.with_texel(own.texel);
+    const Iteration result = solve_(vectors_, b.with_texel(own.texel), mine);
+    x = mine.with_texel(x.texel());
+    return result;
+  }
+  Vectors theirs(vectors_.context(), {b.rows(), b.columns(), own.precision, own.storage, b.texel()},
+                 1);
+  Matrix b_values(n_, 1), x_values(n_, 1);
+  b_values.values() = theirs.download(b, n_);
+  x_values.values() = theirs.download(x, n_);
+  upload(b_values, x_values);
+  const Iteration result = solve();
+  theirs.upload(download().values(), x);
+  return result;
+}
+
 Matrix IterativeSolver::download() {
   Matrix result(n_, systems_.size());
   for (std::size_t j = 0; j < systems_.size(); ++j) {
@@ -169,9 +188,9 @@ Matrix IterativeSolver::download() {
   return result;
 }
 
-std::unique_ptr<PreparedSolver> iterative_solver(DeviceContext& context, const Sparse& a,
-                                                 Precision precision, Storage storage, Texel texel,
-                                                 IterativeMethod method, const StoppingRule& rule) {
+std::unique_ptr<DeviceSolver> iterative_solver(DeviceContext& context, const Sparse& a,
+                                               Precision precision, Storage storage, Texel texel,
+                                               IterativeMethod method, const StoppingRule& rule) {
   require_square(a.rows(), a.cols());
   const SparsityFacts known = facts(a);
   const std::vector<double> values = diagonal(a);
@@ -182,10 +201,10 @@ std::unique_ptr<PreparedSolver> iterative_solver(DeviceContext& context, const S
                        values, layout, method, rule);
 }
 
-std::unique_ptr<PreparedSolver> iterative_solver(DeviceContext& context, const MatrixView& a,
-                                                 DenseOperator::Order order, Precision precision,
-                                                 Storage storage, Texel texel,
-                                                 IterativeMethod method, const StoppingRule& rule) {
+std::unique_ptr<DeviceSolver> iterative_solver(DeviceContext& context, const MatrixView& a,
+                                               DenseOperator::Order order, Precision precision,
+                                               Storage storage, Texel texel, IterativeMethod method,
+                                               const StoppingRule& rule) {
   require_square(a.rows(), a.cols());
   const std::vector<double> values = diagonal(a);
   require_suitable(method, method != IterativeMethod::cg || is_symmetric(a), values);

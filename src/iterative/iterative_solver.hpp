@@ -13,7 +13,7 @@
 namespace lugpu {
 
 /// Any iteration on vectors of the device, one right-hand side after the other.
-class IterativeSolver : public PreparedSolver {
+class IterativeSolver : public DeviceSolver {
  public:
   /// Solves A x = b from x, which becomes the result. Uses scalars(0).
   using Solve = std::function<Iteration(Vectors&, const Surface& b, Surface& x)>;
@@ -27,6 +27,8 @@ class IterativeSolver : public PreparedSolver {
   void upload(const Matrix& b, const Matrix& x) override;
   Iteration solve() override;
   Matrix download() override;
+  /// By way of the host if the unknowns are stored in another order than on the grid.
+  Iteration solve(const Surface& b, Surface& x) override;
 
  private:
   struct System {
@@ -48,15 +50,15 @@ enum class IterativeMethod { jacobi, gauss_seidel, cg };
 /// work on it: conjugate gradients on a matrix that is not symmetric or has an element of its
 /// diagonal that is not positive, the others on a zero in the diagonal; also if a value overflows
 /// the precision. Throws Unsupported if the device cannot hold it.
-std::unique_ptr<PreparedSolver> iterative_solver(DeviceContext& context, const Sparse& a,
-                                                 Precision precision, Storage storage, Texel texel,
-                                                 IterativeMethod method, const StoppingRule& rule);
+std::unique_ptr<DeviceSolver> iterative_solver(DeviceContext& context, const Sparse& a,
+                                               Precision precision, Storage storage, Texel texel,
+                                               IterativeMethod method, const StoppingRule& rule);
 
 /// For a square dense matrix, stored in this order; Gauss-Seidel by columns, always stored so.
 /// Throws as above.
-std::unique_ptr<PreparedSolver> iterative_solver(DeviceContext& context, const MatrixView& a,
-                                                 DenseOperator::Order order, Precision precision,
-                                                 Storage storage, Texel texel,
-                                                 IterativeMethod method, const StoppingRule& rule);
+std::unique_ptr<DeviceSolver> iterative_solver(DeviceContext& context, const MatrixView& a,
+                                               DenseOperator::Order order, Precision precision,
+                                               Storage storage, Texel texel, IterativeMethod method,
+                                               const StoppingRule& rule);
 
 }  // namespace lugpu

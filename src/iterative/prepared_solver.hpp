@@ -3,6 +3,7 @@
 
 #include "iterative/stopping.hpp"
 #include "matrix/matrix.hpp"
+#include "opencl/surface.hpp"
 
 namespace lugpu {
 
@@ -21,6 +22,17 @@ class PreparedSolver {
   virtual Iteration solve() = 0;
   /// X, n x nrhs.
   virtual Matrix download() = 0;
+};
+
+/// One whose right-hand sides may be on a device already.
+class DeviceSolver : public PreparedSolver {
+ public:
+  using PreparedSolver::solve;
+  /// A x = b for vectors of a grid that are on the device: buffers with a row of nx elements for
+  /// each (y, z), whatever their texels are. x: the start, which direct methods ignore, and the
+  /// result, perhaps in other memory. Not for matrices that are stored. Direct methods may return
+  /// before the device is done.
+  virtual Iteration solve(const Surface& b, Surface& x) = 0;
 };
 
 }  // namespace lugpu

@@ -34,6 +34,12 @@ class Surface {
     return first < end ? (end - 1) / pack() - first / pack() + 1 : 0;
   }
   const cl::Memory& memory() const { return memory_; }
+  /// The same buffer, whose memory does not depend on its texels, with others.
+  Surface with_texel(Texel texel) const {
+    Surface view = *this;
+    view.texel_ = texel;
+    return view;
+  }
   /// A kernel that works on surfaces like this one.
   KernelId kernel(const char* file, const char* function, const std::string& options = "") const {
     return {file, function, precision_, storage_, texel_, options};

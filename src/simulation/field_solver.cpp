@@ -1,14 +1,13 @@
 #include "simulation/field_solver.hpp"
 
 #include <cmath>
-#include "operators/vectors.hpp"
 #include <utility>
 
 namespace lugpu {
 
 FieldSolver::FieldSolver(DeviceContext& context, const StructuredMethod& method,
                          const StoppingRule& rule, Precision precision, Grid grid)
-    : context_(&context), rule_(rule), grid_(std::make_unique<Grid>(std::move(grid))) {
+    : rule_(rule), grid_(std::make_unique<Grid>(std::move(grid))) {
   StructuredOptions options;
   options.precision = precision;
   options.rule = rule;
@@ -17,13 +16,7 @@ FieldSolver::FieldSolver(DeviceContext& context, const StructuredMethod& method,
 }
 
 std::string FieldSolver::solve(const Surface& b, Surface& x) {
-  DeviceContext& c = *context_;
-  Vectors v(c, {b.rows(), b.columns(), b.precision(), b.storage(), b.texel()}, 1);
-  Matrix hb(b.rows()*b.columns(), 1), hx = hb;
-  hb.values() = v.download(b, hb.rows()); hx.values() = v.download(x, hb.rows());
-  solver_->upload(hb, hx);
-  const Iteration iteration = solver_->solve();
-  v.upload(solver_->download().values(), x);
+  const Iteration iteration = solver_->solve(b, x);
   iterations_ = iteration.iterations;
   if (iteration.converged) return "";
   const bool as_wanted = rule_.tolerance == 0 && iteration.iterations == rule_.iterations &&

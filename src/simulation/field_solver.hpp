@@ -24,10 +24,9 @@ class FieldSolver {
   std::size_t iterations() const { return iterations_; }
 
  private:
-  DeviceContext* context_;
   StoppingRule rule_;
   std::unique_ptr<Grid> grid_;
-  std::unique_ptr<PreparedSolver> solver_;
+  std::unique_ptr<DeviceSolver> solver_;
   std::size_t iterations_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "dense/banded_lu.hpp"
 #include "dense/fast_diagonal.hpp"
 #include "iterative/cg.hpp"
+#include "iterative/coarse_grids.hpp"
 #include "iterative/iterative_solver.hpp"
 #include "iterative/multigrid.hpp"
 #include "iterative/relaxation.hpp"
@@ -26,7 +27,7 @@ Iteration singular(int info) {
 }
 
 // lu-blocked with its factors kept.
-class FactoredSolver : public PreparedSolver {
+class FactoredSolver : public DeviceSolver {
  public:
   FactoredSolver(DeviceContext& context, const Method& method, const Matrix& a,
                  const StructuredOptions& options)
@@ -59,6 +60,12 @@ class FactoredSolver : public PreparedSolver {
     if (info_ > 0) return Matrix(rows_, columns_);
     return lugpu::download(context_, x_, rows_, columns_, precision_);
   }
+  Iteration solve(const Surface& b, Surface& x) override {
+    if (info_ > 0) return singular(info_);
+    const cl::Buffer result = factors_->apply_inverse(export_rows(context_, b), 1, Op::none);
+    import_rows(context_, result, x.rows(), x.columns(), x, 0);
+    return done();
+  }
 
  private:
   DeviceContext& context_;
@@ -70,7 +77,7 @@ class FactoredSolver : public PreparedSolver {
 };
 
 // Another number of right-hand sides than expected has a BandedLu of its own.
-class BandedSolver : public PreparedSolver {
+class BandedSolver : public DeviceSolver {
  public:
   BandedSolver(DeviceContext& context, Sparse a, const StructuredOptions& options)
       : context_(context), a_(std::move(a)), precision_(options.precision) {
@@ -80,10 +87,7 @@ class BandedSolver : public PreparedSolver {
   }
 
   void upload(const Matrix& b, const Matrix&) override {
-    if (b.cols() != size_.nrhs) {
-      size_.nrhs = b.cols();
-      factor();
-    }
+    require_columns(b.cols());
     lu_->upload_rhs(b.view());
     context_.queue().finish();
   }
@@ -98,8 +102,21 @@ class BandedSolver : public PreparedSolver {
     if (info_ == 0) lu_->download(x.view());
     return x;
   }
+  Iteration solve(const Surface& b, Surface& x) override {
+    require_columns(1);
+    if (info_ > 0) return singular(info_);
+    cl::Buffer values = export_rows(context_, b);
+    lu_->solve(values);
+    import_rows(context_, values, x.rows(), x.columns(), x, 0);
+    return done();
+  }
 
  private:
+  void require_columns(std::size_t nrhs) {
+    if (nrhs == size_.nrhs) return;
+    size_.nrhs = nrhs;
+    factor();
+  }
   void factor() {
     lu_.reset();
     lu_ = BandedLu::make(context_, size_, precision_);
@@ -116,7 +133,7 @@ class BandedSolver : public PreparedSolver {
   int info_ = 0;
 };
 
-class FastDiagonalSolver : public PreparedSolver {
+class FastDiagonalSolver : public DeviceSolver {
  public:
   FastDiagonalSolver(DeviceContext& context, const Grid& grid, const StructuredOptions& options)
       : context_(context), solver_(context, grid, options.precision) {}
@@ -128,12 +145,21 @@ class FastDiagonalSolver : public PreparedSolver {
   Iteration solve() override {
     solver_.solve();
     context_.queue().finish();
+    return outcome();
+  }
+  Matrix download() override { return solver_.download(); }
+  Iteration solve(const Surface& b, Surface& x) override {
+    const auto memory = [](const Surface& s) { return cl::Buffer(s.memory()(), true); };
+    solver_.solve(memory(b), memory(x), 1, b.pitch());
+    return outcome();
+  }
+
+ private:
+  Iteration outcome() const {
     const std::string trouble = solver_.trouble();
     return {0, trouble.empty(), {}, trouble};
   }
-  Matrix download() override { return solver_.download(); }
 
- private:
   DeviceContext& context_;
   FastDiagonal solver_;
 };
@@ -144,8 +170,8 @@ using GridMethod = Iteration (*)(const GridOperator&, Vectors&, const Surface&, 
 // An iterative method: with its own kernels where the matrix is that of a grid whose coefficients
 // do not vary, otherwise with the stored matrix.
 template <GridMethod on_grid, IterativeMethod method>
-std::unique_ptr<PreparedSolver> iterative(DeviceContext& context, const StructuredMatrix& a,
-                                          const StructuredOptions& options) {
+std::unique_ptr<DeviceSolver> iterative(DeviceContext& context, const StructuredMatrix& a,
+                                        const StructuredOptions& options) {
   const auto& [precision, storage, rule, nrhs] = options;
   if (a.stored || !a.grid->conductivity.empty()) {
     return iterative_solver(context, a.stored ? *a.stored : sparse(*a.grid), precision, storage,
@@ -159,8 +185,8 @@ std::unique_ptr<PreparedSolver> iterative(DeviceContext& context, const Structur
       context, a.order(), of_grid->layout(precision, storage, kVectorTexel), solve);
 }
 
-std::unique_ptr<PreparedSolver> multigrid_cg(DeviceContext& context, const StructuredMatrix& a,
-                                             const StructuredOptions& options) {
+std::unique_ptr<DeviceSolver> multigrid_cg(DeviceContext& context, const StructuredMatrix& a,
+                                           const StructuredOptions& options) {
   const auto& [precision, storage, rule, nrhs] = options;
   const auto multigrid =
       std::make_shared<MultigridCg>(context, *a.grid, precision, storage, Texel::r);
@@ -217,6 +243,24 @@ Work work_of_dense(const StructuredMatrix& a) {
   return {n * (n - 1) * (2 * n - 1) / 6, n * (n - 1), true};
 }
 
+// The matrix of a grid for direct methods. Where nothing holds a part of the grid and A is singular
+// with its constants, A + e e' for its first unknown: of b whose sum is 0 there, the solution is
+// one of A x = b, zero at that unknown.
+Sparse grounded(const Grid& grid) {
+  std::vector<Triplet> entries;
+  const Sparse a = sparse(grid);
+  const std::vector<std::vector<std::int32_t>> parts = floating_parts(grid);
+  if (parts.empty()) return a;
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    for (std::int64_t k = a.row_begin()[i]; k < a.row_begin()[i + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      entries.push_back({static_cast<std::int32_t>(i), a.columns()[at], a.values()[at]});
+    }
+  }
+  for (const std::vector<std::int32_t>& part : parts) entries.push_back({part[0], part[0], 1});
+  return Sparse(a.rows(), a.cols(), std::move(entries));
+}
+
 // The largest order that is factored as a dense matrix: 2 GiB in double.
 constexpr std::size_t kLargestDense = 16384;
 
@@ -234,7 +278,7 @@ std::span<const StructuredMethod> structured_methods() {
                            {"method", "multigrid-cg"});
        },
        [](DeviceContext& context, const StructuredMatrix& a,
-          const StructuredOptions& options) -> std::unique_ptr<PreparedSolver> {
+          const StructuredOptions& options) -> std::unique_ptr<DeviceSolver> {
          FastDiagonal::require_room(context.device(), *a.grid, options.precision);
          return std::make_unique<FastDiagonalSolver>(context, *a.grid, options);
        }},
@@ -243,8 +287,8 @@ std::span<const StructuredMethod> structured_methods() {
          require_buffers(options, "banded");
        },
        [](DeviceContext& context, const StructuredMatrix& a,
-          const StructuredOptions& options) -> std::unique_ptr<PreparedSolver> {
-         return std::make_unique<BandedSolver>(context, a.grid ? sparse(*a.grid) : *a.stored,
+          const StructuredOptions& options) -> std::unique_ptr<DeviceSolver> {
+         return std::make_unique<BandedSolver>(context, a.grid ? grounded(*a.grid) : *a.stored,
                                                options);
        }},
       {"lu-blocked", "LU decomposition of the dense matrix, its factors kept", true, 0, 0,
@@ -255,8 +299,8 @@ std::span<const StructuredMethod> structured_methods() {
                            std::to_string(kLargestDense));
        },
        [](DeviceContext& context, const StructuredMatrix& a,
-          const StructuredOptions& options) -> std::unique_ptr<PreparedSolver> {
-         const Matrix full = dense(a.grid ? sparse(*a.grid) : *a.stored);
+          const StructuredOptions& options) -> std::unique_ptr<DeviceSolver> {
+         const Matrix full = dense(a.grid ? grounded(*a.grid) : *a.stored);
          return std::make_unique<FactoredSolver>(context, find_method("lu-blocked"), full, options);
        }},
       {"multigrid-cg", "conjugate gradients, preconditioned by multigrid on a grid", false, 0, 0,

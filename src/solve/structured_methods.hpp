@@ -54,8 +54,8 @@ struct StructuredMethod {
   /// precision or storage: before anything is allocated.
   void (*require)(const StructuredMatrix& a, const StructuredOptions& options);
   /// Prepares the matrix. Throws as require(), and Unsupported where the device has no room.
-  std::unique_ptr<PreparedSolver> (*make)(DeviceContext& context, const StructuredMatrix& a,
-                                          const StructuredOptions& options);
+  std::unique_ptr<DeviceSolver> (*make)(DeviceContext& context, const StructuredMatrix& a,
+                                        const StructuredOptions& options);
 };
 
 /// Direct ones first.
