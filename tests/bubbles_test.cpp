@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "opencl_fixture.hpp"
 #include "simulation/bubble_cells.hpp"
+#include "simulation/two_phase.hpp"
 
 namespace lugpu {
 namespace {
@@ -216,7 +217,7 @@ double total(const std::vector<double>& values) {
 }
 
 TEST(BubbleCells, BubblesAreConservedAndRise) {
-  for (const auto& [columns, rows] : {std::pair{12, 9}, {2, 3}, {17, 16}}) {
+  for (const auto& [columns, rows] : {std::pair{12, 9}, {3, 4}, {17, 16}}) {
     BubbleCells flow(shared_context(), cells(columns, rows));
     const double before = total(flow.density());
     ASSERT_GT(before, 0);
@@ -261,8 +262,10 @@ TEST(BubbleCells, WhatDoesNotFitIsRefused) {
   options.time_step = NAN;
   EXPECT_THROW(BubbleCells(context, options), InputError);
   options = cells(8, 8);
-  options.inclusions = 0;
-  EXPECT_THROW(BubbleCells(context, options), InputError);
+  for (const std::size_t count : {std::size_t{0}, std::size_t{4097}, SIZE_MAX}) {
+    options.inclusions = count;
+    EXPECT_THROW(BubbleCells(context, options), InputError);
+  }
   options = cells(8, 8);
   options.method = "multigrid-cg";
   EXPECT_THROW(BubbleCells(context, options), InputError);
@@ -270,6 +273,160 @@ TEST(BubbleCells, WhatDoesNotFitIsRefused) {
   EXPECT_THROW(flow.change("cg", {}), InputError);
   flow.change("gauss-jordan", {});
   flow.step();
+  EXPECT_EQ(flow.trouble(), "");
+}
+
+const BubbleScene& scene_named(const std::string& name) {
+  for (const BubbleScene& scene : two_phase_scenes()) {
+    if (name == scene.name) return scene;
+  }
+  throw InputError("There is no such scene.");
+}
+
+SimulationOptions box(std::size_t n, double ratio, const std::string& method = "cg") {
+  SimulationOptions options;
+  options.size = {n, n, 1};
+  options.density_ratio = ratio;
+  options.method = method;
+  options.precision = Precision::double_precision;
+  options.rule = {1e-10, 20000};
+  return options;
+}
+
+double fastest(TwoPhase& flow) {
+  double most = 0;
+  for (const std::vector<double>& component : flow.velocity()) {
+    for (const double value : component) most = std::max(most, std::abs(value));
+  }
+  return most;
+}
+
+// The pressure in the middle of the gas less that in a corner.
+double jump(TwoPhase& flow, std::size_t n) {
+  const std::vector<double> p = flow.pressure();
+  return p[(n / 2) * n + n / 2] - p[0];
+}
+
+class TwoPhases : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!shared_context().device().double_precision) GTEST_SKIP() << "no double precision";
+  }
+};
+
+// Cells whose surface is at most a cell away.
+double curvature_error(std::size_t n) {
+  TwoPhase flow(shared_context(), box(n, 10), scene_named("static"));
+  const std::vector<double> kappa = flow.curvature(), phi = flow.level_set();
+  double error = 0;
+  for (std::size_t i = 0; i < phi.size(); ++i) {
+    if (std::abs(phi[i]) * static_cast<double>(n) > 1) continue;
+    error = std::max(error, std::abs(kappa[i] - 4));
+  }
+  return error;
+}
+
+TEST_F(TwoPhases, CurvatureIsOfSecondOrder) {
+  const double coarse = curvature_error(32), middle = curvature_error(64),
+               fine = curvature_error(128);
+  EXPECT_LT(coarse, 0.1);
+  EXPECT_NEAR(std::log2(coarse / middle), 2, 0.3);
+  EXPECT_NEAR(std::log2(middle / fine), 2, 0.2);
+}
+
+TEST_F(TwoPhases, ExactCurvatureLeavesNoCurrents) {
+  for (const double ratio : {1.0, 10.0, 1000.0}) {
+    for (const std::string method : {"cg", "multigrid-cg", "banded"}) {
+      TwoPhase flow(shared_context(), box(32, ratio, method), scene_named("static"));
+      flow.hold_curvature(4);
+      for (int step = 0; step < 3; ++step) flow.step();
+      EXPECT_EQ(flow.trouble(), "") << method << " " << ratio;
+      EXPECT_LT(fastest(flow), 1e-7) << method << " " << ratio;
+      EXPECT_NEAR(jump(flow, 32), 4, 1e-6) << method << " " << ratio;
+      EXPECT_EQ(flow.iterations() > 0, method != "banded");
+    }
+  }
+}
+
+// With the computed curvature: small currents, and Laplace's pressure tension / radius.
+TEST_F(TwoPhases, CurrentsAreSmallAndThePressureIsLaplaces) {
+  const BubbleScene& scene = scene_named("static");
+  for (const double ratio : {1.0, 10.0, 1000.0}) {
+    TwoPhase flow(shared_context(), box(32, ratio), scene);
+    for (int step = 0; step < 50; ++step) flow.step();
+    EXPECT_EQ(flow.trouble(), "") << ratio;
+    EXPECT_LT(scene.viscosity * fastest(flow) / scene.tension, 5e-4) << ratio;
+    EXPECT_GT(fastest(flow), 1e-9) << "nothing moves at " << ratio;
+    EXPECT_NEAR(jump(flow, 32), 4, 0.06) << ratio;
+  }
+}
+
+struct Gas {
+  double volume, height;
+};
+
+Gas gas_of(TwoPhase& flow, std::size_t n) {
+  const std::vector<double> phi = flow.level_set();
+  Gas gas = {0, 0};
+  for (std::size_t i = 0; i < phi.size(); ++i) {
+    const double share = std::clamp(0.5 - phi[i] * static_cast<double>(n), 0.0, 1.0);
+    gas.volume += share;
+    gas.height += share * (static_cast<double>(i / n) + 0.5) / static_cast<double>(n);
+  }
+  gas.height /= gas.volume;
+  gas.volume /= static_cast<double>(n * n);
+  return gas;
+}
+
+TEST_F(TwoPhases, GasRisesAndKeepsItsVolume) {
+  for (const char* const name : {"rise", "bubbles"}) {
+    SimulationOptions options = box(48, 100);
+    options.rule.tolerance = 1e-6;
+    TwoPhase flow(shared_context(), options, scene_named(name));
+    const Gas first = gas_of(flow, 48);
+    for (int step = 0; step < 60; ++step) flow.step();
+    const Gas last = gas_of(flow, 48);
+    EXPECT_EQ(flow.trouble(), "");
+    EXPECT_GT(last.height, first.height + 0.02) << name;
+    EXPECT_NEAR(last.volume, first.volume, 0.01 * first.volume) << name;
+    for (const double left : flow.left()) EXPECT_LT(left, 1.1e-6);
+  }
+}
+
+TEST_F(TwoPhases, WhatDoesNotFitIsRefused) {
+  DeviceContext& context = shared_context();
+  const auto make = [&](const SimulationOptions& options) {
+    return std::make_unique<TwoPhase>(context, options, scene_named("rise"));
+  };
+  for (const double ratio : {0.0, -1.0, double(INFINITY), double(NAN)}) {
+    EXPECT_THROW(make(box(16, ratio)), InputError);
+  }
+  EXPECT_THROW(make(box(1, 10)), InputError);
+  EXPECT_THROW(make(box(16, 10, "nothing")), InputError);
+  EXPECT_THROW(make(box(16, 10, "fast-diagonal")), Unsupported);
+  SimulationOptions options = box(16, 10);
+  options.size[2] = 4;
+  EXPECT_THROW(make(options), InputError);
+  options = box(16, 10);
+  options.time_step = -1;
+  EXPECT_THROW(make(options), InputError);
+  const auto flow = make(box(17, 10));
+  EXPECT_THROW(flow->change("fast-diagonal", {1e-6, 100}), Unsupported);
+  flow->change("jacobi", {0, 3});
+  flow->push(0.1, 0.2, NAN, 7);
+  flow->step();
+  EXPECT_EQ(flow->trouble(), "");
+  EXPECT_EQ(flow->iterations(), 3u);
+  flow->change("cg", {1e-8, 1});
+  flow->step();
+  EXPECT_NE(flow->trouble(), "");
+}
+
+TEST_F(TwoPhases, OneCgStepIsNotEnoughAndSaysSo) {
+  TwoPhase flow(shared_context(), box(16, 10), scene_named("rise"));
+  flow.change("cg", {0, 4});
+  flow.step();
+  EXPECT_EQ(flow.iterations(), 4u);
   EXPECT_EQ(flow.trouble(), "");
 }
 

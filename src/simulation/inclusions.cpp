@@ -10,6 +10,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kMultiple = 16;  // vector registers hold points of one circle
+constexpr std::size_t kMostBubbles = 4096;
 
 Plan plan_of(const Device& device, const std::string& method, std::size_t order,
              Precision precision) {
@@ -23,7 +24,9 @@ Plan plan_of(const Device& device, const std::string& method, std::size_t order,
 }
 
 std::size_t checked(std::size_t bubbles, std::size_t points) {
-  if (bubbles == 0) throw InputError("A cell has at least one bubble.");
+  if (bubbles == 0 || bubbles > kMostBubbles) {
+    throw InputError("A cell has from 1 to " + std::to_string(kMostBubbles) + " bubbles.");
+  }
   if (points == 0 || points % kMultiple > 0) {
     throw InputError("The points on a bubble are a multiple of " + std::to_string(kMultiple) + ".");
   }

@@ -30,8 +30,8 @@ std::span<const SimulationKind> simulations() {
   static const std::vector<SimulationKind> table = {
       {"fluid", "stable fluids in 2D and 3D: smoke, obstacles, a driven cavity",
        names(fluid_scenes()), make<Fluid>},
-      {"bubbles", "bubbly flow: a dilute one with a dense system for each cell", bubble_scenes(),
-       make_bubbles},
+      {"bubbles", "bubbles that rise in a liquid; bubbly flow with a dense system for each cell",
+       bubble_scenes(), make_bubbles},
   };
   return table;
 }
