@@ -339,11 +339,12 @@ TEST_F(TwoPhases, ExactCurvatureLeavesNoCurrents) {
     for (const std::string method : {"cg", "multigrid-cg", "banded"}) {
       TwoPhase flow(shared_context(), box(32, ratio, method), scene_named("static"));
       flow.hold_curvature(4);
-      for (int step = 0; step < 3; ++step) flow.step();
+      flow.step();
+      EXPECT_EQ(flow.iterations() > 0, method != "banded");
+      for (int step = 0; step < 2; ++step) flow.step();
       EXPECT_EQ(flow.trouble(), "") << method << " " << ratio;
       EXPECT_LT(fastest(flow), 1e-7) << method << " " << ratio;
       EXPECT_NEAR(jump(flow, 32), 4, 1e-6) << method << " " << ratio;
-      EXPECT_EQ(flow.iterations() > 0, method != "banded");
     }
   }
 }
@@ -422,7 +423,7 @@ TEST_F(TwoPhases, WhatDoesNotFitIsRefused) {
   EXPECT_NE(flow->trouble(), "");
 }
 
-TEST_F(TwoPhases, OneCgStepIsNotEnoughAndSaysSo) {
+TEST_F(TwoPhases, WithoutAToleranceAllIterationsAreDone) {
   TwoPhase flow(shared_context(), box(16, 10), scene_named("rise"));
   flow.change("cg", {0, 4});
   flow.step();

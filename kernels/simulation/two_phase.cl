@@ -59,26 +59,32 @@ __kernel GROUP_OF_CELLS void add_forces(
   u[(size_t)y * u_pitch + x] -= 2 * a * (b / (a + b)) * tension * bend * difference + gravity;
 }
 
-// One step of phi_t = sign(phi0) (1 - |grad phi|), upwind (M. Sussman, P. Smereka, S. Osher,
-// Journal of Computational Physics 114, 1994); beside the surface phi tends to phi0 / |grad phi0|,
-// so that the surface stays (G. Russo, P. Smereka, Journal of Computational Physics 163, 2000).
-__kernel GROUP_OF_CELLS void redistance(SOURCE(start), SOURCE(phi), TARGET(result), POINTS) {
+inline real minmod(real a, real b) { return a * b > 0 ? (fabs(a) < fabs(b) ? a : b) : 0; }
+
+// The slope at c of second order, from b and either a or d, where the curvature is smaller (ENO).
+inline real slope_before(real a, real b, real c, real d) {
+  return c - b + minmod(a - 2 * b + c, b - 2 * c + d) / 2;
+}
+
+// |phi_x|^2 by the side from which the distance comes; side: the sign of phi.
+inline real upwind_square(real side, real a, real b, real c, real d, real e) {
+  const real before = fmax(side * slope_before(a, b, c, d), (real)0);
+  const real after = fmax(side * slope_before(e, d, c, b), (real)0);
+  const real most = fmax(before, after);
+  return most * most;
+}
+
+// A step of phi_t = s (1 - |grad phi|), s = phi / sqrt(phi^2 + 1), which makes phi the distance
+// from the surface (M. Sussman, P. Smereka, S. Osher, Journal of Computational Physics 114, 1994).
+__kernel GROUP_OF_CELLS void redistance(SOURCE(phi), TARGET(result), POINTS) {
   FOR_MY_POINT
-  const real first = LOAD(start, y, x), own = LOAD(phi, y, x);
-  const real w0 = AT(start, x - 1, y), e0 = AT(start, x + 1, y);
-  const real s0 = AT(start, x, y - 1), n0 = AT(start, x, y + 1);
-  const real side = first > 0 ? 1 : first < 0 ? -1 : 0;
-  real change;
-  if (first * w0 < 0 || first * e0 < 0 || first * s0 < 0 || first * n0 < 0) {
-    const real slope = hypot(e0 - w0, n0 - s0) / 2;
-    change = first / fmax(slope, (real)0.1) - own;
-  } else {
-    const real w = side * (own - AT(phi, x - 1, y)), e = side * (own - AT(phi, x + 1, y));
-    const real s = side * (own - AT(phi, x, y - 1)), n = side * (own - AT(phi, x, y + 1));
-    const real along_x = fmax(fmax(w, e), (real)0), along_y = fmax(fmax(s, n), (real)0);
-    change = side * (1 - hypot(along_x, along_y));
-  }
-  STORE_PACK(result, y, x, own + change / 2);
+  const real own = LOAD(phi, y, x), side = own > 0 ? 1 : -1;
+  const real along_x = upwind_square(
+      side, AT(phi, x - 2, y), AT(phi, x - 1, y), own, AT(phi, x + 1, y), AT(phi, x + 2, y));
+  const real along_y = upwind_square(
+      side, AT(phi, x, y - 2), AT(phi, x, y - 1), own, AT(phi, x, y + 1), AT(phi, x, y + 2));
+  const real smooth = own / sqrt(own * own + 1);
+  STORE_PACK(result, y, x, own + (real)0.3 * smooth * (1 - sqrt(along_x + along_y)));
 }
 
 // gas = 1 - H, surface = the derivative of H.

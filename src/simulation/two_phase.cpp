@@ -12,7 +12,8 @@
 namespace lugpu {
 namespace {
 
-constexpr int kRedistanceSteps = 2;  // after each time step
+// The surface hardly moves in a step, and each step towards a distance disturbs its curvature.
+constexpr std::size_t kStepsToRedistance = 10;
 constexpr double kPushRadius = 0.05, kPushStrength = 0.6, kFastestPush = 1;
 
 double longest(const std::array<std::size_t, 3>& cells) {
@@ -117,7 +118,7 @@ void TwoPhase::set_level_set(const std::vector<double>& values) {
 }
 
 void TwoPhase::prepare() {
-  const std::string name = options_.method.empty() ? "cg" : options_.method;
+  const std::string name = options_.method.empty() ? "multigrid-cg" : options_.method;
   const StructuredMethod* const method = structured_method(name);
   if (!method) throw InputError("There is no method \"" + name + "\" for bubbles.");
   Grid grid = field_grid(on_.box(), Place::centres, 1, 0);
@@ -192,7 +193,8 @@ void TwoPhase::project() {
     const ConductivityOperator a(grid, k_);
     const Iteration iteration = conjugate_gradients(a, vectors_, b_, q_, options_.rule);
     iterations_ = iteration.iterations;
-    if (options_.rule.tolerance > 0) note(iteration.reason);
+    const bool all_done = iterations_ == options_.rule.iterations;
+    if (options_.rule.tolerance > 0 || !all_done) note(iteration.reason);
   } else {
     grid.conductivity = vectors_.download(k_, grid.unknowns());
     FieldSolver solver(context_, *method_, options_.rule, on_.precision(), std::move(grid));
@@ -209,10 +211,8 @@ void TwoPhase::bring_surface() {
   on_.advect(u_, time_step_, Place::centres, phi_, moved_phi_);
   on_.correct(u_, time_step_, Place::centres, phi_, moved_phi_, corrected_phi_);
   std::swap(phi_, corrected_phi_);
-  // corrected_phi_: the level set that the distance is computed from.
-  vectors_.combine(Operation::add, {1}, phi_, {0}, phi_, corrected_phi_);
-  for (int step = 0; step < kRedistanceSteps; ++step) {
-    run("surface", "redistance", Place::centres, corrected_phi_, phi_, moved_phi_);
+  if (++steps_ % kStepsToRedistance == 0) {
+    run("surface", "redistance", Place::centres, phi_, moved_phi_);
     std::swap(phi_, moved_phi_);
   }
   keep_volume();

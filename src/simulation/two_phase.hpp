@@ -36,8 +36,8 @@ std::span<const BubbleScene> two_phase_scenes();
 
 class TwoPhase : public Simulation {
  public:
-  /// options.method: "cg" keeps the densities on the device; any other one of structured_methods()
-  /// that can have a conductivity is prepared anew at each step, with densities that are read back.
+  /// options.method: one of structured_methods() that can have a conductivity, prepared anew at each
+  /// step with densities that are read back; but "cg" takes them on the device.
   /// Throws InputError for options that do not fit; Unsupported for what the method or the device
   /// cannot do. context must outlive this.
   TwoPhase(DeviceContext& context, const SimulationOptions& options, const BubbleScene& scene);
@@ -90,7 +90,7 @@ class TwoPhase : public Simulation {
   Monitor monitor_;
   std::optional<double> held_curvature_;
   std::vector<Phase> phases_;
-  std::size_t iterations_ = 0;
+  std::size_t steps_ = 0, iterations_ = 0;
   std::string trouble_;
 };
 
