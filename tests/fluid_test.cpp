@@ -119,7 +119,7 @@ TEST_P(ProjectionTest, LeavesNoDivergenceAndProjectedVelocitiesAlone) {
     solids.hold(u);
   }
   Projection projection(on);
-  projection.prepare(*structured_method(method), {1e-13, 100000}, solids.conductivity());
+  projection.prepare(*structured_method(method), {1e-11, 100000}, solids.conductivity());
   EXPECT_EQ(projection.project(u), "");
   const std::vector<std::vector<double>> once = on_host(on, u);
   Projection again(on);  // from a pressure of zero
@@ -128,12 +128,12 @@ TEST_P(ProjectionTest, LeavesNoDivergenceAndProjectedVelocitiesAlone) {
   const std::vector<std::vector<double>> twice = on_host(on, u);
   for (std::size_t axis = 0; axis < u.size(); ++axis) {
     for (std::size_t i = 0; i < once[axis].size(); ++i) {
-      EXPECT_NEAR(twice[axis][i], once[axis][i], 2e-11);
+      EXPECT_NEAR(twice[axis][i], once[axis][i], 2e-9);
     }
   }
   const std::vector<double> left = projection.left();
   ASSERT_EQ(left.size(), 1u);
-  EXPECT_LT(left[0], 1e-12);
+  EXPECT_LE(left[0], 1e-11);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -36,6 +36,8 @@ class Steps {
   virtual void direction(State& state, std::size_t k) = 0;
   // x and r, or r alone if direction() changes x.
   virtual void update(State& state, std::size_t k) = 0;
+  // x, after k steps.
+  virtual void end(State& state, std::size_t k) = 0;
 };
 
 class GridSteps : public Steps {
@@ -61,6 +63,8 @@ class GridSteps : public Steps {
     });
   }
 
+  void end(State&, std::size_t) override {}
+
  private:
   const GridOperator& a_;
   Vectors& vectors_;
@@ -74,9 +78,15 @@ class StoredSteps : public Steps {
         vectors_(vectors),
         options_(vectors.cut().options()),
         q_(vectors.take()),
-        alpha_(vectors.context().allocate(element_size(vectors.layout().precision))),
-        over_(vectors.context().zeros(1)) {}
-  ~StoredSteps() override { vectors_.give_back(std::move(q_)); }
+        alpha_(vectors.take_room(kRoom)),
+        over_(vectors.take_room(kRoom)) {
+    vectors.context().fill(over_, 0, sizeof(cl_int));
+  }
+  ~StoredSteps() override {
+    vectors_.give_back(std::move(q_));
+    vectors_.give_back_room(alpha_, kRoom);
+    vectors_.give_back_room(over_, kRoom);
+  }
   StoredSteps(const StoredSteps&) = delete;
   StoredSteps& operator=(const StoredSteps&) = delete;
 
@@ -95,7 +105,11 @@ class StoredSteps : public Steps {
         s.history, s.rr_partials, alpha_, s.ended, over_, static_cast<cl_int>(k));
   }
 
+  void end(State& s, std::size_t k) override { direction(s, k); }
+
  private:
+  static constexpr std::size_t kRoom = sizeof(double);  // of a scalar
+
   template <typename... Arguments>
   void run(State& s, const char* file, const char* function, const Arguments&... arguments) {
     const VectorLayout& layout = vectors_.layout();
@@ -122,6 +136,7 @@ class Cg {
         real_bytes_(element_size(vectors.layout().precision)) {}
 
   Iteration solve(const Surface& b, Surface& x) {
+    if (rule_.blind) return solve_blindly(b, x);
     b_ = scaled_square(vectors_, b);
     Iteration result;
     if (b_.square == 0) {
@@ -150,9 +165,20 @@ class Cg {
   }
 
  private:
-  cl::Buffer partials() const {
-    return vectors_.context().allocate(vectors_.cut().groups() * real_bytes_);
+  Iteration solve_blindly(const Surface& b, Surface& x) {
+    b_ = {1, 0};
+    State state = started(b, x);
+    for (std::size_t k = 0; k < rule_.iterations; ++k) {
+      steps_.direction(state, k);
+      steps_.update(state, k);
+    }
+    steps_.end(state, rule_.iterations);
+    keep_x(state, rule_.iterations, x);
+    return {rule_.iterations, false, {}, ""};
   }
+
+  std::size_t partials_bytes() const { return vectors_.cut().groups() * real_bytes_; }
+  std::size_t history_bytes() const { return (rule_.iterations + 1) * real_bytes_; }
   Updated updated(Surface vector) {
     Updated both{std::move(vector), {}};
     if (vectors_.layout().storage == Storage::image) both.other = vectors_.take();
@@ -165,16 +191,18 @@ class Cg {
     Surface product = vectors_.take(), r = vectors_.take();
     a_.apply(vectors_, x, product);
     vectors_.combine(Operation::subtract, {b_.scale}, b, {}, product, r);
-    const cl::Buffer rr = partials();
+    const cl::Buffer rr = vectors_.take_room(partials_bytes());
+    const cl::Buffer ended = vectors_.take_room(sizeof(cl_int));
+    vectors_.context().fill(ended, 0, sizeof(cl_int));
     vectors_.partial_sums(r, r, rr);
     vectors_.combine(Operation::multiply, {0}, b, {0}, b, product);
     return {updated(x),
             updated(std::move(r)),
             {std::move(product), vectors_.take()},
             rr,
-            partials(),
-            vectors_.context().allocate((rule_.iterations + 1) * real_bytes_),
-            vectors_.context().zeros(1),
+            vectors_.take_room(partials_bytes()),
+            vectors_.take_room(history_bytes()),
+            ended,
             rule_.tolerance * rule_.tolerance * b_.square};
   }
 
@@ -219,18 +247,27 @@ class Cg {
                    : "The matrix is not positive definite: p . A p <= 0";
   }
 
+  // x after so many steps; the rest goes back.
+  void keep_x(State& state, std::size_t steps, Surface& x) {
+    if (state.x.other && steps % 2 == 1) std::swap(state.x.old, *state.x.other);
+    x = state.x.old;
+    for (auto* both : {&state.x, &state.r, &state.p}) {
+      if (both->other) vectors_.give_back(std::move(*both->other));
+      if (both != &state.x) vectors_.give_back(std::move(both->old));
+    }
+    vectors_.give_back_room(state.rr_partials, partials_bytes());
+    vectors_.give_back_room(state.curvature_partials, partials_bytes());
+    vectors_.give_back_room(state.history, history_bytes());
+    vectors_.give_back_room(state.ended, sizeof(cl_int));
+  }
+
   void finish(State& state, Iteration& result, Surface& x) {
     result.iterations = result.residuals.size() - 1;
     if (!is_over(result)) {
       result.reason = "The residual is not below the tolerance after " +
                       std::to_string(result.iterations) + " iterations";
     }
-    if (state.x.other && result.iterations % 2 == 1) std::swap(state.x.old, *state.x.other);
-    x = state.x.old;
-    for (auto* both : {&state.x, &state.r, &state.p}) {
-      if (both->other) vectors_.give_back(std::move(*both->other));
-      if (both != &state.x) vectors_.give_back(std::move(both->old));
-    }
+    keep_x(state, result.iterations, x);
     if (b_.scale == 1) return;
     scale(vectors_, 1 / b_.scale, x);
     if (result.converged && !std::isfinite(norm(vectors_, x))) {

@@ -47,6 +47,12 @@ std::string reason_to_end(const Iteration& result, const StoppingRule& rule) {
 
 Iteration relax(const Operator& a, Vectors& vectors, const Surface& b, Surface& x,
                 const StoppingRule& rule, const Sweeps& sweeps) {
+  if (rule.blind) {
+    Surface scratch = vectors.take();
+    sweeps(x, scratch, rule.iterations);
+    vectors.give_back(std::move(scratch));
+    return {rule.iterations, false, {}, ""};
+  }
   const double norm_b = norm(vectors, b);
   if (norm_b == 0) {
     vectors.combine(Operation::multiply, {0}, b, {0}, b, x);
@@ -93,7 +99,7 @@ class ColouredGrid {
   ColouredGrid(const Grid& grid, Vectors& vectors)
       : size_(grid.size),
         vectors_(vectors),
-        halves_(vectors.context(), half_of(vectors.layout()), 1) {}
+        halves_(vectors.companion(half_of(vectors.layout()))) {}
 
   Vectors& halves() { return halves_; }
 
@@ -101,6 +107,10 @@ class ColouredGrid {
     Colours parts{halves_.take(), halves_.take()};
     run(halves_, "split", x, parts.red, parts.black);
     return parts;
+  }
+  void give_back(Colours parts) {
+    halves_.give_back(std::move(parts.red));
+    halves_.give_back(std::move(parts.black));
   }
   void merge(const Colours& parts, Surface& x) {
     run(vectors_, "merge", parts.red, parts.black, x);
@@ -124,7 +134,7 @@ class ColouredGrid {
 
   std::array<std::size_t, 3> size_;
   Vectors& vectors_;
-  Vectors halves_;
+  Vectors& halves_;
 };
 
 }  // namespace
@@ -164,13 +174,17 @@ Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b
   const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", cut.options() + a.options());
   const Colours right = grid.split(b);
   Colours now = grid.split(x);
-  return relax(a, vectors, b, x, rule, [&](Surface& whole, Surface&, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      a.run(vectors.context(), cut, kernel, now.black, right.red, now.red, cl_int{0});
-      a.run(vectors.context(), cut, kernel, now.red, right.black, now.black, cl_int{1});
-    }
-    grid.merge(now, whole);
-  });
+  const Iteration result =
+      relax(a, vectors, b, x, rule, [&](Surface& whole, Surface&, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) {
+          a.run(vectors.context(), cut, kernel, now.black, right.red, now.red, cl_int{0});
+          a.run(vectors.context(), cut, kernel, now.red, right.black, now.black, cl_int{1});
+        }
+        grid.merge(now, whole);
+      });
+  grid.give_back(right);
+  grid.give_back(now);
+  return result;
 }
 
 Iteration gauss_seidel(const SparseOperator& a, const std::vector<std::size_t>& begins,

@@ -10,6 +10,9 @@ namespace lugpu {
 struct StoppingRule {
   double tolerance = 1e-6;        ///< of ||b - A x||_2 / ||b||_2
   std::size_t iterations = 1000;  ///< at most
+  /// All iterations are done without a look at the residuals, so that the host waits for nothing.
+  /// Vectors whose squares overflow or underflow are not scaled then.
+  bool blind = false;
 };
 
 struct Iteration {

@@ -95,6 +95,21 @@ Surface Vectors::take() {
   return vector;
 }
 
+cl::Buffer Vectors::take_room(std::size_t bytes) {
+  const auto found = rooms_.find(bytes);
+  if (found == rooms_.end()) return context_.allocate(bytes);
+  const cl::Buffer room = found->second;
+  rooms_.erase(found);
+  return room;
+}
+
+Vectors& Vectors::companion(const VectorLayout& layout) {
+  if (!companion_ || companion_->layout() != layout) {
+    companion_ = std::make_unique<Vectors>(context_, layout, 1);
+  }
+  return *companion_;
+}
+
 void Vectors::upload(const std::vector<double>& values, Surface& to) {
   const std::size_t rows = layout_.rows, columns = layout_.columns;
   if (values.size() > rows * columns) throw InputError("The vector is too long.");

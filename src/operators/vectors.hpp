@@ -3,6 +3,8 @@
 // 3.1 and 3.3. Their results stay on the device.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,8 @@ struct VectorLayout {
   Precision precision;
   Storage storage;
   Texel texel = Texel::r;
+
+  bool operator==(const VectorLayout&) const = default;
 
   /// For vectors of n elements without a shape of their own: rows of a power of two, at least 32,
   /// at most 4096 elements. Images, which OpenCL lets end at 16384 rows, hold 2^26 elements.
@@ -75,6 +79,11 @@ class Vectors {
   /// A vector, uninitialized: one that was given back, or a new one.
   Surface take();
   void give_back(Surface vector) { pool_.push_back(std::move(vector)); }
+  /// A buffer of so many bytes, uninitialized: one that was given back, or a new one.
+  cl::Buffer take_room(std::size_t bytes);
+  void give_back_room(const cl::Buffer& room, std::size_t bytes) { rooms_.emplace(bytes, room); }
+  /// Vectors of another layout, which last as long as these.
+  Vectors& companion(const VectorLayout& layout);
 
   /// values: at most rows * columns; zeros follow them. Throws InputError if one overflows the
   /// precision.
@@ -103,6 +112,8 @@ class Vectors {
   VectorCut cut_;
   cl::Buffer scalars_, partials_, arrived_;
   std::vector<Surface> pool_;
+  std::multimap<std::size_t, cl::Buffer> rooms_;  // by their bytes
+  std::unique_ptr<Vectors> companion_;
 };
 
 /// Calls `use` with what converts a double to the type that kernels of the precision call real.

@@ -17,14 +17,13 @@ class FieldSolver {
 
   /// b, x: buffers of ny nz rows and nx columns. x: the start of iterative methods, and the result.
   /// Returns why the system was not solved to the tolerance, a sentence without its full stop;
-  /// empty if it was, or if the tolerance is 0 and the numbers are finite.
+  /// empty if it was, and for a tolerance of 0, where all iterations are done blindly.
   std::string solve(const Surface& b, Surface& x);
 
   /// Of the last solve().
   std::size_t iterations() const { return iterations_; }
 
  private:
-  StoppingRule rule_;
   std::unique_ptr<Grid> grid_;
   std::unique_ptr<DeviceSolver> solver_;
   std::size_t iterations_ = 0;

@@ -197,7 +197,7 @@ void Fluid::add_forces() {
 
 void Fluid::advect_velocity() {
   for (std::size_t axis = 0; axis < on_.dimensions(); ++axis) {
-    on_.advect(u_, time_step_, faces(axis), u_[axis], moved_[axis]);
+    on_.advect(u_, time_step_, trace(), faces(axis), u_[axis], moved_[axis]);
     if (options_.semi_lagrangian) continue;
     on_.correct(u_, time_step_, faces(axis), u_[axis], moved_[axis], corrected_[axis]);
   }
@@ -243,7 +243,7 @@ void Fluid::bring_smoke() {
     diffuse(on_.dimensions(), Place::centres, *smoke_, *moved_smoke_);
     std::swap(smoke_, moved_smoke_);
   }
-  on_.advect(u_, time_step_, Place::centres, *smoke_, *moved_smoke_);
+  on_.advect(u_, time_step_, trace(), Place::centres, *smoke_, *moved_smoke_);
   if (options_.semi_lagrangian) {
     std::swap(smoke_, moved_smoke_);
   } else {

@@ -57,6 +57,9 @@ class Fluid : public Simulation {
   void project();
   void bring_smoke();
   void note(const std::string& trouble);
+  Staggered::Trace trace() const {
+    return options_.semi_lagrangian ? Staggered::Trace::euler : Staggered::Trace::midpoint;
+  }
 
   DeviceContext& context_;
   SimulationOptions options_;

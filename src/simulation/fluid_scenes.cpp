@@ -46,7 +46,7 @@ std::span<const FluidScene> fluid_scenes() {
        ball, false},
       {"moving", "smoke that a moving ball stirs", kWalls, 0, kNoViscosity, 2, 2, false, nullptr,
        moving_ball, true},
-      {"cavity", "a box whose lid moves, until the flow is steady", kWalls, 1, 100, 1, 0, true,
+      {"cavity", "a box whose lid moves, until the flow is steady", kWalls, 1, 100, 0.25, 0, true,
        nullptr, nullptr, false},
       {"vortices", "Taylor's and Green's vortices, which decay", kPeriodic, 0, 100, 0.5, 0, false,
        vortices, nullptr, false},

@@ -7,22 +7,25 @@
 
 namespace lugpu {
 
-/// Ratios of two sums of squares, one for each time step.
+/// Ratios of two 2-norms, one for each time step: of what was there before and after a linear
+/// system was solved.
 class Monitor {
  public:
   Monitor(DeviceContext& context, const VectorLayout& layout);
 
-  /// Enqueues v . v of a vector of the layout: before and after a step's linear system is solved.
-  void before(const Surface& v) { note(v, 0); }
+  /// Enqueue v . v of a vector of the layout. The last after() before the next before() counts.
+  void before(const Surface& v);
   void after(const Surface& v);
 
-  /// sqrt(after / before) of every step since the last call; 0 where both are 0. Waits.
+  /// That of the step that is under way, or was the last one. Waits.
+  double last();
+  /// Of every step since the last call; 0 where both are 0. Waits.
   std::vector<double> take();
 
  private:
   static constexpr std::size_t kSteps = 1024;  // that the device keeps
 
-  void note(const Surface& v, std::size_t which);
+  std::vector<double> read(std::size_t first, std::size_t count);
   void collect();
 
   Vectors vectors_;

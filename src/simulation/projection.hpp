@@ -23,20 +23,28 @@ class Projection {
   void prepare(const StructuredMethod& method, const StoppingRule& rule,
                const std::vector<double>& conductivity);
 
-  /// u -= conductivity gradient of q with A q = the negative divergence; q starts as the last one.
-  /// Returns what FieldSolver::solve() does.
+  /// u -= conductivity gradient of q with A q = the negative divergence. q starts as the last one:
+  /// its gradient is subtracted first, and the system is solved for what is missing. With a
+  /// tolerance u is projected again as long as more of the divergence is left, for q in its
+  /// precision cannot take away all of it at once. Returns what went wrong, a sentence without its
+  /// full stop; empty: nothing.
   std::string project(Velocity& u);
 
-  std::size_t iterations() const { return solver_->iterations(); }
+  /// Steps of the method in the last project().
+  std::size_t iterations() const { return iterations_; }
   /// ||div u|| after each projection over that before it (Monitor).
   std::vector<double> left() { return monitor_.take(); }
 
  private:
+  std::string add_correction(Velocity& u);
+
   const Staggered& on_;
-  Surface b_, q_;
+  StoppingRule rule_;
+  Surface b_, q_, more_;
   std::optional<Surface> conductivity_;
   std::unique_ptr<FieldSolver> solver_;
   Monitor monitor_;
+  std::size_t iterations_ = 0;
 };
 
 }  // namespace lugpu

@@ -83,10 +83,11 @@ void Staggered::run(const char* phase, const char* file, const char* function, P
                arguments..., sizes, static_cast<cl_int>(cut.walk));
 }
 
-void Staggered::advect(const Velocity& u, double time_step, Place place, const Surface& s,
-                       Surface& moved) const {
+void Staggered::advect(const Velocity& u, double time_step, Trace trace, Place place,
+                       const Surface& s, Surface& moved) const {
+  const char* const options = trace == Trace::midpoint ? " -DMIDPOINT" : "";
   with_real(precision_, [&](auto real) {
-    run("advect", "simulation/advect.cl", "advect", place, "", u[0], u[1], u.back(), s, moved,
+    run("advect", "simulation/advect.cl", "advect", place, options, u[0], u[1], u.back(), s, moved,
         real(time_step), real(box_.lid));
   });
 }
@@ -94,8 +95,8 @@ void Staggered::advect(const Velocity& u, double time_step, Place place, const S
 void Staggered::correct(const Velocity& u, double time_step, Place place, const Surface& s,
                         const Surface& moved, Surface& corrected) const {
   with_real(precision_, [&](auto real) {
-    run("advect", "simulation/advect.cl", "correct", place, "", u[0], u[1], u.back(), s, moved,
-        corrected, real(time_step), real(box_.lid));
+    run("advect", "simulation/advect.cl", "correct", place, " -DMIDPOINT", u[0], u[1], u.back(), s,
+        moved, corrected, real(time_step), real(box_.lid));
   });
 }
 

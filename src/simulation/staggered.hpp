@@ -58,11 +58,12 @@ class Staggered {
   Surface field(Place place) const;
   Velocity velocity() const;
 
-  /// moved = s, brought along by u for a time step: backwards along the flow and linear (Stam
-  /// 1999).
-  void advect(const Velocity& u, double time_step, Place place, const Surface& s,
+  /// How the flow is traced backwards: by Euler's rule or the midpoint rule.
+  enum class Trace { euler, midpoint };
+  /// moved = s, brought along by u for a time step: backwards along the flow and linear.
+  void advect(const Velocity& u, double time_step, Trace trace, Place place, const Surface& s,
               Surface& moved) const;
-  /// corrected = MacCormack's correction of that (Selle and others 2008).
+  /// corrected = MacCormack's correction of that (Selle and others 2008), by the midpoint rule.
   void correct(const Velocity& u, double time_step, Place place, const Surface& s,
                const Surface& moved, Surface& corrected) const;
 

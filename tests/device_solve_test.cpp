@@ -1,0 +1,152 @@
+// Solutions of grids whose vectors are on the device: as those that come from the host.
+
+#include "matrix/random.hpp"
+#include "opencl_fixture.hpp"
+#include "operators/vectors.hpp"
+#include "solve/structured_methods.hpp"
+
+namespace lugpu {
+namespace {
+
+using Size = std::array<std::size_t, 3>;
+
+struct DeviceCase {
+  std::string method;
+  Precision precision;
+};
+
+class DeviceSolve : public testing::TestWithParam<DeviceCase> {
+ protected:
+  DeviceContext& context_ = shared_context();
+  const StructuredMethod& method_ = *structured_method(GetParam().method);
+  const Precision precision_ = GetParam().precision;
+
+  Vectors vectors(const Grid& grid, Texel texel) {
+    return {context_,
+            {grid.size[1] * grid.size[2], grid.size[0], precision_, Storage::buffer, texel},
+            1};
+  }
+  StructuredOptions options(const StoppingRule& rule) const {
+    StructuredOptions result;
+    result.precision = precision_;
+    result.rule = rule;
+    return result;
+  }
+  double tolerance() const { return precision_ == Precision::single_precision ? 1e-4 : 1e-10; }
+};
+
+Grid grid_of(const Size& size, const std::array<Wall, 3>& walls, double shift) {
+  Grid grid;
+  grid.size = size;
+  grid.walls = walls;
+  for (std::size_t axis = 0; axis < 3; ++axis) grid.coefficients[axis] = size[axis] > 1 ? 1 : 0;
+  grid.shift = shift;
+  return grid;
+}
+
+constexpr Size kSizes[] = {{1, 1, 1}, {2, 3, 1}, {5, 7, 1}, {33, 17, 1}, {31, 1, 1}, {9, 8, 7}};
+
+double residual(const Grid& grid, const std::vector<double>& b, const std::vector<double>& x) {
+  Matrix given(grid.unknowns(), 1);
+  given.values() = x;
+  const Matrix product = multiply(grid, given);
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    error += std::pow(b[i] - product(i, 0), 2);
+    norm += b[i] * b[i];
+  }
+  return norm == 0 ? std::sqrt(error) : std::sqrt(error / norm);
+}
+
+TEST_P(DeviceSolve, IsRightAgainAndAgainWhateverTheTexels) {
+  for (const Size& size : kSizes) {
+    const Grid grid = grid_of(size, {Wall::dirichlet, Wall::dirichlet_half, Wall::neumann}, 0.5);
+    const auto solver = method_.make(context_, grid, options({tolerance(), 20000}));
+    for (const Texel texel : {Texel::r, Texel::rgba}) {
+      Vectors on_device = vectors(grid, texel);
+      for (const std::uint64_t seed : {1, 2}) {
+        SCOPED_TRACE(testing::Message() << size[0] << " x " << size[1] << " x " << size[2]);
+        const std::vector<double> values = random_matrix(grid.unknowns(), 1, seed).values();
+        Surface b = on_device.take(), x = on_device.take();
+        on_device.upload(values, b);
+        on_device.upload(std::vector<double>(grid.unknowns()), x);
+        const Iteration iteration = solver->solve(b, x);
+        EXPECT_TRUE(iteration.converged) << iteration.reason;
+        EXPECT_EQ(x.texel(), texel);
+        EXPECT_LT(residual(grid, values, on_device.download(x, grid.unknowns())), 2 * tolerance());
+        if (method_.direct) continue;
+        // From the solution no step is needed.
+        const auto again = method_.make(context_, grid, options({3 * tolerance(), 20000}));
+        EXPECT_EQ(again->solve(b, x).iterations, 0u);
+      }
+    }
+  }
+}
+
+// Blindly: the same x after so many iterations.
+TEST_P(DeviceSolve, BlindlyIsTheSame) {
+  if (method_.direct) GTEST_SKIP() << "no iterations";
+  for (const bool varies : {false, true}) {
+    Grid grid = grid_of({33, 17, 1}, {Wall::dirichlet, Wall::neumann, Wall::neumann}, 0.25);
+    if (varies) grid.conductivity = random_matrix(grid.unknowns(), 1, 9).values();
+    for (double& k : grid.conductivity) k = 1.5 + k;
+    Vectors on_device = vectors(grid, Texel::r);
+    std::vector<double> results[2];
+    for (const bool blind : {false, true}) {
+      Surface b = on_device.take(), x = on_device.take();
+      on_device.upload(random_matrix(grid.unknowns(), 1, 1).values(), b);
+      on_device.upload(random_matrix(grid.unknowns(), 1, 2).values(), x);
+      const auto solver = method_.make(context_, grid, options({0, 5, blind}));
+      for (int turn = 0; turn < 2; ++turn) EXPECT_EQ(solver->solve(b, x).iterations, 5u);
+      results[blind] = on_device.download(x, grid.unknowns());
+    }
+    EXPECT_EQ(results[0], results[1]);
+  }
+}
+
+// Neumann and periodic walls, no shift: b has no mean, and that of x is not determined.
+TEST_P(DeviceSolve, SingularGrids) {
+  if (GetParam().method == "jacobi") GTEST_SKIP() << "does not converge on such grids";
+  for (const Size& size :
+       {Size{2, 2, 1}, Size{5, 3, 1}, Size{33, 17, 1}, Size{16, 16, 1}, Size{6, 5, 4}}) {
+    for (const Wall wall : {Wall::neumann, Wall::periodic}) {
+      if (wall == Wall::periodic && size[0] % 2 == 1) continue;  // colours
+      if (wall == Wall::periodic && size[1] % 2 == 1) continue;
+      const Grid grid = grid_of(size, {wall, wall, wall}, 0);
+      SCOPED_TRACE(testing::Message() << size[0] << " x " << size[1] << " x " << size[2]);
+      std::vector<double> values = random_matrix(grid.unknowns(), 1, 1).values();
+      double mean = 0;
+      for (const double value : values) mean += value / static_cast<double>(values.size());
+      for (double& value : values) value -= mean;
+      Vectors on_device = vectors(grid, Texel::r);
+      Surface b = on_device.take(), x = on_device.take();
+      on_device.upload(values, b);
+      on_device.upload(random_matrix(grid.unknowns(), 1, 2).values(), x);
+      const auto solver = method_.make(context_, grid, options({tolerance(), 20000}));
+      for (int turn = 0; turn < 3; ++turn) {
+        const Iteration iteration = solver->solve(b, x);
+        EXPECT_TRUE(iteration.converged) << iteration.reason;
+      }
+      EXPECT_LT(residual(grid, values, on_device.download(x, grid.unknowns())), 5 * tolerance());
+    }
+  }
+}
+
+std::vector<DeviceCase> cases() {
+  std::vector<DeviceCase> all;
+  for (const StructuredMethod& method : structured_methods()) {
+    for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+      all.push_back({method.name, precision});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, DeviceSolve, testing::ValuesIn(cases()), [](const auto& tested) {
+  std::string name = tested.param.method + "_" + lugpu::name(tested.param.precision);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace lugpu
