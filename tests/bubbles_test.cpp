@@ -394,6 +394,30 @@ TEST_F(TwoPhases, GasRisesAndKeepsItsVolume) {
   }
 }
 
+TEST(BubblesOfTheTable, RunAsTheyAreInSinglePrecision) {
+  for (const std::string& scene : find_simulation("bubbles").scenes) {
+    SimulationOptions options;
+    options.size = {24, 32, 1};
+    options.scene = scene;
+    const std::unique_ptr<Simulation> flow =
+        find_simulation("bubbles").make(shared_context(), options);
+    for (int step = 0; step < 12; ++step) flow->step();
+    EXPECT_EQ(flow->trouble(), "") << scene;
+    EXPECT_EQ(flow->left().size(), 12u);
+    const Drawn drawn = flow->drawn();
+    EXPECT_EQ(drawn.field->rows(), 32u);
+    EXPECT_EQ(drawn.field->columns(), 24u);
+    const Matrix picture = contents(shared_context(), *drawn.field);
+    const auto [least, most] =
+        std::minmax_element(picture.values().begin(), picture.values().end());
+    EXPECT_GT(*most - *least, 0.5) << scene;
+    EXPECT_GE(*least, 0) << scene;
+  }
+  SimulationOptions options;
+  options.scene = "none";
+  EXPECT_THROW(find_simulation("bubbles").make(shared_context(), options), InputError);
+}
+
 TEST_F(TwoPhases, WhatDoesNotFitIsRefused) {
   DeviceContext& context = shared_context();
   const auto make = [&](const SimulationOptions& options) {

@@ -149,7 +149,7 @@ void TwoPhase::note(const std::string& trouble) {
 void TwoPhase::advect() {
   iterations_ = 0;
   for (std::size_t axis = 0; axis < on_.dimensions(); ++axis) {
-    on_.advect(u_, time_step_, faces(axis), u_[axis], moved_[axis]);
+    on_.advect(u_, time_step_, Staggered::Trace::midpoint, faces(axis), u_[axis], moved_[axis]);
     on_.correct(u_, time_step_, faces(axis), u_[axis], moved_[axis], corrected_[axis]);
   }
   std::swap(u_, corrected_);
@@ -191,10 +191,11 @@ void TwoPhase::project() {
   Grid grid = field_grid(on_.box(), Place::centres, 1, 0);
   if (std::string(method_->name) == "cg") {
     const ConductivityOperator a(grid, k_);
-    const Iteration iteration = conjugate_gradients(a, vectors_, b_, q_, options_.rule);
+    StoppingRule rule = options_.rule;
+    rule.blind = rule.tolerance == 0;
+    const Iteration iteration = conjugate_gradients(a, vectors_, b_, q_, rule);
     iterations_ = iteration.iterations;
-    const bool all_done = iterations_ == options_.rule.iterations;
-    if (options_.rule.tolerance > 0 || !all_done) note(iteration.reason);
+    if (!iteration.converged) note(iteration.reason);
   } else {
     grid.conductivity = vectors_.download(k_, grid.unknowns());
     FieldSolver solver(context_, *method_, options_.rule, on_.precision(), std::move(grid));
@@ -208,7 +209,7 @@ void TwoPhase::project() {
 }
 
 void TwoPhase::bring_surface() {
-  on_.advect(u_, time_step_, Place::centres, phi_, moved_phi_);
+  on_.advect(u_, time_step_, Staggered::Trace::midpoint, Place::centres, phi_, moved_phi_);
   on_.correct(u_, time_step_, Place::centres, phi_, moved_phi_, corrected_phi_);
   std::swap(phi_, corrected_phi_);
   if (++steps_ % kStepsToRedistance == 0) {
