@@ -105,8 +105,8 @@ std::vector<std::string> all_method_names() {
 }
 
 std::vector<std::string> simulation_method_names() {
-  std::vector<std::string> names = {"explicit"};
-  for (const StructuredMethod& method : structured_methods()) names.emplace_back(method.name);
+  std::vector<std::string> names = all_method_names();
+  names.emplace_back("explicit");
   return names;
 }
 

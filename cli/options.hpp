@@ -48,7 +48,7 @@ std::vector<std::string> method_names();
 /// These and the names of structured_methods().
 std::vector<std::string> all_method_names();
 
-/// Names of structured_methods() and "explicit".
+/// These and "explicit".
 std::vector<std::string> simulation_method_names();
 
 /// Values that --pivot, --precision and --storage take.

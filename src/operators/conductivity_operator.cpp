@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <type_traits>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -40,6 +41,14 @@ ConductivityOperator::ConductivityOperator(DeviceContext& context, const Grid& g
       coefficients_({grid.coefficients[0], grid.coefficients[1], grid.coefficients[2], grid.shift}),
       layout_{grid.size[1] * grid.size[2], grid.size[0], precision, storage, texel},
       conductivity_(stored_conductivity(context, layout_, grid)) {}
+
+ConductivityOperator::ConductivityOperator(const Grid& grid, Surface conductivity)
+    : size_(grid.size),
+      walls_(grid.walls),
+      coefficients_({grid.coefficients[0], grid.coefficients[1], grid.coefficients[2], grid.shift}),
+      layout_{grid.size[1] * grid.size[2], grid.size[0], conductivity.precision(),
+              conductivity.storage(), conductivity.texel()},
+      conductivity_(std::move(conductivity)) {}
 
 void ConductivityOperator::product(Vectors& vectors, const std::string& operation, const Surface& x,
                                    const Surface& y, Surface& result) const {

@@ -17,6 +17,9 @@ class ConductivityOperator : public Operator {
   /// Unsupported if the device has no such vectors. context must outlive this.
   ConductivityOperator(DeviceContext& context, const Grid& grid, Precision precision,
                        Storage storage, Texel texel);
+  /// The same with a conductivity that is on the device: nx columns, a row for each (y, z). That of
+  /// the grid is not used.
+  ConductivityOperator(const Grid& grid, Surface conductivity);
 
   const VectorLayout& layout() const { return layout_; }
 

@@ -24,7 +24,7 @@ class Fluid : public Simulation {
   Fluid(DeviceContext& context, const SimulationOptions& options);
 
   const std::vector<Phase>& phases() const override { return phases_; }
-  const std::string& method() const override { return method_; }
+  std::string method() const override { return method_; }
   double time_step() const override { return time_step_; }
   std::size_t iterations() const override { return iterations_; }
   const std::string& trouble() const override { return trouble_; }

@@ -17,7 +17,8 @@ namespace lugpu {
 struct SimulationOptions {
   std::array<std::size_t, 3> size = {256, 256, 1};  ///< cells along x, y, z; 1 along z in 2D
   std::string scene = "";                           ///< of SimulationKind::scenes; empty: the first
-  /// Of the linear systems: of structured_methods(), or "explicit" for a scheme without any; empty:
+  /// Of the linear systems: of structured_methods(), or of methods() where they are dense, or
+  /// "explicit" for a scheme without any; empty:
   /// the fastest for this scene.
   std::string method = "";
   /// Of the linear systems; a tolerance of 0 has all iterations done.
@@ -36,7 +37,8 @@ struct SimulationOptions {
   double confinement = 0;        ///< strength of the vorticity confinement
 
   // Bubbles.
-  std::optional<double> density_ratio = {};  ///< of the liquid and the gas
+  std::optional<double> density_ratio = {};  ///< of the liquid and the gas; absent: 1000
+  std::size_t inclusions = 16;  ///< of the scene "cells": bubbles of a cell, 32 unknowns each
 };
 
 /// A part of a time step.
@@ -78,8 +80,8 @@ class Simulation {
   }
   virtual const std::vector<Phase>& phases() const = 0;
 
-  /// Of the linear systems: of structured_methods(), or "explicit".
-  virtual const std::string& method() const = 0;
+  /// Of the linear systems: of structured_methods() or methods(), or "explicit".
+  virtual std::string method() const = 0;
   /// Of one step, in the scene's units of time.
   virtual double time_step() const = 0;
   /// Steps of the linear solver in the last time step, all its systems together.

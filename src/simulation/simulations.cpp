@@ -1,6 +1,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "simulation/bubbles.hpp"
 #include "simulation/fluid.hpp"
 #include "simulation/wave.hpp"
 
@@ -31,6 +32,8 @@ std::span<const SimulationKind> simulations() {
       {"wave", "water waves: rain, a stick, a standing wave", names(wave_scenes()), make<Wave>},
       {"fluid", "stable fluids in 2D and 3D: smoke, obstacles, a driven cavity",
        names(fluid_scenes()), make<Fluid>},
+      {"bubbles", "bubbles that rise in a liquid; bubbly flow with a dense system for each cell",
+       bubble_scenes(), make_bubbles},
   };
   return table;
 }

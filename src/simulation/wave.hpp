@@ -39,7 +39,7 @@ class Wave : public Simulation {
   Wave(DeviceContext& context, const SimulationOptions& options);
 
   const std::vector<Phase>& phases() const override { return phases_; }
-  const std::string& method() const override { return method_; }
+  std::string method() const override { return method_; }
   double time_step() const override { return time_step_; }
   std::size_t iterations() const override { return solver_ ? solver_->iterations() : 0; }
   const std::string& trouble() const override { return trouble_; }
