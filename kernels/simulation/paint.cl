@@ -1,52 +1,58 @@
-// A field as a picture: the mean of `side` x `side` cells and of all planes becomes a pixel. Build
-// option DIVERGING: blue, light grey, red (K. Moreland, "Diverging Color Maps for Scientific
-// Visualization", 2009) instead of viridis (S. van der Walt, N. Smith 2015, CC0), which becomes
-// brighter all along.
+// A field as red, green and blue bytes, row after row from the top.
 
-#ifdef DIVERGING
-#define COLOURS 9
-__constant uchar colours[3 * COLOURS] = {
-    59,  76,  192, 98,  130, 234, 141, 176, 254, 184, 208, 249, 221, 221,
-    221, 245, 196, 173, 244, 154, 123, 222, 96,  77,  180, 4,   38};
-#else
-#define COLOURS 16
-__constant uchar colours[3 * COLOURS] = {
-    68,  1,   84,  72,  26,  108, 71,  47,  125, 65,  68,  135, 57,  86,  140, 49,
-    104, 142, 42,  120, 142, 35,  136, 142, 31,  152, 139, 34,  168, 132, 53,  183,
-    121, 84,  197, 104, 122, 209, 81,  165, 219, 54,  210, 226, 27,  253, 231, 37};
-#endif
+#define LAST_COLOUR 16
 
-// Red, green and blue at place `at` of the map, 0 to 1; magenta for what is no number.
-inline uchar3 colour_at(real at) {
-  if (!(at == at)) return (uchar3)(255, 0, 255);
-  const real place = fmin(fmax(at, (real)0), (real)1) * (COLOURS - 1);
-  const int first = min((int)place, COLOURS - 2);
-  const float share = (float)(place - first);
-  __constant const uchar* low = colours + 3 * first;
-  return (uchar3)(convert_uchar_sat_rte(low[0] + share * (low[3] - low[0])),
-                  convert_uchar_sat_rte(low[1] + share * (low[4] - low[1])),
-                  convert_uchar_sat_rte(low[2] + share * (low[5] - low[2])));
+// Every sixteenth of cividis (Nunez, Anderton, Renslow 2018, PLOS ONE 13(7)), from matplotlib, CC0:
+// its lightness grows evenly, so that it can be printed in black and white.
+__constant float sequential[LAST_COLOUR + 1][3] = {
+    {0.000f, 0.135f, 0.305f}, {0.000f, 0.179f, 0.415f}, {0.103f, 0.220f, 0.436f},
+    {0.195f, 0.264f, 0.426f}, {0.264f, 0.308f, 0.423f}, {0.324f, 0.351f, 0.426f},
+    {0.381f, 0.395f, 0.436f}, {0.435f, 0.440f, 0.451f}, {0.489f, 0.485f, 0.471f},
+    {0.548f, 0.532f, 0.472f}, {0.609f, 0.580f, 0.464f}, {0.672f, 0.629f, 0.448f},
+    {0.736f, 0.681f, 0.424f}, {0.803f, 0.734f, 0.390f}, {0.871f, 0.790f, 0.343f},
+    {0.941f, 0.848f, 0.276f}, {0.996f, 0.909f, 0.218f}};
+
+// Blue, white and red; the lightness falls evenly from the middle to both ends.
+__constant float3 below = (float3)(0.13f, 0.25f, 0.58f), above = (float3)(0.60f, 0.08f, 0.14f);
+
+// t: in [0, 1]
+inline float3 colour_of(float t, int diverging) {
+  if (diverging) return mix((float3)(1.0f), t < 0.5f ? below : above, fabs(2.0f * t - 1.0f));
+  const int i = min((int)(t * LAST_COLOUR), LAST_COLOUR - 1);
+  const float part = t * LAST_COLOUR - i;
+  return mix((float3)(sequential[i][0], sequential[i][1], sequential[i][2]),
+             (float3)(sequential[i + 1][0], sequential[i + 1][1], sequential[i + 1][2]), part);
 }
 
-// rgb: `width` x `height` pixels from the top; row 0 of the field is the lowest. has_solid: cells
-// with a number in `solid` above 0 are grey where they are most of a pixel.
-__kernel __attribute__((reqd_work_group_size(16, 4, 1))) void paint(
-    SOURCE(field), SOURCE(solid), int has_solid, int4 sizes, int side, real low, real high,
-    __global uchar* restrict rgb, int width, int height) {
-  const int x = get_global_id(0), y = get_global_id(1);
-  if (x >= width || y >= height) return;
-  real sum = 0, solids = 0;
+// A pixel is the mean of `reduce` x `reduce` columns of nz cells, or a part of one column. The
+// value low has the first colour, low + 1 / slope the last.
+__kernel __attribute__((reqd_work_group_size(16, 8, 1))) void paint(
+    SOURCE(field), SOURCE(solid), int has_solid, __global uchar* restrict rgb, int nx, int ny,
+    int nz, int magnify, int reduce, real low, real slope, int diverging) {
+  const int width = (nx + reduce - 1) / reduce * magnify,
+            height = (ny + reduce - 1) / reduce * magnify;
+  const int px = get_global_id(0), py = get_global_id(1);
+  if (px >= width || py >= height) return;
+  const int x0 = px / magnify * reduce, y0 = (height - 1 - py) / magnify * reduce;
+  const int x1 = min(x0 + reduce, nx), y1 = min(y0 + reduce, ny);
+  real sum = 0;
   int count = 0;
-  for (int z = 0; z < sizes.z; ++z) {
-    for (int j = y * side; j < min((y + 1) * side, sizes.y); ++j) {
-      for (int i = x * side; i < min((x + 1) * side, sizes.x); ++i) {
-        sum += LOAD(field, j + sizes.y * z, i);
-        if (has_solid) solids += LOAD(solid, j + sizes.y * z, i) > 0;
+  for (int z = 0; z < nz; ++z) {
+    for (int y = y0; y < y1; ++y) {
+      for (int x = x0; x < x1; ++x) {
+        if (has_solid && LOAD(solid, y + ny * z, x) > (real)0.5) continue;
+        sum += LOAD(field, y + ny * z, x);
         ++count;
       }
     }
   }
-  uchar3 colour = colour_at((sum / count - low) / (high - low));
-  if (has_solid && 2 * solids > count) colour = (uchar3)(128, 128, 128);
-  vstore3(colour, x + (size_t)(height - 1 - y) * width, rgb);
+  float3 colour = (float3)(0.5f);
+  if (2 * count >= (x1 - x0) * (y1 - y0) * nz) {
+    const real value = (sum / count - low) * slope;
+    const bool finite = (AS_BITS(value) & INFINITY_BITS) != INFINITY_BITS;
+    colour =
+        finite ? colour_of((float)clamp(value, (real)0, (real)1), diverging) : (float3)(1, 0, 1);
+  }
+  const uchar3 bytes = convert_uchar3_sat_rte(255.0f * colour);
+  vstore3(bytes, (size_t)py * width + px, rgb);
 }

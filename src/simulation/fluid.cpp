@@ -234,7 +234,8 @@ void Fluid::diffuse_velocity() {
 void Fluid::project() {
   if (scene_.solids_move) {
     place_solids();
-    projection_.prepare(*structured_method(method_), options_.rule, solids_.conductivity());
+    projection_.prepare(*structured_method(method_), options_.rule,
+                        solids_.conductivity_on_device());
   }
   if (!solids_.empty()) solids_.hold(u_);
   note(projection_.project(u_));

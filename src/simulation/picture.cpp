@@ -2,49 +2,34 @@
 
 #include <algorithm>
 
-#include "operators/vectors.hpp"
-
 namespace lugpu {
-namespace {
 
-constexpr std::size_t kSmallest = 256, kLargest = 1024;
-
-// Every pixel as `factor` x `factor` of them.
-Picture magnified(const Picture& pixels, std::size_t factor) {
-  if (factor == 1) return pixels;
-  Picture result{pixels.width * factor, pixels.height * factor, {}};
-  result.rgb.resize(3 * result.width * result.height);
-  for (std::size_t y = 0; y < result.height; ++y) {
-    for (std::size_t x = 0; x < result.width; ++x) {
-      const std::size_t from = 3 * (y / factor * pixels.width + x / factor);
-      std::copy_n(&pixels.rgb[from], 3, &result.rgb[3 * (y * result.width + x)]);
-    }
-  }
-  return result;
+PictureScale PictureScale::of(std::size_t nx, std::size_t ny) {
+  constexpr std::size_t kFewest = 256, kMost = 1024;
+  const std::size_t side = std::max<std::size_t>({nx, ny, 1});
+  const std::size_t magnify = side < kFewest ? ceiling(kFewest, side) : 1;
+  const std::size_t reduce = ceiling(side, kMost);
+  return {magnify, reduce, ceiling(nx, reduce) * magnify, ceiling(ny, reduce) * magnify};
 }
 
-}  // namespace
-
 Picture paint(DeviceContext& context, const Drawn& drawn) {
-  const auto& [nx, ny, nz] = drawn.size;
-  const std::size_t longest = std::max(nx, ny), side = ceiling(longest, kLargest);
-  Picture pixels{ceiling(nx, side), ceiling(ny, side), {}};
-  pixels.rgb.resize(3 * pixels.width * pixels.height);
-  const cl::Buffer rgb = context.allocate(pixels.rgb.size());
-  const Surface& field = *drawn.field;
-  const cl_int4 sizes = {
-      {static_cast<cl_int>(nx), static_cast<cl_int>(ny), static_cast<cl_int>(nz), 0}};
-  KernelId kernel = field.kernel("simulation/paint.cl", "paint",
-                                 drawn.colours == ColourMap::diverging ? " -DDIVERGING" : "");
-  kernel.texel = Texel::r;
-  with_real(field.precision(), [&](auto real) {
-    context.run("paint", kernel, {pixels.width, pixels.height}, field,
-                drawn.solid ? *drawn.solid : field, cl_int{drawn.solid != nullptr}, sizes,
-                static_cast<cl_int>(side), real(drawn.low), real(drawn.high), rgb,
-                static_cast<cl_int>(pixels.width), static_cast<cl_int>(pixels.height));
+  const auto [nx, ny, nz] = drawn.size;
+  const PictureScale scale = PictureScale::of(nx, ny);
+  Picture picture{scale.width, scale.height, {}};
+  picture.rgb.resize(3 * scale.width * scale.height);
+  const cl::Buffer& bytes = context.scratch(picture.rgb.size());
+  const double slope = drawn.high > drawn.low ? 1 / (drawn.high - drawn.low) : 0;
+  const Surface& solid = drawn.solid ? *drawn.solid : *drawn.field;
+  const cl_int sizes[] = {cl_int(nx), cl_int(ny), cl_int(nz)};
+  const cl_int diverging = drawn.colours == ColourMap::diverging;
+  with_real(drawn.field->precision(), [&](auto real) {
+    context.run("paint", drawn.field->kernel("simulation/paint.cl", "paint"),
+                {scale.width, scale.height}, *drawn.field, solid, cl_int{drawn.solid != nullptr},
+                bytes, sizes[0], sizes[1], sizes[2], cl_int(scale.magnify), cl_int(scale.reduce),
+                real(drawn.low), real(slope), diverging);
   });
-  context.read_back("picture", rgb, 0, pixels.rgb.size(), pixels.rgb.data());
-  return magnified(pixels, longest < kSmallest ? kSmallest / longest : 1);
+  context.read_back("picture", bytes, 0, picture.rgb.size(), picture.rgb.data());
+  return picture;
 }
 
 }  // namespace lugpu

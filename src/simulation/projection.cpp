@@ -2,53 +2,79 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <limits>
 #include <sstream>
+#include <utility>
+
+#include "iterative/cg.hpp"
 
 namespace lugpu {
-namespace {
-
-// What a single projection can be asked for: as much of the divergence is left by the rounding of
-// q, multiplied by the condition of A.
-StoppingRule within_reach(const StoppingRule& rule, Precision precision) {
-  const double reach = precision == Precision::single_precision ? 1e-3 : 1e-6;
-  return {rule.tolerance > 0 ? std::max(rule.tolerance, reach) : 0, rule.iterations};
-}
-
-}  // namespace
 
 Projection::Projection(const Staggered& on)
     : on_(on),
+      vectors_(on.context(), on.layout(Place::centres), 1),
       b_(on.field(Place::centres)),
       q_(on.field(Place::centres)),
       more_(on.field(Place::centres)),
       monitor_(on.context(), on.layout(Place::centres)) {}
 
+// What a single projection can be asked for: as much of the divergence is left by the rounding of
+// q, multiplied by the condition of A.
+StoppingRule Projection::within_reach() const {
+  const double reach = on_.precision() == Precision::single_precision ? 1e-3 : 1e-6;
+  const bool blind = rule_.tolerance == 0;
+  return {blind ? 0 : std::max(rule_.tolerance, reach), rule_.iterations, blind};
+}
+
 void Projection::prepare(const StructuredMethod& method, const StoppingRule& rule,
                          const std::vector<double>& conductivity) {
+  rule_ = rule;
+  operator_.reset();
   conductivity_.reset();
   if (!conductivity.empty()) {
-    Vectors vectors(on_.context(), on_.layout(Place::centres), 1);
-    conductivity_ = vectors.take();
-    vectors.upload(conductivity, *conductivity_);
+    conductivity_ = vectors_.take();
+    vectors_.upload(conductivity, *conductivity_);
   }
-  rule_ = rule;
   Grid grid = field_grid(on_.box(), Place::centres, 1, 0);
   grid.conductivity = conductivity;
-  solver_ = std::make_unique<FieldSolver>(
-      on_.context(), method, within_reach(rule, on_.precision()), on_.precision(), grid);
+  solver_ = std::make_unique<FieldSolver>(on_.context(), method, within_reach(), on_.precision(),
+                                          std::move(grid));
+}
+
+void Projection::prepare(const StructuredMethod& method, const StoppingRule& rule,
+                         const Surface& conductivity) {
+  const Grid grid = field_grid(on_.box(), Place::centres, 1, 0);
+  if (&method != structured_method("cg")) {
+    prepare(method, rule, vectors_.download(conductivity, grid.unknowns()));
+    return;
+  }
+  rule_ = rule;
+  solver_.reset();
+  conductivity_ = conductivity;
+  operator_ = std::make_unique<ConductivityOperator>(grid, conductivity);
+}
+
+// A more_ = b_ from more_. Returns what went wrong.
+std::string Projection::solve() {
+  if (!operator_) {
+    const std::string trouble = solver_->solve(b_, more_);
+    iterations_ += solver_->iterations();
+    return trouble;
+  }
+  const Iteration iteration = conjugate_gradients(*operator_, vectors_, b_, more_, within_reach());
+  iterations_ += iteration.iterations;
+  return iteration.converged ? "" : iteration.reason;
 }
 
 // q += more, and u -= its gradient, for A more = the divergence that is left.
 std::string Projection::add_correction(Velocity& u) {
   const Surface* const conductivity = conductivity_ ? &*conductivity_ : nullptr;
-  Vectors vectors(on_.context(), on_.layout(Place::centres), 1);
-  vectors.combine(Operation::add, {0}, b_, {0}, b_, more_);
-  std::string trouble = solver_->solve(b_, more_);
-  iterations_ += solver_->iterations();
+  vectors_.combine(Operation::add, {0}, b_, {0}, b_, more_);
+  const std::string trouble = solve();
   on_.subtract_gradient(more_, conductivity, u);
-  Surface sum = vectors.take();
-  vectors.combine(Operation::add, {}, q_, {}, more_, sum);
-  std::swap(q_, sum);
+  Surface sum = vectors_.take();
+  vectors_.combine(Operation::add, {}, q_, {}, more_, sum);
+  vectors_.give_back(std::exchange(q_, std::move(sum)));
   on_.inflow(u, conductivity, b_);
   monitor_.after(b_);
   return trouble;
@@ -61,14 +87,14 @@ std::string Projection::project(Velocity& u) {
   monitor_.before(b_);
   on_.subtract_gradient(q_, conductivity, u);
   on_.inflow(u, conductivity, b_);
-  std::string trouble = add_correction(u);
-  if (rule_.tolerance == 0 || !trouble.empty()) return trouble;
-  double left = monitor_.last();
-  while (left > rule_.tolerance) {
-    const double before = left;
+  monitor_.after(b_);
+  if (rule_.tolerance == 0) return add_correction(u);
+  std::string trouble;
+  double left = monitor_.last(), before = std::numeric_limits<double>::infinity();
+  while (left > rule_.tolerance && left <= before / 2 && trouble.empty()) {
+    before = left;
     trouble = add_correction(u);
     left = monitor_.last();
-    if (!trouble.empty() || left > before / 2) break;
   }
   if (left <= rule_.tolerance) return "";
   if (!trouble.empty()) return trouble;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/conductivity_operator.hpp"
 #include "simulation/field_solver.hpp"
 #include "simulation/monitor.hpp"
 #include "simulation/staggered.hpp"
@@ -22,6 +23,10 @@ class Projection {
   /// ones; empty: 1 everywhere. Throws as FieldSolver.
   void prepare(const StructuredMethod& method, const StoppingRule& rule,
                const std::vector<double>& conductivity);
+  /// The same with a conductivity that is on the device and may change in every step. Conjugate
+  /// gradients take it from there; others by way of the host.
+  void prepare(const StructuredMethod& method, const StoppingRule& rule,
+               const Surface& conductivity);
 
   /// u -= conductivity gradient of q with A q = the negative divergence. q starts as the last one:
   /// its gradient is subtracted first, and the system is solved for what is missing. With a
@@ -30,19 +35,25 @@ class Projection {
   /// full stop; empty: nothing.
   std::string project(Velocity& u);
 
+  /// q, the pressure times the time step over the density of conductivity 1, in cells.
+  const Surface& pressure() const { return q_; }
   /// Steps of the method in the last project().
   std::size_t iterations() const { return iterations_; }
   /// ||div u|| after each projection over that before it (Monitor).
   std::vector<double> left() { return monitor_.take(); }
 
  private:
+  StoppingRule within_reach() const;
+  std::string solve();
   std::string add_correction(Velocity& u);
 
   const Staggered& on_;
   StoppingRule rule_;
+  Vectors vectors_;
   Surface b_, q_, more_;
   std::optional<Surface> conductivity_;
-  std::unique_ptr<FieldSolver> solver_;
+  std::unique_ptr<ConductivityOperator> operator_;  // of conjugate gradients on the device's own
+  std::unique_ptr<FieldSolver> solver_;             // of all others
   Monitor monitor_;
   std::size_t iterations_ = 0;
 };

@@ -52,6 +52,7 @@ void Solids::place(const std::vector<Solid>& solids) {
   conductivity_.resize(number.size());
   std::transform(number.begin(), number.end(), conductivity_.begin(),
                  [](double value) { return value > 0 ? 0.0 : 1.0; });
+  vectors.upload(conductivity_, on_device_);
 }
 
 void Solids::hold(Velocity& u) const {

@@ -20,13 +20,15 @@ struct Solid {
 class Solids {
  public:
   /// on must outlive this.
-  explicit Solids(const Staggered& on) : on_(on), number_(on.field(Place::centres)) {}
+  explicit Solids(const Staggered& on)
+      : on_(on), number_(on.field(Place::centres)), on_device_(on.field(Place::centres)) {}
 
   /// Where they are from now on.
   void place(const std::vector<Solid>& solids);
   bool empty() const { return empty_; }
   /// 0 for solid cells, 1 for the others.
   const std::vector<double>& conductivity() const { return conductivity_; }
+  const Surface& conductivity_on_device() const { return on_device_; }
   /// Of every cell the number of its solid, from 1 on, or 0.
   const Surface& number() const { return number_; }
   /// Velocities on their faces become theirs; a field at centres becomes 0 in them.
@@ -36,7 +38,7 @@ class Solids {
  private:
   const Staggered& on_;
   bool empty_ = true;
-  Surface number_;
+  Surface number_, on_device_;
   cl::Buffer velocities_;
   std::vector<double> conductivity_;
 };

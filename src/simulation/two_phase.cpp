@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "iterative/cg.hpp"
-#include "operators/conductivity_operator.hpp"
 
 namespace lugpu {
 namespace {
@@ -80,8 +78,7 @@ TwoPhase::TwoPhase(DeviceContext& context, const SimulationOptions& options,
       h_(on_.field(Place::centres)),
       kappa_(on_.field(Place::centres)),
       b_(on_.field(Place::centres)),
-      q_(on_.field(Place::centres)),
-      monitor_(context, on_.layout(Place::centres)) {
+      projection_(on_) {
   require_positive("The ratio of densities", density_ratio(options));
   const bool of_fluids = options.explicit_diffusion || options.semi_lagrangian ||
                          options.project_twice || options.confinement != 0;
@@ -196,26 +193,9 @@ void TwoPhase::add_forces() {
 }
 
 void TwoPhase::project() {
-  on_.inflow(u_, &k_, b_);
-  monitor_.before(b_);
-  Grid grid = field_grid(on_.box(), Place::centres, 1, 0);
-  if (std::string(method_->name) == "cg") {
-    const ConductivityOperator a(grid, k_);
-    StoppingRule rule = options_.rule;
-    rule.blind = rule.tolerance == 0;
-    const Iteration iteration = conjugate_gradients(a, vectors_, b_, q_, rule);
-    iterations_ = iteration.iterations;
-    if (!iteration.converged) note(iteration.reason);
-  } else {
-    grid.conductivity = vectors_.download(k_, grid.unknowns());
-    FieldSolver solver(context_, *method_, options_.rule, on_.precision(), std::move(grid));
-    note(solver.solve(b_, q_));
-    iterations_ = solver.iterations();
-    context_.queue().finish();
-  }
-  on_.subtract_gradient(q_, &k_, u_);
-  on_.inflow(u_, &k_, b_);
-  monitor_.after(b_);
+  projection_.prepare(*method_, options_.rule, k_);
+  note(projection_.project(u_));
+  iterations_ = projection_.iterations();
 }
 
 void TwoPhase::bring_surface() {
@@ -278,7 +258,8 @@ std::vector<double> TwoPhase::on_host(Place place, const Surface& field, double 
 }
 
 std::vector<double> TwoPhase::pressure() {
-  return on_host(Place::centres, q_, 1 / (time_step_ * cells_per_length_ * cells_per_length_));
+  return on_host(Place::centres, projection_.pressure(),
+                 1 / (time_step_ * cells_per_length_ * cells_per_length_));
 }
 
 std::vector<double> TwoPhase::curvature() {

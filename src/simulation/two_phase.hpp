@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "simulation/field_solver.hpp"
-#include "simulation/monitor.hpp"
+#include "simulation/projection.hpp"
 #include "simulation/simulation.hpp"
 #include "simulation/staggered.hpp"
 
@@ -48,7 +48,7 @@ class TwoPhase : public Simulation {
   std::size_t iterations() const override { return iterations_; }
   const std::string& trouble() const override { return trouble_; }
   const char* left_name() const override { return "divergence"; }
-  std::vector<double> left() override { return monitor_.take(); }
+  std::vector<double> left() override { return projection_.left(); }
   Drawn drawn() override;
   void push(double from_x, double from_y, double to_x, double to_y) override;
   void change(const std::string& method, const StoppingRule& rule) override;
@@ -86,9 +86,9 @@ class TwoPhase : public Simulation {
   const StructuredMethod* method_ = nullptr;
   Vectors vectors_;  // at centres
   Velocity u_, moved_, corrected_;
-  Surface phi_, moved_phi_, corrected_phi_, k_, h_, kappa_, b_, q_;
+  Surface phi_, moved_phi_, corrected_phi_, k_, h_, kappa_, b_;
   std::vector<FieldSolver> diffusion_;
-  Monitor monitor_;
+  Projection projection_;
   std::optional<double> held_curvature_;
   std::vector<Phase> phases_;
   std::size_t steps_ = 0, iterations_ = 0;
