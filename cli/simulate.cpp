@@ -73,7 +73,7 @@ SimulationOptions simulation_options(const Arguments& given) {
   options.precision = to_precision(given.precision);
   // What is within reach of the precision.
   const bool single = options.precision == Precision::single_precision;
-  options.rule.tolerance = given.tolerance.value_or(single ? 1e-4 : 1e-6);
+  options.rule.tolerance = given.tolerance.value_or(single ? 1e-3 : 1e-6);
   if (given.iterations) options.rule = {0, *given.iterations};
   options.time_step = given.time_step;
   options.reynolds = given.reynolds;
@@ -230,7 +230,7 @@ void add_physics_options(CLI::App& command, Arguments& given) {
           ->type_name("K");
   command
       .add_option("--tolerance", given.tolerance,
-                  "What may be left of the divergence or the residual (default: 1e-4 in single "
+                  "What may be left of the divergence or the residual (default: 1e-3 in single "
                   "precision, 1e-6 in double)")
       ->transform(number(1e-15, 1))
       ->excludes(iterations)
