@@ -269,10 +269,10 @@ void add_physics_options(CLI::App& command, Arguments& given) {
 Command add_simulate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("simulate", "Water waves, stable fluids, bubbly flow");
   const auto given = std::make_shared<Arguments>();
-  command->add_option("PHYSICS", given->physics, "What is simulated")
+  command->add_option("physics", given->physics, "What is simulated")
       ->required()
       ->check(CLI::IsMember(physics_names()))
-      ->type_name("");
+      ->type_name("PHYSICS");
   add_physics_options(*command, *given);
   command->add_option("--frames", given->frames, "Write pictures frame-*.png into this folder")
       ->transform(not_empty())
