@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 
@@ -64,6 +65,17 @@ struct Place {
                                       "; --window needs a display, --frames and --animate do not.");
 }
 
+// Not offscreen, which SDL would take where there is no display.
+void choose_display() {
+  const auto is_set = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    return value && *value;
+  };
+  if (is_set("SDL_VIDEODRIVER")) return;
+  SDL_SetHintWithPriority(SDL_HINT_VIDEODRIVER, is_set("WAYLAND_DISPLAY") ? "x11,wayland" : "x11",
+                          SDL_HINT_OVERRIDE);
+}
+
 // A window with one picture, as large as its shape lets it be.
 class Window {
  public:
@@ -71,6 +83,7 @@ class Window {
     SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");  // Ctrl-C ends the program
     SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "linear");
     SDL_SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");  // this is no game
+    choose_display();
     if (SDL_InitSubSystem(SDL_INIT_VIDEO) != 0) fail();
     constexpr int kAnywhere = SDL_WINDOWPOS_CENTERED;
     window_.reset(SDL_CreateWindow("lugpu", kAnywhere, kAnywhere, kSide, kSide,
