@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
@@ -114,9 +113,9 @@ void print_run(const SimulationRun& run) {
   }
   if (run.left.empty()) return;
   line(run.left_name, "left of it: first " + number_text(run.left.front()) + ", median " +
-                          number_text(median(run.left)) + ", largest " +
-                          number_text(*std::max_element(run.left.begin(), run.left.end())) +
-                          ", last " + number_text(run.left.back()));
+                          number_text(run.median_left()) + ", largest " +
+                          number_text(run.largest_left()) + ", last " +
+                          number_text(run.left.back()));
 }
 
 // Frames of an earlier run in the folder would be taken for those of this one.

@@ -259,6 +259,25 @@ TEST(Fluid, EverySceneRunsInTwoAndThreeDimensions) {
   }
 }
 
+TEST(Projection, EndsWithWhatIsNotFinite) {
+  const Staggered on(shared_context(),
+                     {{24, 20, 1}, {Boundary::no_slip, Boundary::no_slip, Boundary::no_slip}, 0},
+                     Precision::double_precision);
+  for (const double factor : {double{INFINITY}, double{NAN}}) {
+    for (const char* method : {"fast-diagonal", "multigrid-cg", "cg", "banded"}) {
+      Velocity u = on.velocity(), wrong = on.velocity();
+      randomize(on, u);
+      for (std::size_t axis = 0; axis < u.size(); ++axis) {
+        Vectors vectors(on.context(), on.layout(faces(axis)), 1);
+        vectors.combine(Operation::add, {factor}, u[axis], {0}, u[axis], wrong[axis]);
+      }
+      Projection projection(on);
+      projection.prepare(*structured_method(method), {1e-6, 100}, {});
+      EXPECT_EQ(projection.project(wrong), "The velocity is not finite") << method;
+    }
+  }
+}
+
 TEST(Fluid, RefusesWhatDoesNotFit) {
   const auto refused = [](auto&& change) {
     SimulationOptions options;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "bench/statistics.hpp"
 #include "bench/wording.hpp"
@@ -45,30 +46,46 @@ void fail(SimulationRun& run, const std::string& reason) {
   run.reason = reason;
 }
 
-// Runs a batch and returns whether all is well.
+// Runs at most so many steps, up to one that goes wrong, and returns whether all is well.
 bool run_batch(DeviceContext& context, Simulation& simulation, std::size_t steps,
                SimulationRun& run) {
   const Clock::time_point start = Clock::now();
   double iterations = 0;
-  for (std::size_t step = 0; step < steps; ++step) {
+  std::size_t done = 0;
+  while (done < steps && simulation.trouble().empty()) {
     simulation.step();
     iterations += static_cast<double>(simulation.iterations());
+    ++done;
   }
   context.queue().finish();
-  run.times_s.push_back(seconds_since(start) / static_cast<double>(steps));
-  const double all = static_cast<double>(run.steps + steps);
-  run.solver_iterations += (iterations - static_cast<double>(steps) * run.solver_iterations) / all;
-  run.steps += steps;
+  const double all = static_cast<double>(run.steps + done), these = static_cast<double>(done);
+  run.times_s.push_back(seconds_since(start) / these);
+  run.solver_iterations += (iterations - these * run.solver_iterations) / all;
+  run.steps += done;
   const std::vector<double> left = simulation.left();
   run.left.insert(run.left.end(), left.begin(), left.end());
   if (!simulation.trouble().empty()) fail(run, simulation.trouble());
   const bool finite =
-      std::all_of(left.begin(), left.end(), [](double x) { return std::isfinite(x); });
+      std::all_of(left.begin(), left.end(), [](double value) { return std::isfinite(value); });
   if (run.status == RunStatus::ok && !finite) fail(run, "The numbers are not finite any more");
   return run.status == RunStatus::ok;
 }
 
 }  // namespace
+
+double SimulationRun::median_left() const {
+  std::vector<double> values = left;
+  for (double& value : values) {
+    if (std::isnan(value)) value = std::numeric_limits<double>::infinity();
+  }
+  return median(values);
+}
+
+double SimulationRun::largest_left() const {
+  double largest = 0;
+  for (const double value : left) largest = value <= largest ? largest : value;
+  return largest;
+}
 
 double SimulationRun::frames_per_s() const {
   return times_s.empty() ? 0 : 1 / median(times_s);
@@ -128,12 +145,9 @@ nlohmann::json to_json(const SimulationRun& run) {
   const std::size_t thinned = (run.left.size() - 1) / kMostLeft + 1;
   std::vector<double> by_step;
   for (std::size_t i = 0; i < run.left.size(); i += thinned) by_step.push_back(run.left[i]);
-  json["left"] = {{"of", run.left_name},
-                  {"first", run.left.front()},
-                  {"median", median(run.left)},
-                  {"largest", *std::max_element(run.left.begin(), run.left.end())},
-                  {"last", run.left.back()},
-                  {"by_step", by_step}};
+  json["left"] = {{"of", run.left_name},         {"first", run.left.front()},
+                  {"median", run.median_left()}, {"largest", run.largest_left()},
+                  {"last", run.left.back()},     {"by_step", by_step}};
   return json;
 }
 

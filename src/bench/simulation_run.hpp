@@ -39,6 +39,9 @@ struct SimulationRun {
   std::string reason;  ///< one sentence; empty for ok
 
   double frames_per_s() const;
+  /// Of `left`, which is not empty; what is no number counts as infinite, and stays the largest.
+  double median_left() const;
+  double largest_left() const;
 };
 
 /// How long a simulation runs.

@@ -1,8 +1,8 @@
 #include "simulation/projection.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
-#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -90,13 +90,16 @@ std::string Projection::project(Velocity& u) {
   monitor_.after(b_);
   if (rule_.tolerance == 0) return add_correction(u);
   std::string trouble;
-  double left = monitor_.last(), before = std::numeric_limits<double>::infinity();
-  while (left > rule_.tolerance && left <= before / 2 && trouble.empty()) {
-    before = left;
+  double left = monitor_.last();
+  bool falls = std::isfinite(left);
+  while (left > rule_.tolerance && falls && trouble.empty()) {
+    const double before = left;
     trouble = add_correction(u);
     left = monitor_.last();
+    falls = left <= before / 2;
   }
   if (left <= rule_.tolerance) return "";
+  if (!std::isfinite(left)) return "The velocity is not finite";
   if (!trouble.empty()) return trouble;
   std::ostringstream words;
   words << "Of the divergence " << std::setprecision(2) << left << " is left, the rounding of a "
