@@ -18,6 +18,7 @@
 #include "outputs.hpp"
 #include "simulation/picture.hpp"
 #include "terminal.hpp"
+#include "window.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -36,6 +37,7 @@ struct Arguments {
   bool explicit_diffusion = false, semi_lagrangian = false;
   double confinement = 0;
   std::string frames, animate, profile;
+  bool window = false;
 };
 
 std::vector<std::string> physics_names() {
@@ -73,7 +75,7 @@ SimulationOptions simulation_options(const Arguments& given) {
   options.precision = to_precision(given.precision);
   // What is within reach of the precision.
   const bool single = options.precision == Precision::single_precision;
-  options.rule.tolerance = given.tolerance.value_or(single ? 1e-4 : 1e-6);
+  options.rule.tolerance = given.tolerance.value_or(single ? 1e-3 : 1e-6);
   if (given.iterations) options.rule = {0, *given.iterations};
   options.time_step = given.time_step;
   options.reynolds = given.reynolds;
@@ -168,6 +170,10 @@ void check(const Arguments& given) {
 
 Exit simulate(const Arguments& given, const std::vector<std::string>& arguments) {
   SimulationCase what{given.physics, simulation_options(given), -1};
+  if (given.window) {
+    show_window(given.options, given.physics, what.options, given.steps);
+    return Exit::ok;
+  }
   check(given);
   JsonOutput json(given.options);
   DeviceContext context = std::move(open_devices(given.options).front());
@@ -230,7 +236,7 @@ void add_physics_options(CLI::App& command, Arguments& given) {
           ->type_name("K");
   command
       .add_option("--tolerance", given.tolerance,
-                  "What may be left of the divergence or the residual (default: 1e-4 in single "
+                  "What may be left of the divergence or the residual (default: 1e-3 in single "
                   "precision, 1e-6 in double)")
       ->transform(number(1e-15, 1))
       ->excludes(iterations)
@@ -269,11 +275,14 @@ void add_physics_options(CLI::App& command, Arguments& given) {
 Command add_simulate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("simulate", "Water waves, stable fluids, bubbly flow");
   const auto given = std::make_shared<Arguments>();
-  command->add_option("PHYSICS", given->physics, "What is simulated")
+  command->add_option("physics", given->physics, "What is simulated")
       ->required()
       ->check(CLI::IsMember(physics_names()))
-      ->type_name("");
+      ->type_name("PHYSICS");
   add_physics_options(*command, *given);
+  CLI::Option* const window = command->add_flag("--window", given->window,
+                                                "Show it in a window until it is closed, or for "
+                                                "--steps; the mouse pushes, h prints the keys");
   command->add_option("--frames", given->frames, "Write pictures frame-*.png into this folder")
       ->transform(not_empty())
       ->type_name("DIR");
@@ -290,6 +299,9 @@ Command add_simulate(CLI::App& app) {
       ->type_name("FILE");
   add_device_options(*command, given->options, false);
   add_output_options(*command, given->options);
+  for (const char* file : {"--frames", "--animate", "--every", "--profile", "--json"}) {
+    window->excludes(command->get_option(file));
+  }
   command->footer(
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) { return simulate(*given, arguments); };

@@ -152,8 +152,7 @@ std::vector<double> relaxed(const Grid& grid, const std::vector<double>& b, std:
 TEST_P(Iterative, SweepsAreThoseOfTheHost) {
   const std::array<std::size_t, 3> sizes[] = {{6, 4, 1}, {70, 6, 1}, {18, 4, 6}};
   for (const auto& size : sizes) {
-    for (const Wall wall :
-         {Wall::dirichlet, Wall::neumann, Wall::periodic, Wall::dirichlet_half}) {
+    for (const Wall wall : {Wall::dirichlet, Wall::neumann, Wall::periodic, Wall::dirichlet_half}) {
       const Grid grid{size, {wall, wall, wall}, {1, 0.5, size[2] > 1 ? 0.25 : 0}, 0.125};
       const std::size_t n = grid.unknowns();
       const std::vector<double> b = random_in(precision, n, 1, 1).values();

@@ -131,8 +131,7 @@ TEST_P(Operators, GridTimesVectorAgreesWithTheHost) {
                                               {13, 9, 1}, {67, 33, 1}, {300, 5, 1}, {3, 4, 5},
                                               {17, 6, 7}, {64, 3, 2}};
   for (const auto& size : sizes) {
-    for (const Wall wall :
-         {Wall::dirichlet, Wall::neumann, Wall::periodic, Wall::dirichlet_half}) {
+    for (const Wall wall : {Wall::dirichlet, Wall::neumann, Wall::periodic, Wall::dirichlet_half}) {
       const GridOperator a(grid_of(size, wall));
       Vectors all(context, a.layout(precision, storage, texel), 1);
       const std::size_t n = a.grid().unknowns();
