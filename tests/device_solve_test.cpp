@@ -1,5 +1,8 @@
 // Solutions of grids whose vectors are on the device: as those that come from the host.
 
+#include <cmath>
+
+#include "base/error.hpp"
 #include "matrix/random.hpp"
 #include "opencl_fixture.hpp"
 #include "operators/vectors.hpp"
@@ -130,6 +133,69 @@ TEST_P(DeviceSolve, SingularGrids) {
       EXPECT_LT(residual(grid, values, on_device.download(x, grid.unknowns())), 5 * tolerance());
     }
   }
+}
+
+// Whatever the size and the units: A + d e e' must not be A again when it is rounded.
+TEST_P(DeviceSolve, DirectMethodsSolveSingularGridsOfAnyScale) {
+  if (!method_.direct) GTEST_SKIP() << "iterative";
+  const double limit = precision_ == Precision::single_precision ? 1e-3 : 1e-11;
+  for (const Size& size : {Size{1, 1, 1}, Size{2, 1, 1}, Size{3, 1, 1}, Size{5, 3, 1},
+                           Size{17, 17, 1}, Size{33, 2, 1}, Size{5, 4, 3}}) {
+    for (const Wall wall : {Wall::neumann, Wall::periodic}) {
+      for (const double scale : {1e-9, 1.0, 1e9}) {
+        Grid grid = grid_of(size, {wall, wall, wall}, 0);
+        for (double& c : grid.coefficients) c *= scale;
+        SCOPED_TRACE(testing::Message()
+                     << size[0] << " x " << size[1] << " x " << size[2] << " scale " << scale);
+        // b = A u, so that its sum is zero.
+        const Matrix values = multiply(grid, random_matrix(grid.unknowns(), 1, 1));
+        Vectors on_device = vectors(grid, Texel::r);
+        Surface b = on_device.take(), x = on_device.take();
+        on_device.upload(values.values(), b);
+        const auto solver = method_.make(context_, grid, options({}));
+        for (int turn = 0; turn < 2; ++turn) {
+          const Iteration iteration = solver->solve(b, x);
+          ASSERT_TRUE(iteration.converged) << iteration.reason;
+          const std::vector<double> result = on_device.download(x, grid.unknowns());
+          EXPECT_LT(residual(grid, values.values(), result), limit);
+          for (const double value : result) ASSERT_LT(std::abs(value), 1000);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(DeviceSolve, RefusesVectorsOfAnotherKind) {
+  const Grid grid = grid_of({6, 4, 1}, {Wall::dirichlet, Wall::dirichlet, Wall::neumann}, 0);
+  const auto solver = method_.make(context_, grid, options({tolerance(), 100}));
+  const auto surface = [&](std::size_t rows, std::size_t columns, Precision precision) {
+    return Surface(context_, rows, columns, precision, Storage::buffer);
+  };
+  const bool single = precision_ == Precision::single_precision;
+  const Precision other = single ? Precision::double_precision : Precision::single_precision;
+  Surface right = surface(4, 6, precision_);
+  fill(context_, right, 0);
+  for (Surface wrong :
+       {surface(3, 6, precision_), surface(6, 4, precision_), surface(4, 6, other)}) {
+    EXPECT_THROW(solver->solve(right, wrong), InputError);
+    EXPECT_THROW(solver->solve(wrong, right), InputError);
+  }
+  EXPECT_TRUE(solver->solve(right, right).converged);
+}
+
+// What a step of a simulation costs beside the steps of the method: one launch.
+TEST_P(DeviceSolve, BlindConjugateGradientsWaitForNothing) {
+  if (GetParam().method != "cg") GTEST_SKIP() << "of cg";
+  const Grid grid = grid_of({33, 17, 1}, {Wall::dirichlet, Wall::neumann, Wall::neumann}, 0.25);
+  Vectors on_device = vectors(grid, Texel::r);
+  Surface b = on_device.take(), x = on_device.take();
+  on_device.upload(random_matrix(grid.unknowns(), 1, 1).values(), b);
+  on_device.upload({}, x);
+  const auto solver = method_.make(context_, grid, options({0, 5, true}));
+  context_.timeline().clear();
+  solver->solve(b, x);
+  EXPECT_EQ(context_.timeline().kernel_launches(), 1 + 2 * 5u);
+  EXPECT_EQ(context_.timeline().readbacks(), 0u);
 }
 
 std::vector<DeviceCase> cases() {

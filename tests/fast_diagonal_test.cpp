@@ -168,23 +168,27 @@ double mode(std::size_t i, std::size_t j, std::size_t n, Wall wall) {
   const auto x = static_cast<double>(i), f = static_cast<double>(j), m = static_cast<double>(n);
   if (wall == Wall::dirichlet) return std::sin(kPi * (x + 1) * (f + 1) / (m + 1));
   if (wall == Wall::neumann) return std::cos(kPi * (x + 0.5) * f / m);
+  if (wall == Wall::dirichlet_half) return std::sin(kPi * (x + 0.5) * (f + 1) / m);
   return 2 * j <= n ? std::cos(2 * kPi * x * f / m) : std::sin(2 * kPi * x * f / m);
 }
 double eigenvalue(std::size_t j, std::size_t n, Wall wall) {
   const auto f = static_cast<double>(j), m = static_cast<double>(n);
-  const double angle = wall == Wall::dirichlet ? kPi * (f + 1) / (m + 1)
-                       : wall == Wall::neumann ? kPi * f / m
-                                               : 2 * kPi * f / m;
+  const double angle = wall == Wall::dirichlet        ? kPi * (f + 1) / (m + 1)
+                       : wall == Wall::dirichlet_half ? kPi * (f + 1) / m
+                       : wall == Wall::neumann        ? kPi * f / m
+                                                      : 2 * kPi * f / m;
   return 2 - 2 * std::cos(angle);
 }
 
 // Every eigenfunction as a right-hand side of its own.
 TEST_P(FastDiagonals, SolveForEveryEigenfunction) {
   for (const Size& size : {Size{12, 7, 1}, Size{6, 5, 4}}) {
-    // All combinations of walls; some in 3D where a CPU stands in for a GPU.
-    const bool all = size[2] == 1 || context.device().type == shared_context().device().type;
-    for (std::size_t turn = 0; turn < (size[2] == 1 ? 9 : 27); turn += all ? 1 : 5) {
-      const Walls walls = {kWalls[turn % 3], kWalls[turn / 3 % 3], kWalls[turn / 9]};
+    // All combinations of walls in 2D, some in 3D, fewer where a CPU stands in for a GPU.
+    const bool own = context.device().type == shared_context().device().type;
+    const bool is_flat = size[2] == 1;
+    const std::size_t turns = is_flat ? 16 : 64, step = is_flat ? 1 : own ? 3 : 7;
+    for (std::size_t turn = 0; turn < turns; turn += step) {
+      const Walls walls = {kWalls[turn % 4], kWalls[turn / 4 % 4], kWalls[turn / 16]};
       const Grid grid = grid_of(size, walls, 1);
       const std::size_t n = grid.unknowns();
       Matrix x(n, n), b(n, n);
@@ -218,7 +222,7 @@ TEST_P(FastDiagonals, SolveAsLapackDoes) {
         Size{1, 5, 1}, Size{1, 1, 3}, Size{2, 2, 2}, Size{3, 1, 17}, Size{33, 31, 1}, Size{7, 5, 3},
         Size{65, 3, 2}, Size{2, 67, 3}, Size{3, 2, 66}, Size{16, 16, 3}, Size{32, 32, 1}}) {
     const std::size_t turn = size[0] + size[1] + size[2];
-    const Walls walls = {kWalls[turn % 3], kWalls[(turn + 1) % 3], kWalls[(turn + size[0]) % 3]};
+    const Walls walls = {kWalls[turn % 4], kWalls[(turn + 1) % 4], kWalls[(turn + size[0]) % 4]};
     const Grid grid = grid_of(size, walls, 0.5);
     const std::size_t n = grid.unknowns(), nrhs = 3;
     const Matrix b = random_in(precision, n, nrhs, 7);

@@ -32,6 +32,9 @@ struct State {
 class Steps {
  public:
   virtual ~Steps() = default;
+  // r = alpha b - A x, and the partial sums of r . r.
+  virtual void start(double alpha, const Surface& b, const Surface& x, Surface& r,
+                     const cl::Buffer& rr_partials) = 0;
   // r . r of step k into the history; then p. x is up to date unless it is over.
   virtual void direction(State& state, std::size_t k) = 0;
   // x and r, or r alone if direction() changes x.
@@ -45,12 +48,21 @@ class GridSteps : public Steps {
   GridSteps(const GridOperator& a, Vectors& vectors)
       : a_(a), vectors_(vectors), options_(vectors.cut().options() + a.options()) {}
 
+  void start(double alpha, const Surface& b, const Surface& x, Surface& r,
+             const cl::Buffer& rr_partials) override {
+    with_real(vectors_.layout().precision, [&](auto real) {
+      a_.run(vectors_.context(), vectors_.cut(), r.kernel("grid/cg_start.cl", "cg_start", options_),
+             x, b, r, rr_partials, real(alpha));
+    });
+  }
+
   void direction(State& s, std::size_t k) override {
+    const Surface& p = k == 0 ? s.r.now(0) : s.p.now(k);  // times 0 in the first step
     with_real(vectors_.layout().precision, [&](auto real) {
       a_.run(vectors_.context(), vectors_.cut(),
-             s.r.old.kernel("grid/cg_direction.cl", "cg_direction", options_), s.r.now(k),
-             s.p.now(k), s.p.next(k), s.rr_partials, s.curvature_partials, s.history, s.ended,
-             real(s.limit), static_cast<cl_int>(k));
+             s.r.old.kernel("grid/cg_direction.cl", "cg_direction", options_), s.r.now(k), p,
+             s.p.next(k), s.rr_partials, s.curvature_partials, s.history, s.ended, real(s.limit),
+             static_cast<cl_int>(k));
     });
   }
 
@@ -90,6 +102,13 @@ class StoredSteps : public Steps {
   StoredSteps(const StoredSteps&) = delete;
   StoredSteps& operator=(const StoredSteps&) = delete;
 
+  void start(double alpha, const Surface& b, const Surface& x, Surface& r,
+             const cl::Buffer& rr_partials) override {
+    a_.apply(vectors_, x, q_);
+    vectors_.combine(Operation::subtract, {alpha}, b, {}, q_, r);
+    vectors_.partial_sums(r, r, rr_partials);
+  }
+
   void direction(State& s, std::size_t k) override {
     const std::size_t before = k == 0 ? 0 : k - 1;  // x is one step behind
     with_real(vectors_.layout().precision, [&](auto real) {
@@ -128,9 +147,8 @@ class StoredSteps : public Steps {
 
 class Cg {
  public:
-  Cg(const Operator& a, Vectors& vectors, const StoppingRule& rule, Steps& steps)
-      : a_(a),
-        vectors_(vectors),
+  Cg(Vectors& vectors, const StoppingRule& rule, Steps& steps)
+      : vectors_(vectors),
         rule_(rule),
         steps_(steps),
         real_bytes_(element_size(vectors.layout().precision)) {}
@@ -185,20 +203,17 @@ class Cg {
     return both;
   }
 
-  // r = b - A x, its square in the partial sums, and p = 0.
+  // r = b - A x, and its square in the partial sums.
   State started(const Surface& b, Surface& x) {
     if (b_.scale != 1) scale(vectors_, b_.scale, x);
-    Surface product = vectors_.take(), r = vectors_.take();
-    a_.apply(vectors_, x, product);
-    vectors_.combine(Operation::subtract, {b_.scale}, b, {}, product, r);
+    Surface r = vectors_.take();
     const cl::Buffer rr = vectors_.take_room(partials_bytes());
     const cl::Buffer ended = vectors_.take_room(sizeof(cl_int));
     vectors_.context().fill(ended, 0, sizeof(cl_int));
-    vectors_.partial_sums(r, r, rr);
-    vectors_.combine(Operation::multiply, {0}, b, {0}, b, product);
+    steps_.start(b_.scale, b, x, r, rr);
     return {updated(x),
             updated(std::move(r)),
-            {std::move(product), vectors_.take()},
+            {vectors_.take(), vectors_.take()},
             rr,
             vectors_.take_room(partials_bytes()),
             vectors_.take_room(history_bytes()),
@@ -276,7 +291,6 @@ class Cg {
     }
   }
 
-  const Operator& a_;
   Vectors& vectors_;
   StoppingRule rule_;
   Steps& steps_;
@@ -289,13 +303,13 @@ class Cg {
 Iteration conjugate_gradients(const Operator& a, Vectors& vectors, const Surface& b, Surface& x,
                               const StoppingRule& rule) {
   StoredSteps steps(a, vectors);
-  return Cg(a, vectors, rule, steps).solve(b, x);
+  return Cg(vectors, rule, steps).solve(b, x);
 }
 
 Iteration conjugate_gradients(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                               const StoppingRule& rule) {
   GridSteps steps(a, vectors);
-  return Cg(a, vectors, rule, steps).solve(b, x);
+  return Cg(vectors, rule, steps).solve(b, x);
 }
 
 }  // namespace lugpu

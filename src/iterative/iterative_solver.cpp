@@ -160,6 +160,10 @@ Iteration IterativeSolver::solve() {
 
 Iteration IterativeSolver::solve(const Surface& b, Surface& x) {
   const VectorLayout& own = vectors_.layout();
+  if (own.storage == Storage::image) {
+    throw Unsupported("Vectors that are on the device are buffers", {"storage", "buffer"});
+  }
+  require_vectors(b, x, n_, b.columns(), own.precision);
   if (order_.empty() && b.rows() == own.rows && b.columns() == own.columns) {
     Surface mine = x.with_texel(own.texel);
     const Iteration result = solve_(vectors_, b.with_texel(own.texel), mine);

@@ -31,8 +31,14 @@ class DeviceSolver : public PreparedSolver {
   /// A x = b for vectors of a grid that are on the device: buffers with a row of nx elements for
   /// each (y, z), whatever their texels are. x: the start, which direct methods ignore, and the
   /// result, perhaps in other memory. Not for matrices that are stored. Direct methods may return
-  /// before the device is done.
+  /// before the device is done. Throws InputError unless both are such buffers of the solver's
+  /// order and precision; Unsupported if it was made for images.
   virtual Iteration solve(const Surface& b, Surface& x) = 0;
+
+ protected:
+  /// Throws InputError unless b and x are buffers of n elements in so many columns.
+  static void require_vectors(const Surface& b, const Surface& x, std::size_t n,
+                              std::size_t columns, Precision precision);
 };
 
 }  // namespace lugpu

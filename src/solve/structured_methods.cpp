@@ -61,6 +61,7 @@ class FactoredSolver : public DeviceSolver {
     return lugpu::download(context_, x_, rows_, columns_, precision_);
   }
   Iteration solve(const Surface& b, Surface& x) override {
+    require_vectors(b, x, factors_->size().n, b.columns(), precision_);
     if (info_ > 0) return singular(info_);
     const cl::Buffer result = factors_->apply_inverse(export_rows(context_, b), 1, Op::none);
     import_rows(context_, result, x.rows(), x.columns(), x, 0);
@@ -103,6 +104,7 @@ class BandedSolver : public DeviceSolver {
     return x;
   }
   Iteration solve(const Surface& b, Surface& x) override {
+    require_vectors(b, x, size_.n, b.columns(), precision_);
     require_columns(1);
     if (info_ > 0) return singular(info_);
     cl::Buffer values = export_rows(context_, b);
@@ -149,6 +151,8 @@ class FastDiagonalSolver : public DeviceSolver {
   }
   Matrix download() override { return solver_.download(); }
   Iteration solve(const Surface& b, Surface& x) override {
+    const Grid& grid = solver_.grid();
+    require_vectors(b, x, grid.unknowns(), grid.size[0], solver_.precision());
     const auto memory = [](const Surface& s) { return cl::Buffer(s.memory()(), true); };
     solver_.solve(memory(b), memory(x), 1, b.pitch());
     return outcome();
@@ -244,8 +248,8 @@ Work work_of_dense(const StructuredMatrix& a) {
 }
 
 // The matrix of a grid for direct methods. Where nothing holds a part of the grid and A is singular
-// with its constants, A + e e' for its first unknown: of b whose sum is 0 there, the solution is
-// one of A x = b, zero at that unknown.
+// with its constants, A + d e e' for its first unknown, d as large as the diagonal there: of b
+// whose sum is 0 there, the solution is one of A x = b, zero at that unknown.
 Sparse grounded(const Grid& grid) {
   std::vector<Triplet> entries;
   const Sparse a = sparse(grid);
@@ -257,7 +261,11 @@ Sparse grounded(const Grid& grid) {
       entries.push_back({static_cast<std::int32_t>(i), a.columns()[at], a.values()[at]});
     }
   }
-  for (const std::vector<std::int32_t>& part : parts) entries.push_back({part[0], part[0], 1});
+  const std::vector<double> on_diagonal = diagonal(grid);
+  for (const std::vector<std::int32_t>& part : parts) {
+    const double there = on_diagonal[static_cast<std::size_t>(part[0])];
+    entries.push_back({part[0], part[0], there == 0 ? 1 : there});
+  }
   return Sparse(a.rows(), a.cols(), std::move(entries));
 }
 
