@@ -23,12 +23,12 @@ Box box_of(const SimulationOptions& options) {
   return {options.size, {Boundary::no_slip, Boundary::no_slip, Boundary::no_slip}};
 }
 
-// Waves of surface tension go no further than a cell, nor does what gravity moves.
 double density_ratio(const SimulationOptions& options) {
   constexpr double kWaterAndAir = 1000;
   return options.density_ratio.value_or(kWaterAndAir);
 }
 
+// Waves of surface tension go no further than a cell, nor does what gravity moves.
 double suggested_step(const BubbleScene& scene, double density_ratio, double cells_per_length) {
   const double h = 1 / cells_per_length;
   const double density = 1 + 1 / density_ratio;
