@@ -182,8 +182,8 @@ Exit simulate(const Arguments& given, const std::vector<std::string>& arguments)
   std::vector<ProfilePoint> profile;
   const bool draws = !given.frames.empty() || !given.animate.empty();
   const RunLength length{given.steps, kUsualSteps, draws ? given.every : 0};
-  const SimulationRun run = run_simulation(
-      context, what, length, [&](Simulation& simulation, std::size_t step, bool last) {
+  const SimulationRun run =
+      run_simulation(context, what, length, [&](Physics& simulation, std::size_t step, bool last) {
         show_progress(given.physics + ": step " + std::to_string(step));
         if (last && !given.profile.empty()) profile = simulation.profile();
         if (!draws) return;

@@ -242,7 +242,7 @@ class View {
   DeviceContext& context_;
   std::string physics_;
   SimulationOptions what_;
-  std::unique_ptr<Simulation> simulation_;
+  std::unique_ptr<Physics> simulation_;
   std::optional<double> left_;  // of the last step that was measured
   double steps_per_s_ = 0;      // 0: not known yet
   std::size_t steps_ = 0;       // since since_

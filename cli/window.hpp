@@ -5,7 +5,7 @@
 #include <string>
 
 #include "options.hpp"
-#include "simulation/simulation.hpp"
+#include "simulation/physics.hpp"
 
 namespace lugpu::cli {
 

@@ -399,7 +399,7 @@ TEST(BubblesOfTheTable, RunAsTheyAreInSinglePrecision) {
     SimulationOptions options;
     options.size = {24, 32, 1};
     options.scene = scene;
-    const std::unique_ptr<Simulation> flow =
+    const std::unique_ptr<Physics> flow =
         find_simulation("bubbles").make(shared_context(), options);
     for (int step = 0; step < 12; ++step) flow->step();
     EXPECT_EQ(flow->trouble(), "") << scene;

@@ -27,7 +27,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void time_phases(DeviceContext& context, Simulation& simulation, SimulationRun& run) {
+void time_phases(DeviceContext& context, Physics& simulation, SimulationRun& run) {
   for (const Phase& phase : simulation.phases()) run.phases.push_back({phase.name, 0});
   for (int step = 0; step < kWarmUp; ++step) simulation.step();
   context.queue().finish();
@@ -47,8 +47,7 @@ void fail(SimulationRun& run, const std::string& reason) {
 }
 
 // Runs at most so many steps, up to one that goes wrong, and returns whether all is well.
-bool run_batch(DeviceContext& context, Simulation& simulation, std::size_t steps,
-               SimulationRun& run) {
+bool run_batch(DeviceContext& context, Physics& simulation, std::size_t steps, SimulationRun& run) {
   const Clock::time_point start = Clock::now();
   double iterations = 0;
   std::size_t done = 0;
@@ -98,7 +97,7 @@ SimulationRun run_simulation(DeviceContext& context, const SimulationCase& what,
   run.device = context.device().name;
   const SimulationKind& kind = find_simulation(what.physics);
   time_phases(context, *kind.make(context, what.options), run);
-  const std::unique_ptr<Simulation> simulation = kind.make(context, what.options);
+  const std::unique_ptr<Physics> simulation = kind.make(context, what.options);
   run.method = simulation->method();
   run.time_step = simulation->time_step();
   run.left_name = simulation->left_name();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/result.hpp"
-#include "simulation/simulation.hpp"
+#include "simulation/physics.hpp"
 
 namespace lugpu {
 
@@ -52,7 +52,7 @@ struct RunLength {
 };
 
 /// What is called before the first step, after every so many, and after the last one.
-using Drawing = std::function<void(Simulation& simulation, std::size_t step, bool last)>;
+using Drawing = std::function<void(Physics& simulation, std::size_t step, bool last)>;
 
 /// Runs it on the device from its start. `drawing` is called apart from the time. The kernels are
 /// built and the phases timed in another run of a few steps before it. Ends early, with the status

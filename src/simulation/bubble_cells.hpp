@@ -11,11 +11,11 @@
 
 #include "simulation/inclusions.hpp"
 #include "simulation/monitor.hpp"
-#include "simulation/simulation.hpp"
+#include "simulation/physics.hpp"
 
 namespace lugpu {
 
-class BubbleCells : public Simulation {
+class BubbleCells : public Physics {
  public:
   /// options.size: cells; options.inclusions: bubbles of a sample, of 32 points each. method: of
   /// methods(), without pivoting. Throws InputError for options that do not fit; Unsupported for

@@ -18,7 +18,7 @@ std::vector<std::string> bubble_scenes() {
   return names;
 }
 
-std::unique_ptr<Simulation> make_bubbles(DeviceContext& context, const SimulationOptions& options) {
+std::unique_ptr<Physics> make_bubbles(DeviceContext& context, const SimulationOptions& options) {
   if (options.scene == kCells) return std::make_unique<BubbleCells>(context, options);
   for (const BubbleScene& scene : two_phase_scenes()) {
     if (!options.scene.empty() && options.scene != scene.name) continue;

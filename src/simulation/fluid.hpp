@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "simulation/fluid_scenes.hpp"
+#include "simulation/physics.hpp"
 #include "simulation/projection.hpp"
-#include "simulation/simulation.hpp"
 
 namespace lugpu {
 
-class Fluid : public Simulation {
+class Fluid : public Physics {
  public:
   /// Throws InputError for options that do not fit; Unsupported for what the method or the device
   /// cannot do. context must outlive this.

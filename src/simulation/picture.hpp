@@ -3,7 +3,7 @@
 
 #include "matrix/picture.hpp"
 #include "operators/vectors.hpp"
-#include "simulation/simulation.hpp"
+#include "simulation/physics.hpp"
 
 namespace lugpu {
 

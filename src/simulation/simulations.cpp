@@ -15,14 +15,14 @@ std::vector<std::string> names(std::span<const Scene> scenes) {
   return result;
 }
 
-template <typename Physics>
-std::unique_ptr<Simulation> make(DeviceContext& context, const SimulationOptions& options) {
-  return std::make_unique<Physics>(context, options);
+template <typename Kind>
+std::unique_ptr<Physics> make(DeviceContext& context, const SimulationOptions& options) {
+  return std::make_unique<Kind>(context, options);
 }
 
 }  // namespace
 
-std::vector<ProfilePoint> Simulation::profile() {
+std::vector<ProfilePoint> Physics::profile() {
   throw Unsupported("this simulation has no velocity along centre lines",
                     {"scene", "cavity of fluid"});
 }

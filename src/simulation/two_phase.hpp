@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "simulation/field_solver.hpp"
+#include "simulation/physics.hpp"
 #include "simulation/projection.hpp"
-#include "simulation/simulation.hpp"
 #include "simulation/staggered.hpp"
 
 namespace lugpu {
@@ -34,7 +34,7 @@ struct BubbleScene {
 
 std::span<const BubbleScene> two_phase_scenes();
 
-class TwoPhase : public Simulation {
+class TwoPhase : public Physics {
  public:
   /// options.method: one of structured_methods() that can have a conductivity, prepared anew at
   /// each step with densities that are read back; but "cg" takes them on the device. Throws

@@ -12,7 +12,7 @@
 #include "operators/grid_operator.hpp"
 #include "simulation/field_solver.hpp"
 #include "simulation/monitor.hpp"
-#include "simulation/simulation.hpp"
+#include "simulation/physics.hpp"
 #include "simulation/staggered.hpp"
 
 namespace lugpu {
@@ -32,7 +32,7 @@ std::span<const WaveScene> wave_scenes();
 ///   explicit:        u(t+1) = 2 u(t) - u(t-1) - r A u(t), stable for r <= 1/2;
 ///   Crank-Nicolson:  (I + r/2 A) (u(t+1) + u(t-1)) / 2 = u(t), stable for any r. It keeps
 ///     |u(t+1) - u(t)|^2 + r/2 (u(t+1) . A u(t+1) + u(t) . A u(t)).
-class Wave : public Simulation {
+class Wave : public Physics {
  public:
   /// Throws InputError for options that do not fit; Unsupported for what the method or the device
   /// cannot do. context must outlive this.

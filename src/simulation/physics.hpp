@@ -69,9 +69,9 @@ struct ProfilePoint {
 };
 
 /// Lengths are in units of the longest side of the domain, which is 1.
-class Simulation {
+class Physics {
  public:
-  virtual ~Simulation() = default;
+  virtual ~Physics() = default;
 
   /// One time step: all of phases(), one after the other. They enqueue their work, and read back
   /// what an iteration needs to know when it may end, but no field.
@@ -120,7 +120,7 @@ struct SimulationKind {
   std::vector<std::string> scenes;
   /// Throws InputError for what does not fit the physics, Unsupported for what the method or the
   /// device cannot do.
-  std::unique_ptr<Simulation> (*make)(DeviceContext& context, const SimulationOptions& options);
+  std::unique_ptr<Physics> (*make)(DeviceContext& context, const SimulationOptions& options);
 };
 
 std::span<const SimulationKind> simulations();
