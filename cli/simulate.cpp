@@ -72,10 +72,11 @@ SimulationOptions simulation_options(const Arguments& given) {
   options.scene = given.scene.empty() ? find_simulation(given.physics).scenes.front() : given.scene;
   options.method = given.method;
   options.precision = to_precision(given.precision);
-  // What is within reach of the precision.
-  const bool single = options.precision == Precision::single_precision;
-  options.rule.tolerance = given.tolerance.value_or(single ? 1e-3 : 1e-6);
-  if (given.iterations) options.rule = {0, *given.iterations};
+  options.tolerance = given.tolerance;
+  if (given.iterations) {
+    options.tolerance = 0;
+    options.iterations = *given.iterations;
+  }
   options.time_step = given.time_step;
   options.reynolds = given.reynolds;
   options.explicit_diffusion = given.explicit_diffusion;

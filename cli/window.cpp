@@ -170,12 +170,12 @@ class View {
     const auto now = std::find(names.begin(), names.end(), simulation_->method());
     if (now != names.end()) std::rotate(names.begin(), now + 1, names.end());
     for (const std::string& name : names) {
-      if (change(name, what_.rule)) return;
+      if (change(name, rule_of(what_))) return;
     }
   }
 
   void refine(bool more) {
-    StoppingRule rule = what_.rule;
+    StoppingRule rule = rule_of(what_);
     if (rule.tolerance > 0) {
       const double tolerance = more ? rule.tolerance / 10 : rule.tolerance * 10;
       rule.tolerance = std::clamp(tolerance, kLeastTolerance, 1.0);
@@ -212,7 +212,7 @@ class View {
     std::string title = physics_ + " " + what_.scene + ", " + format("%zu x %zu", nx, ny);
     if (nz > 1) title += format(" x %zu", nz);
     title += ", " + simulation_->method() + ", ";
-    const StoppingRule& rule = what_.rule;
+    const StoppingRule rule = rule_of(what_);
     title += rule.tolerance > 0 ? format("tolerance %.3g", rule.tolerance)
                                 : format("iterations %zu", rule.iterations);
     if (steps_per_s_ > 0) title += format(", %.3g frames/s", steps_per_s_);
@@ -234,7 +234,8 @@ class View {
       return false;
     }
     what_.method = method;
-    what_.rule = rule;
+    what_.tolerance = rule.tolerance;
+    what_.iterations = rule.iterations;
     start_measuring();
     return true;
   }

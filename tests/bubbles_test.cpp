@@ -289,7 +289,8 @@ SimulationOptions box(std::size_t n, double ratio, const std::string& method = "
   options.density_ratio = ratio;
   options.method = method;
   options.precision = Precision::double_precision;
-  options.rule = {1e-10, 20000};
+  options.tolerance = 1e-10;
+  options.iterations = 20000;
   return options;
 }
 
@@ -382,7 +383,7 @@ Gas gas_of(TwoPhase& flow, std::size_t n) {
 TEST_F(TwoPhases, GasRisesAndKeepsItsVolume) {
   for (const char* const name : {"rise", "bubbles"}) {
     SimulationOptions options = box(48, 100);
-    options.rule.tolerance = 1e-6;
+    options.tolerance = 1e-6;
     TwoPhase flow(shared_context(), options, scene_named(name));
     const Gas first = gas_of(flow, 48);
     for (int step = 0; step < 60; ++step) flow.step();

@@ -20,7 +20,8 @@ SimulationOptions in_double(const std::string& scene, std::array<std::size_t, 3>
   options.scene = scene;
   options.size = size;
   options.precision = Precision::double_precision;
-  options.rule = {1e-12, 10000};
+  options.tolerance = 1e-12;
+  options.iterations = 10000;
   return options;
 }
 
@@ -241,7 +242,8 @@ TEST(Fluid, EverySceneRunsInTwoAndThreeDimensions) {
       SimulationOptions options;
       options.scene = scene.name;
       options.size = {20, 22, depth};
-      options.rule = {1e-4, 1000};
+      options.tolerance = 1e-4;
+      options.iterations = 1000;
       options.confinement = 0.3;
       Fluid fluid(shared_context(), options);
       fluid.push(0.2, 0.3, 0.4, 0.8);

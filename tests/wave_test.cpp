@@ -17,7 +17,8 @@ SimulationOptions in_double(const std::string& scene, std::size_t nx, std::size_
   options.scene = scene;
   options.size = {nx, ny, 1};
   options.precision = Precision::double_precision;
-  options.rule = {1e-13, 10000};
+  options.tolerance = 1e-13;
+  options.iterations = 10000;
   options.method = method;
   return options;
 }
@@ -111,7 +112,7 @@ TEST(Wave, EveryMethodFindsTheSameWaves) {
   std::vector<double> expected;
   for (const StructuredMethod& method : structured_methods()) {
     SimulationOptions options = in_double("rain", 24, 17, method.name);
-    options.rule.tolerance = 1e-12;
+    options.tolerance = 1e-12;
     Wave wave(shared_context(), options);
     for (int i = 0; i < 30; ++i) wave.step();
     EXPECT_EQ(wave.trouble(), "");
@@ -126,7 +127,8 @@ TEST(Wave, EveryMethodFindsTheSameWaves) {
 
 TEST(Wave, AFewIterationsLeaveTheirResidual) {
   SimulationOptions options = in_double("mode", 40, 40, "cg");
-  options.rule = {0, 5};
+  options.tolerance = 0;
+  options.iterations = 5;
   Wave wave(shared_context(), options);
   wave.push(0.2, 0.2, 0.4, 0.3);
   for (int i = 0; i < 3; ++i) wave.step();
@@ -150,7 +152,8 @@ TEST(Wave, AFewIterationsLeaveTheirResidual) {
 TEST(Wave, StaysSymmetric) {
   for (const char* method : {"explicit", "jacobi", "fast-diagonal"}) {
     SimulationOptions options = in_double("still", 32, 32, method);
-    options.rule = {0, 8};
+    options.tolerance = 0;
+    options.iterations = 8;
     Wave wave(shared_context(), options);
     wave.push(0.5, 0.5, 0.5, 0.5);
     for (int i = 0; i < 50; ++i) wave.step();
@@ -168,7 +171,7 @@ TEST(Wave, EverySceneRunsOnEverySize) {
       SimulationOptions options;
       options.scene = scene.name;
       options.size = {static_cast<std::size_t>(nx), static_cast<std::size_t>(ny), 1};
-      options.rule.tolerance = 1e-4;
+      options.tolerance = 1e-4;
       Wave wave(shared_context(), options);
       wave.push(-1, NAN, 1e30, 0.5);
       for (int i = 0; i < 20; ++i) wave.step();

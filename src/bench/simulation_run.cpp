@@ -130,7 +130,7 @@ nlohmann::json to_json(const SimulationRun& run) {
                          {"device_index", run.what.device_index},
                          {"scene", options.scene},
                          {"grid", options.size},
-                         {"tolerance", options.rule.tolerance},
+                         {"tolerance", rule_of(options).tolerance},
                          {"steps", run.steps},
                          {"time_step", run.time_step},
                          {"times_s", run.times_s},
@@ -138,7 +138,7 @@ nlohmann::json to_json(const SimulationRun& run) {
                          {"solver_iterations", run.solver_iterations},
                          {"status", name(run.status)}};
   for (const PhaseTime& phase : run.phases) json["phases_s"][phase.name] = phase.seconds;
-  if (options.rule.tolerance == 0) json["iterations"] = options.rule.iterations;
+  if (options.tolerance == 0) json["iterations"] = options.iterations;
   if (!run.reason.empty()) json["reason"] = run.reason;
   if (run.left.empty()) return json;
   const std::size_t thinned = (run.left.size() - 1) / kMostLeft + 1;

@@ -46,7 +46,7 @@ BubbleCells::BubbleCells(DeviceContext& context, const SimulationOptions& option
     : context_(context),
       columns_(checked(options).size[0]),
       rows_(options.size[1]),
-      rule_(options.rule),
+      rule_(rule_of(options)),
       layout_{rows_, columns_, options.precision, Storage::buffer, Texel::r},
       h_(1 / static_cast<double>(std::max(columns_, rows_))),
       time_step_(options.time_step.value_or(h_ / kFastest / 2)),

@@ -133,13 +133,13 @@ void Fluid::prepare() {
   }
   const StructuredMethod* const method = structured_method(method_);
   if (!method) throw InputError("There is no method \"" + method_ + "\" for a fluid.");
-  projection_.prepare(*method, options_.rule, solids_.conductivity());
+  projection_.prepare(*method, rule_of(options_), solids_.conductivity());
   diffusion_solvers_.clear();
   if (diffusion_ == 0 || options_.explicit_diffusion) return;
   const std::size_t fields = on_.dimensions() + (smoke_ && options_.project_twice ? 1 : 0);
   for (std::size_t i = 0; i < fields; ++i) {
     const Place place = i < on_.dimensions() ? faces(i) : Place::centres;
-    diffusion_solvers_.emplace_back(context_, *method, options_.rule, on_.precision(),
+    diffusion_solvers_.emplace_back(context_, *method, rule_of(options_), on_.precision(),
                                     field_grid(on_.box(), place, diffusion_, 1));
   }
 }
@@ -234,7 +234,7 @@ void Fluid::diffuse_velocity() {
 void Fluid::project() {
   if (scene_.solids_move) {
     place_solids();
-    projection_.prepare(*structured_method(method_), options_.rule,
+    projection_.prepare(*structured_method(method_), rule_of(options_),
                         solids_.conductivity_on_device());
   }
   if (!solids_.empty()) solids_.hold(u_);
@@ -284,7 +284,8 @@ void Fluid::push(double from_x, double from_y, double to_x, double to_y) {
 void Fluid::change(const std::string& method, const StoppingRule& rule) {
   const SimulationOptions before = options_;
   options_.method = method;
-  options_.rule = rule;
+  options_.tolerance = rule.tolerance;
+  options_.iterations = rule.iterations;
   try {
     prepare();
   } catch (...) {

@@ -4,42 +4,17 @@
 #include <array>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lugpu/simulation.hpp"
 #include "solve/structured_methods.hpp"
 
 namespace lugpu {
 
-/// What is simulated and how. What is absent is chosen by the scene.
-struct SimulationOptions {
-  std::array<std::size_t, 3> size = {256, 256, 1};  ///< cells along x, y, z; 1 along z in 2D
-  std::string scene = "";                           ///< of SimulationKind::scenes; empty: the first
-  /// Of the linear systems: of structured_methods(), or of methods() where they are dense, or
-  /// "explicit" for a scheme without any; empty:
-  /// the fastest for this scene.
-  std::string method = "";
-  /// Of the linear systems; a tolerance of 0 has all iterations done.
-  StoppingRule rule = {1e-6, 10000};
-  Precision precision = Precision::single_precision;
-  std::optional<double> time_step = {};
-
-  // Fluids.
-  std::optional<double> reynolds =
-      {};                           ///< speed x length / viscosity of the scene; inf: no viscosity
-  bool explicit_diffusion = false;  ///< as in Krueger and Westermann 2003
-  /// Diffuses, projects, advects and projects, and diffuses smoke too (J. Stam, "Real-Time Fluid
-  /// Dynamics for Games", 2003): five linear systems a step in 2D, six in 3D.
-  bool project_twice = false;
-  bool semi_lagrangian = false;  ///< advection of first order, instead of MacCormack's
-  double confinement = 0;        ///< strength of the vorticity confinement
-
-  // Bubbles.
-  std::optional<double> density_ratio = {};  ///< of the liquid and the gas; absent: 1000
-  std::size_t inclusions = 16;  ///< of the scene "cells": bubbles of a cell, 32 unknowns each
-};
+/// When an iteration of these options ends.
+StoppingRule rule_of(const SimulationOptions& options);
 
 /// A part of a time step.
 struct Phase {

@@ -22,6 +22,11 @@ std::unique_ptr<Physics> make(DeviceContext& context, const SimulationOptions& o
 
 }  // namespace
 
+StoppingRule rule_of(const SimulationOptions& options) {
+  const bool single = options.precision == Precision::single_precision;
+  return {options.tolerance.value_or(single ? 1e-3 : 1e-6), options.iterations};
+}
+
 std::vector<ProfilePoint> Physics::profile() {
   throw Unsupported("this simulation has no velocity along centre lines",
                     {"scene", "cavity of fluid"});

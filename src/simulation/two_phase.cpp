@@ -130,13 +130,13 @@ void TwoPhase::prepare() {
   if (!method) throw InputError("There is no method \"" + name + "\" for bubbles.");
   Grid grid = field_grid(on_.box(), Place::centres, 1, 0);
   grid.conductivity.assign(grid.unknowns(), 1);
-  method->require(grid, {options_.precision, Storage::buffer, options_.rule});
+  method->require(grid, {options_.precision, Storage::buffer, rule_of(options_)});
   method_ = method;
   diffusion_.clear();
   const double diffusion = viscosity_ * time_step_ * cells_per_length_ * cells_per_length_;
   if (diffusion == 0) return;
   for (std::size_t axis = 0; axis < on_.dimensions(); ++axis) {
-    diffusion_.emplace_back(context_, *structured_method("fast-diagonal"), options_.rule,
+    diffusion_.emplace_back(context_, *structured_method("fast-diagonal"), rule_of(options_),
                             on_.precision(), field_grid(on_.box(), faces(axis), diffusion, 1));
   }
 }
@@ -193,7 +193,7 @@ void TwoPhase::add_forces() {
 }
 
 void TwoPhase::project() {
-  projection_.prepare(*method_, options_.rule, k_);
+  projection_.prepare(*method_, rule_of(options_), k_);
   note(projection_.project(u_));
   iterations_ = projection_.iterations();
 }
@@ -239,7 +239,8 @@ void TwoPhase::push(double from_x, double from_y, double to_x, double to_y) {
 void TwoPhase::change(const std::string& method, const StoppingRule& rule) {
   const SimulationOptions before = options_;
   options_.method = method;
-  options_.rule = rule;
+  options_.tolerance = rule.tolerance;
+  options_.iterations = rule.iterations;
   try {
     prepare();
   } catch (...) {

@@ -109,7 +109,8 @@ void Wave::prepare() {
   if (!method) throw InputError("There is no method \"" + method_ + "\" for waves.");
   const Grid grid = field_grid(on_.box(), Place::centres, r_ / 2, 1);
   operator_ = std::make_unique<GridOperator>(grid);
-  solver_ = std::make_unique<FieldSolver>(context_, *method, options_.rule, on_.precision(), grid);
+  solver_ =
+      std::make_unique<FieldSolver>(context_, *method, rule_of(options_), on_.precision(), grid);
 }
 
 double Wave::phase_of_mode() const {
@@ -220,7 +221,8 @@ void Wave::push(double from_x, double from_y, double to_x, double to_y) {
 void Wave::change(const std::string& method, const StoppingRule& rule) {
   const SimulationOptions old = options_;
   options_.method = method;
-  options_.rule = rule;
+  options_.tolerance = rule.tolerance;
+  options_.iterations = rule.iterations;
   try {
     prepare();
   } catch (...) {
