@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "matrix/picture.hpp"
+#include "lugpu/picture.hpp"
 
 namespace lugpu::cli {
 

@@ -32,7 +32,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/accuracy": OPENCL + " src/operators src/dense",
     "src/solve": OPENCL + " src/operators src/iterative src/dense src/accuracy",
     "src/simulation": SOLVE,
-    "src/library": SOLVE,
+    "src/library": SOLVE + " src/simulation",
     "src/lapack": SOLVE,
     "src/baselines": OPENCL + " src/iterative src/dense src/solve",
     "src/bench": SOLVE + " src/simulation src/baselines",

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "matrix/picture.hpp"
+#include "lugpu/picture.hpp"
 
 namespace lugpu {
 

@@ -38,11 +38,6 @@ struct Drawn {
   const Surface* solid = nullptr;  ///< 1 in cells that are drawn grey, as large; null: none
 };
 
-/// A velocity at a place.
-struct ProfilePoint {
-  double x, y, u, v;
-};
-
 /// Lengths are in units of the longest side of the domain, which is 1.
 class Physics {
  public:

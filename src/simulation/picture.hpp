@@ -1,7 +1,7 @@
 // Pictures of the fields that a simulation shows.
 #pragma once
 
-#include "matrix/picture.hpp"
+#include "lugpu/picture.hpp"
 #include "operators/vectors.hpp"
 #include "simulation/physics.hpp"
 
