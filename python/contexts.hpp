@@ -30,11 +30,11 @@ class OnDevice {
     if (!is_forked()) delete value_;
   }
 
-  const T& operator*() const {
+  T& operator*() const {
     require_not_forked();
     return *value_;
   }
-  const T* operator->() const { return &**this; }
+  T* operator->() const { return &**this; }
 
  private:
   T* value_;

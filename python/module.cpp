@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "contexts.hpp"
 #include "lugpu/lugpu.hpp"
+#include "simulation.hpp"
 
 namespace lugpu::python {
 namespace {
@@ -319,6 +320,7 @@ PYBIND11_MODULE(_core, module) {
              py::arg("options"));
   add_factors<float>(module, "FactorsSingle");
   add_factors<double>(module, "FactorsDouble");
+  add_simulation(module);
 }
 
 }  // namespace

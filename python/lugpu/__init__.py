@@ -1,4 +1,4 @@
-"""Dense and sparse linear systems on OpenCL devices.
+"""Dense and sparse linear systems, and simulations, on OpenCL devices.
 
 >>> import lugpu, numpy as np
 >>> a = np.array([[4.0, 1.0], [2.0, 3.0]])
@@ -10,6 +10,7 @@ from lugpu._devices import Device, devices
 from lugpu._errors import AccuracyWarning, Error, InputError, LinAlgWarning
 from lugpu._factors import SlogdetResult, det, inv, lu_factor, lu_solve, slogdet
 from lugpu._program import advise, bench
+from lugpu._simulation import Simulation, simulation_scenes
 from lugpu._solve import Checks, Equilibration, Refinement, Report, solve
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "LinAlgWarning",
     "Refinement",
     "Report",
+    "Simulation",
     "SlogdetResult",
     "advise",
     "bench",
@@ -30,6 +32,7 @@ __all__ = [
     "inv",
     "lu_factor",
     "lu_solve",
+    "simulation_scenes",
     "slogdet",
     "solve",
 ]
