@@ -26,11 +26,17 @@ def main() -> None:
     names: list[str] = [device.name for device in lugpu.devices()]
     advice: dict[str, Any] = lugpu.advise(a, digits=3)
     records: list[dict[str, Any]] = lugpu.bench([16, 32], method=["lu"], baseline="none", min_time=0)
+    smoke = lugpu.Simulation("fluid", grid=(16, 16), scene=lugpu.simulation_scenes()["fluid"][0], iterations=3)
+    smoke.step()
+    field: npt.NDArray[np.float64] = smoke.field()
+    picture: npt.NDArray[np.uint8] = smoke.picture()
+    trouble: str | None = smoke.trouble
     try:
         lugpu.solve(a, x, precision="half")  # type: ignore[call-overload]
     except (lugpu.Error, ValueError) as error:
         print(error.remedy if isinstance(error, lugpu.Error) else error)
     print(solve_ratio, residuals, why, z, inverse, determinant, names, advice, records)
+    print(field, picture, trouble)
 
 
 if __name__ == "__main__":
