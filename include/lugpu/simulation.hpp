@@ -51,7 +51,7 @@ struct SimulationOptions {
 /// is what an empty SimulationOptions::scene means.
 LUGPU_API std::map<std::string, std::vector<std::string>> simulation_scenes();
 
-/// What a picture shows: the height of the water (lengths); the density of the smoke (0 to 1) or,
+/// What a picture shows: the height of the water; the density of the smoke (0 to 1) or,
 /// in scenes without any, the vorticity (1 / time; in 3D along z); the share of liquid in a cell (0
 /// to 1), or the number density of bubbles, 1 at a void fraction of 5 %.
 struct Field {
