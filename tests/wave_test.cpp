@@ -165,6 +165,55 @@ TEST(Wave, StaysSymmetric) {
   }
 }
 
+// Drops, the stick and pushes move water, but neither add nor take any; and waves do not pile up.
+TEST(Wave, KeepsItsWater) {
+  for (const char* scene : {"rain", "stick"}) {
+    SimulationOptions options = in_double(scene, 64, 48);
+    Wave wave(shared_context(), options);
+    for (int i = 0; i < 1000; ++i) {
+      if (i % 50 == 0) wave.push(0.01, 0.5, 0.1, 0.6);
+      wave.step();
+    }
+    EXPECT_EQ(wave.trouble(), "");
+    const std::vector<double> height = wave.height();
+    double mean = 0, highest = 0;
+    for (const double value : height) {
+      mean += value / static_cast<double>(height.size());
+      highest = std::max(highest, std::abs(value));
+    }
+    EXPECT_NEAR(mean, 0, 1e-12) << scene;
+    EXPECT_GT(highest, 0.01) << scene;
+    EXPECT_LT(highest, 1) << scene;
+  }
+}
+
+// The time step changes with the scheme, the velocity of the water does not.
+TEST(Wave, ChangesItsSchemeOnTheWay) {
+  Wave wave(shared_context(), in_double("mode", 32, 24));
+  for (int i = 0; i < 7; ++i) wave.step();
+  const auto velocity = [&] {
+    const std::vector<double> u = wave.height(), before = wave.height_before();
+    std::vector<double> result(u.size());
+    for (std::size_t i = 0; i < u.size(); ++i) result[i] = (u[i] - before[i]) / wave.time_step();
+    return result;
+  };
+  const std::vector<double> of_implicit = velocity();
+  const double implicit_step = wave.time_step();
+  wave.change("explicit", {1e-13, 10000});
+  EXPECT_LT(wave.time_step(), implicit_step / 4);
+  const std::vector<double> of_explicit = velocity();
+  for (std::size_t i = 0; i < of_explicit.size(); ++i) {
+    EXPECT_NEAR(of_explicit[i], of_implicit[i], 1e-10);
+  }
+  for (int i = 0; i < 500; ++i) wave.step();
+  wave.left();
+  EXPECT_EQ(wave.trouble(), "");
+  wave.change("fast-diagonal", {1e-13, 10000});
+  EXPECT_EQ(wave.time_step(), implicit_step);
+  for (int i = 0; i < 100; ++i) wave.step();
+  for (const double value : wave.height()) EXPECT_LT(std::abs(value), 5);
+}
+
 TEST(Wave, EverySceneRunsOnEverySize) {
   for (const WaveScene& scene : wave_scenes()) {
     for (const auto& [nx, ny] : {std::pair{2, 2}, {3, 2}, {17, 33}}) {

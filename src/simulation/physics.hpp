@@ -38,10 +38,11 @@ struct Drawn {
   const Surface* solid = nullptr;  ///< 1 in cells that are drawn grey, as large; null: none
 };
 
-/// Lengths are in units of the longest side of the domain, which is 1.
-class Physics {
+/// What goes on in time steps, on a device or on the host. Lengths are in units of the longest side
+/// of the domain, which is 1.
+class TimeStepper {
  public:
-  virtual ~Physics() = default;
+  virtual ~TimeStepper() = default;
 
   /// One time step: all of phases(), one after the other. They enqueue their work, and read back
   /// what an iteration needs to know when it may end, but no field.
@@ -65,7 +66,11 @@ class Physics {
   /// What is left of the divergence, or of the residual, after each step since the last call,
   /// relative to what it was before the linear system was solved (2-norms). Waits for the device.
   virtual std::vector<double> left() = 0;
+};
 
+/// A simulation on a device.
+class Physics : public TimeStepper {
+ public:
   /// Enqueues what it takes.
   virtual Drawn drawn() = 0;
   /// What the mouse does before the next step: a push from one place of the picture to another, in

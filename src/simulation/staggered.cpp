@@ -1,5 +1,6 @@
 #include "simulation/staggered.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.hpp"
@@ -20,6 +21,10 @@ Wall wall_of(const Box& box, Place place, std::size_t axis) {
 }
 
 }  // namespace
+
+double cells_per_length(const std::array<std::size_t, 3>& cells) {
+  return static_cast<double>(std::max({cells[0], cells[1], cells[2]}));
+}
 
 Grid field_grid(const Box& box, Place place, double coefficient, double shift) {
   Grid grid;

@@ -34,6 +34,9 @@ constexpr Place faces(std::size_t axis) {
   return static_cast<Place>(axis);
 }
 
+/// Cells along the longest side, which is 1 in lengths.
+double cells_per_length(const std::array<std::size_t, 3>& cells);
+
 /// The matrix of a field with the walls that a velocity has there, a field at centres with Neumann
 /// walls; coefficients along the axes, and a shift.
 Grid field_grid(const Box& box, Place place, double coefficient, double shift);

@@ -21,12 +21,13 @@ constexpr double kStickRadius = 0.012, kStickDepth = -0.4, kStickTurns = 0.35;
 // Steps between looks at the waves of the explicit scheme, and how high no sane wave is.
 constexpr std::size_t kStepsUntilLook = 64;
 constexpr double kHighest = 1e3;
+// Places of scalars.
+constexpr int kHighestPlace = 0, kSum = 1;
+// The part of the water's velocity that is lost in a unit of time where a scene disturbs it again
+// and again, so that its waves do not pile up.
+constexpr double kDamping = 0.5;
 // The mode has so many half waves along x and y.
 constexpr double kHalfWavesX = 2, kHalfWavesY = 3;
-
-double points_per_length(const std::array<std::size_t, 3>& size) {
-  return static_cast<double>(std::max(size[0], size[1]));
-}
 
 Box box_of(const SimulationOptions& options) {
   if (options.size[2] != 1) {
@@ -75,30 +76,26 @@ Wave::Wave(DeviceContext& context, const SimulationOptions& options)
       options_((require_possible(options), options)),
       scene_(find_scene(options.scene)),
       on_(context, box_of(options), options.precision),
-      points_per_length_(points_per_length(options.size)),
-      explicit_(options.method == "explicit"),
-      vectors_(context, on_.layout(Place::centres), 1),
+      points_per_length_(cells_per_length(options.size)),
+      vectors_(context, on_.layout(Place::centres), 2),
       u_(on_.field(Place::centres)),
       before_(on_.field(Place::centres)),
       next_(on_.field(Place::centres)),
+      ones_(on_.field(Place::centres)),
       monitor_(context, on_.layout(Place::centres)) {
-  const double in_points = explicit_ ? kExplicitShare * std::sqrt(0.5) : kImplicitStep;
-  time_step_ = options.time_step.value_or(in_points / points_per_length_);
-  r_ = std::pow(time_step_ * points_per_length_, 2);
+  vectors_.upload(std::vector<double>(points(), 1), ones_);
   prepare();
   if (scene_.is_mode) start_mode();
-  phases_ = {{"disturb", [this] { disturb(); }}, {"step", [this] {
-                                                    if (explicit_) {
-                                                      step_explicitly();
-                                                    } else {
-                                                      step_implicitly();
-                                                    }
-                                                  }}};
+  phases_ = {{"disturb", [this] { disturb(); }},
+             {"step", [this] { explicit_ ? step_explicitly() : step_implicitly(); }}};
 }
 
 void Wave::prepare() {
   method_ = options_.method.empty() ? "fast-diagonal" : options_.method;
   explicit_ = method_ == "explicit";
+  const double in_points = explicit_ ? kExplicitShare * std::sqrt(0.5) : kImplicitStep;
+  time_step_ = options_.time_step.value_or(in_points / points_per_length_);
+  r_ = std::pow(time_step_ * points_per_length_, 2);
   operator_.reset();
   solver_.reset();
   if (explicit_) {
@@ -136,12 +133,23 @@ void Wave::start_mode() {
   vectors_.upload(earlier, before_);
 }
 
-// The water is pressed down along a line without a push: both of its last heights are.
+// The water is pressed down along a line without a push: both of its last heights are. It stays as
+// much water, so that its level rises.
 void Wave::press(const std::array<double, 3>& from, const std::array<double, 3>& to, double depth) {
   const double radius = (scene_.has_stick ? kStickRadius : kDropRadius) * points_per_length_;
   for (Surface* field : {&u_, &before_}) {
     on_.blend(Place::centres, from, to, std::max(radius, 1.0), 0.5, depth, *field);
+    vectors_.reduce(Reduction::sum, *field, *field, kSum);
+    const Factor mean = {1 / static_cast<double>(points()), kSum};
+    vectors_.combine(Operation::subtract, {1}, *field, mean, ones_, next_);
+    std::swap(*field, next_);
   }
+}
+
+// The last height moves towards the present one: the velocity becomes a share of what it was.
+void Wave::scale_velocity(double share) {
+  vectors_.combine(Operation::add, {1 - share}, u_, {share}, before_, next_);
+  std::swap(before_, next_);
 }
 
 void Wave::disturb() {
@@ -161,9 +169,10 @@ void Wave::disturb() {
       return std::array<double, 3>{width * (0.5 + 0.3 * std::cos(angle)),
                                    height * (0.5 + 0.3 * std::sin(angle)), 0};
     };
-    const double time = static_cast<double>(steps_) * time_step_;
-    press(at(time), at(time + time_step_), kStickDepth);
+    press(at(time_), at(time_ + time_step_), kStickDepth);
   }
+  if (scene_.rains || scene_.has_stick) scale_velocity(std::exp(-kDamping * time_step_));
+  time_ += time_step_;
   ++steps_;
 }
 
@@ -189,8 +198,8 @@ void Wave::step_implicitly() {
 }
 
 void Wave::look() {
-  vectors_.reduce(Reduction::magnitude, u_, u_, 0);
-  const double highest = vectors_.scalar(0);
+  vectors_.reduce(Reduction::magnitude, u_, u_, kHighestPlace);
+  const double highest = vectors_.scalar(kHighestPlace);
   if (highest < kHighest || !trouble_.empty()) return;
   trouble_ =
       "The waves grow without bound, for the explicit scheme is stable up to a time step of " +
@@ -220,6 +229,7 @@ void Wave::push(double from_x, double from_y, double to_x, double to_y) {
 
 void Wave::change(const std::string& method, const StoppingRule& rule) {
   const SimulationOptions old = options_;
+  const double old_step = time_step_;
   options_.method = method;
   options_.tolerance = rule.tolerance;
   options_.iterations = rule.iterations;
@@ -230,10 +240,11 @@ void Wave::change(const std::string& method, const StoppingRule& rule) {
     prepare();
     throw;
   }
+  if (time_step_ != old_step) scale_velocity(time_step_ / old_step);
 }
 
 std::vector<double> Wave::on_host(const Surface& field) {
-  return vectors_.download(field, on_.box().cells[0] * on_.box().cells[1]);
+  return vectors_.download(field, points());
 }
 
 std::vector<double> Wave::height() {

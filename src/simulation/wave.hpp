@@ -32,6 +32,8 @@ std::span<const WaveScene> wave_scenes();
 ///   explicit:        u(t+1) = 2 u(t) - u(t-1) - r A u(t), stable for r <= 1/2;
 ///   Crank-Nicolson:  (I + r/2 A) (u(t+1) + u(t-1)) / 2 = u(t), stable for any r. It keeps
 ///     |u(t+1) - u(t)|^2 + r/2 (u(t+1) . A u(t+1) + u(t) . A u(t)).
+/// Rain and the stick bring energy; there a share of the velocity u(t) - u(t-1) is taken away at
+/// each step. All scenes keep the amount of water, the mean of u.
 class Wave : public Physics {
  public:
   /// Throws InputError for options that do not fit; Unsupported for what the method or the device
@@ -61,22 +63,25 @@ class Wave : public Physics {
  private:
   void prepare();
   void start_mode();
+  void scale_velocity(double share);
   void press(const std::array<double, 3>& from, const std::array<double, 3>& to, double depth);
   void disturb();
   void step_explicitly();
   void step_implicitly();
   void look();
   std::vector<double> on_host(const Surface& field);
+  std::size_t points() const { return on_.box().cells[0] * on_.box().cells[1]; }
 
   DeviceContext& context_;
   SimulationOptions options_;
   const WaveScene& scene_;
   Staggered on_;
-  double points_per_length_, time_step_, r_;
+  double points_per_length_;
+  double time_step_ = 0, r_ = 0, time_ = 0;
   std::string method_;
-  bool explicit_;
+  bool explicit_ = false;
   Vectors vectors_;
-  Surface u_, before_, next_;
+  Surface u_, before_, next_, ones_;
   std::unique_ptr<GridOperator> operator_;  // of the explicit scheme, or I + r/2 A
   std::unique_ptr<FieldSolver> solver_;
   Monitor monitor_;
