@@ -9,9 +9,11 @@
 #include "baselines/baselines.hpp"
 #include "baselines/system_baselines.hpp"
 #include "bench/report.hpp"
+#include "bench/simulated_problems.hpp"
 #include "bench/sweep.hpp"
 #include "bench_problem.hpp"
 #include "bench_report.hpp"
+#include "bench_simulated.hpp"
 #include "bench_table.hpp"
 #include "commands.hpp"
 #include "help.hpp"
@@ -439,6 +441,14 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
   return problem;
 }
 
+void require_for_simulations(const CLI::App& command) {
+  for (const char* option : {"--storage", "--nrhs"}) {
+    if (command.count(option) > 0) {
+      throw InputError(std::string(option) + " is for linear systems, and not for simulations.");
+    }
+  }
+}
+
 void require_no_problem(const Arguments& given, const CLI::App& command) {
   parse_sizes(given.problem.grids, "--grid");
   for (const char* option : {"--grid", "--tolerance", "--iterations"}) {
@@ -452,6 +462,7 @@ void require_no_problem(const Arguments& given, const CLI::App& command) {
 CLI::Validator known_problem() {
   std::vector<std::string> names;
   for (const GridProblem& problem : grid_problems()) names.emplace_back(problem.name);
+  for (const SimulatedProblem& problem : simulated_problems()) names.emplace_back(problem.name);
   CLI::Validator known = CLI::IsMember(names);
   const auto check = [known](std::string& text) { return is_file(text) ? "" : known(text); };
   return {check, known.get_description()};
@@ -461,8 +472,8 @@ void add_problem_options(CLI::App& command, Arguments& given) {
   command
       .add_option(
           "--problem", given.problem.problems,
-          "Equations on grids, or coordinate files (.mtx), instead of dense matrices; every "
-          "method is taken to the same tolerance")
+          "Equations on grids, coordinate files (.mtx) or simulations (fluid2d, fluid3d, wave2d) "
+          "instead of dense matrices; every method is taken to the same tolerance")
       ->delimiter(',')
       ->check(known_problem())
       ->type_name("LIST");
@@ -471,13 +482,16 @@ void add_problem_options(CLI::App& command, Arguments& given) {
                   "With --problem: points along each axis, as --sizes (default: 32:256:*2)")
       ->type_name("SIZES");
   command
-      .add_option("--tolerance", given.problem.rule.tolerance,
-                  "With --problem: of ||b - A x|| / ||b|| (default: 1e-6)")
+      .add_option("--tolerance", given.problem.tolerance,
+                  "With --problem: of ||b - A x|| / ||b|| (default: 1e-6); of a simulation: what "
+                  "may be left (default: 1e-3 in single precision, 1e-6 in double)")
       ->check(number(1e-16, 1))
       ->type_name("T");
   command
-      .add_option("--iterations", given.problem.rule.iterations,
-                  "With --problem: steps of an iterative method at most (default: 10000)")
+      .add_option("--iterations", given.problem.iterations,
+                  "With --problem: steps of an iterative method at most (default: 10000); of a "
+                  "simulation: of every system in its first table (default: 10 in 2D, 4 in 3D, 5 "
+                  "of waves)")
       ->transform(whole_number(1, 10'000'000))
       ->type_name("N");
 }
@@ -502,6 +516,15 @@ Command add_bench(CLI::App& app) {
       return bench(*given, arguments);
     }
     set_colour(given->options.colour);
+    const std::vector<std::string>& problems = given->problem.problems;
+    const auto simulated = std::count_if(problems.begin(), problems.end(), is_simulated);
+    if (simulated == static_cast<std::ptrdiff_t>(problems.size())) {
+      require_for_simulations(*command);
+      return bench_simulated(problem_of(*given, *command), given->options, arguments);
+    }
+    if (simulated > 0) {
+      throw InputError("--problem: simulations and linear systems need a bench of their own each.");
+    }
     return bench_problems(problem_of(*given, *command), given->options, arguments);
   };
 }

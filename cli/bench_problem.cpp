@@ -47,7 +47,7 @@ StructuredCase of_file(const std::string& path) {
 // Of a rival, on a device or (null) on the host. what: the system.
 StructuredCase rival_case(const ProblemArguments& given, StructuredCase what, Precision precision,
                           const SystemBaseline& rival, const Device* device) {
-  what.options = {precision, Storage::buffer, given.rule, given.nrhs};
+  what.options = {precision, Storage::buffer, given.rule(), given.nrhs};
   what.implementation = rival.implementation;
   what.routine = rival.name;
   if (device) {
@@ -66,7 +66,7 @@ std::vector<StructuredCase> cases_of(const ProblemArguments& given, const Struct
     if (!is_wanted(given.methods, method.name)) continue;
     for (const Storage storage : given.storages) {
       StructuredCase what = system;
-      what.options = {precision, storage, given.rule, given.nrhs};
+      what.options = {precision, storage, given.rule(), given.nrhs};
       what.implementation = "lugpu";
       what.routine = method.name;
       what.device = device.name;

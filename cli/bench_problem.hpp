@@ -2,6 +2,7 @@
 // of files.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace lugpu::cli {
 
 struct ProblemArguments {
-  /// Names of grid_problems(), and files; empty: no such benchmark.
+  /// Names of grid_problems() and simulated_problems(), and files; empty: no such benchmark.
   std::vector<std::string> problems;
   std::string grids = "32:256:*2";
   std::vector<std::string> methods;    ///< of structured_methods(); empty: all of them
@@ -22,8 +23,12 @@ struct ProblemArguments {
   std::vector<Precision> precisions;   ///< empty: double, or single where the device has no double
   std::vector<Storage> storages;
   std::size_t nrhs = 1;
-  StoppingRule rule{1e-6, 10000};
+  std::optional<double> tolerance;
+  std::optional<std::size_t> iterations;
   Effort effort;
+
+  /// Of systems.
+  StoppingRule rule() const { return {tolerance.value_or(1e-6), iterations.value_or(10000)}; }
 };
 
 /// Whether a problem is a file, by the end of its name.

@@ -34,7 +34,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/simulation": SOLVE,
     "src/library": SOLVE + " src/simulation",
     "src/lapack": SOLVE,
-    "src/baselines": OPENCL + " src/iterative src/dense src/solve",
+    "src/baselines": OPENCL + " src/iterative src/dense src/solve src/simulation",
     "src/bench": SOLVE + " src/simulation src/baselines",
     "python": "include/lugpu",
     "cli": SOLVE + " src/simulation src/formats src/baselines src/bench",

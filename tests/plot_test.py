@@ -691,13 +691,13 @@ class ProblemTest(InFolder):
 
     def test_a_figure_for_each_problem_and_precision(self):
         rows = on_grids()
-        rows += [row | {"problem": "wave2d"} for row in rows]
-        rows += [row | {"precision": "single"} for row in rows if row["problem"] == "wave2d"]
+        rows += [row | {"problem": "implicit2d"} for row in rows]
+        rows += [row | {"precision": "single"} for row in rows if row["problem"] == "implicit2d"]
         done = self.drawn(self.write("grids.json", record(rows)))
         self.assertEqual(done.stdout.split(), [
             str(self.folder / f"grids-{name}.{ending}") for name in
-            ("poisson2d-double", "wave2d-single", "wave2d-double") for ending in ("png", "svg")])
-        width, height = png_size(self.folder / "grids-wave2d-single.png")
+            ("poisson2d-double", "implicit2d-single", "implicit2d-double") for ending in ("png", "svg")])
+        width, height = png_size(self.folder / "grids-implicit2d-single.png")
         self.assertGreater(width, 1800)
         self.assertGreater(height, 600)
         svg = (self.folder / "grids-poisson2d-double.svg").read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ StructuredResult run(const char* problem, const StructuredMethod& method, std::s
 }
 
 TEST(Problems, EveryMethodHasAnErrorOfSecondOrder) {
-  for (const char* problem : {"poisson2d", "poisson3d", "wave2d"}) {
+  for (const char* problem : {"poisson2d", "poisson3d", "implicit2d"}) {
     for (const StructuredMethod& method : structured_methods()) {
       SCOPED_TRACE(std::string(problem) + " " + method.name);
       const StructuredResult coarse = run(problem, method, 7), fine = run(problem, method, 15);
@@ -40,7 +40,7 @@ TEST(Problems, EveryMethodHasAnErrorOfSecondOrder) {
       ASSERT_EQ(fine.status, RunStatus::ok) << fine.reason;
       EXPECT_LE(*fine.residual, 1.01e-8);
       // A step of the wave is 5 points wide, whatever their distance.
-      const double order = std::string(problem) == "wave2d" ? 3 : 2;
+      const double order = std::string(problem) == "implicit2d" ? 3 : 2;
       EXPECT_NEAR(std::log2(*coarse.error / *fine.error), order, 0.5);
       EXPECT_EQ(fine.iteration.residuals.empty(), method.direct);
     }

@@ -633,7 +633,7 @@ def vector_probe(name, n, seconds, storage="buffer", spread=0.001):
 COPY_PROBE = {"name": "copy", "precision": "single", "unit": "bytes/s", "value": COPY}
 
 
-def iterated(routine, grid, steps, step_s, problem="wave2d", residual=0.5, **given):
+def iterated(routine, grid, steps, step_s, problem="implicit2d", residual=0.5, **given):
     """A result of an iteration whose residual falls to one half in every step."""
     dimensions = 3 if problem.endswith("3d") else 2
     return plot_test.on_grid(routine, grid, 1e-6, steps * step_s, steps, **{
@@ -755,7 +755,7 @@ class GridRuleTest(unittest.TestCase):
         """Results of all methods after the paper's iterations, so many times as fast as plain loops,
         and to some convergence, at 32 and 64 points; `calls` and `solved` are relative times."""
         rows = []
-        for problem, steps in (("poisson2d", 10), ("poisson3d", 4), ("wave2d", 10)):
+        for problem, steps in (("poisson2d", 10), ("poisson3d", 4), ("implicit2d", 10)):
             for grid, step_s in ((32, 1e-4), (64, growth * 1e-4)):
                 for place, method in enumerate(tables.METHODS):
                     own_s = calls[place] * step_s

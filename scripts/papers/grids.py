@@ -37,7 +37,7 @@ def problem_command(stem, problem, grids, methods, effort, *more, rivals=True):
 def wave_command(grids):
     """Conjugate gradients on an implicit step of the wave equation, until they have converged."""
     effort = ("--runs", "5", "--min-time", "0.1", "--timeout", "30")
-    return problem_command("wave", "wave2d", grids, ["cg"], effort, "--tolerance",
+    return problem_command("wave", "implicit2d", grids, ["cg"], effort, "--tolerance",
                            str(WAVE_TOLERANCE))
 
 
@@ -87,7 +87,7 @@ def timed_rows(records, routine, problem):
 
 def wave_results(records, routine):
     """{grid: result} of a method that solved the step of the wave equation."""
-    return {row["grid"]: row for row in timed_rows(records, routine, "wave2d") if is_timed(row)}
+    return {row["grid"]: row for row in timed_rows(records, routine, "implicit2d") if is_timed(row)}
 
 
 def step_times(row):

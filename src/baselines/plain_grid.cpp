@@ -100,11 +100,11 @@ void with_kind(bool solid, bool varying, const Action& action) {
   action.template operator()<Kind::flat>();
 }
 
-// Whether its rows differ by more than the walls that let nothing through.
-bool has_coefficients(const Grid& grid) {
-  bool half = false;
-  for (const Wall wall : grid.walls) half = half || wall == Wall::dirichlet_half;
-  return half || !grid.conductivity.empty();
+// How many coefficients of an axis the diagonal lacks at its ends: one where a wall lets nothing
+// through, or an only point is its own neighbour; a wall at half a point adds one.
+int lost_at_ends(Wall wall, std::size_t size) {
+  if (wall == Wall::dirichlet_half) return -1;
+  return wall == Wall::neumann || (wall == Wall::periodic && size == 1) ? 1 : 0;
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ template <typename Real>
 PlainGrid<Real>::PlainGrid(const Grid& grid)
     : size_(grid.size),
       solid_(grid.coefficients[2] != 0 && grid.size[2] > 0),
-      varies_(has_coefficients(grid)),
+      varies_(!grid.conductivity.empty()),
       row_(grid.size[0] + 2),
       plane_(row_ * (grid.size[1] + 2)),
       elements_(plane_ * (grid.size[2] + (solid_ ? 2 : 0))),
@@ -123,7 +123,7 @@ PlainGrid<Real>::PlainGrid(const Grid& grid)
     // The only point of a periodic axis is its own neighbour: nothing stands in its row.
     const bool periodic = grid.walls[axis] == Wall::periodic;
     wraps_[axis] = periodic && size_[axis] > 1 && coefficients_[axis] != 0;
-    zero_beyond_[axis] = is_dirichlet(grid.walls[axis]) || (periodic && size_[axis] > 1);
+    lost_[axis] = lost_at_ends(grid.walls[axis], size_[axis]);
   }
   if (varies_ && grid.unknowns() > 0) find_coefficients(grid);
 }
@@ -149,8 +149,7 @@ void PlainGrid<Real>::find_coefficients(const Grid& grid) {
         const bool last = at + 1 == size_[axis];
         if (last && !wraps_[axis]) continue;
         const std::size_t next = last ? i - at * unknowns[axis] : i + unknowns[axis];
-        const double share = k.empty() ? 1 : between(k[i], k[next]);
-        const auto value = static_cast<Real>(coefficients_[axis] * share);
+        const auto value = static_cast<Real>(coefficients_[axis] * between(k[i], k[next]));
         face[begin + x] = value;
         if (last) face[begin + x - size_[axis] * strides[axis]] = value;
       }
@@ -199,14 +198,14 @@ void PlainGrid<Real>::fill_border(Field& x) const {
 
 template <typename Real>
 PlainRow<Real> PlainGrid<Real>::row_at(std::size_t y, std::size_t z) const {
-  const auto along = [&](int axis, std::size_t at) {  // without the walls that let nothing through
-    const int lost = zero_beyond_[axis] ? 0 : (at == 0) + (at + 1 == size_[axis]);
-    return (2 - lost) * coefficients_[axis];
+  const auto along = [&](int axis, std::size_t at) {
+    const int ends = (at == 0) + (at + 1 == size_[axis]);
+    return (2 - lost_[axis] * ends) * coefficients_[axis];
   };
   const Real cx = static_cast<Real>(coefficients_[0]), cy = static_cast<Real>(coefficients_[1]);
   const Real cz = static_cast<Real>(coefficients_[2]);
   const double diagonal = shift_ + 2 * coefficients_[0] + along(1, y) + along(2, z);
-  const Real lost = zero_beyond_[0] || varies_ ? 0 : cx;
+  const Real lost = varies_ ? 0 : static_cast<Real>(lost_[0]) * cx;
   const std::size_t begin = place(0, y, z);
   const auto from = [&](const Field& field) {
     return field.empty() ? nullptr : field.data() + begin;

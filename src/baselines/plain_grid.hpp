@@ -32,6 +32,13 @@ class PlainGrid {
 
   /// Zeros.
   Field field() const { return Field(elements_); }
+  const std::array<std::size_t, 3>& size() const { return size_; }
+  /// Elements from one point to the next one along each axis.
+  std::array<std::size_t, 3> strides() const { return {1, row_, plane_}; }
+  /// Of a point in a field.
+  std::size_t place(std::size_t x, std::size_t y, std::size_t z) const {
+    return x + 1 + row_ * (y + 1) + plane_ * (z + (solid_ ? 1 : 0));
+  }
   /// unknowns() contiguous elements into a field.
   void load(const Real* from, Field& to) const;
   void store(const Field& from, double* to) const;
@@ -49,9 +56,6 @@ class PlainGrid {
   void find_coefficients(const Grid& grid);
   void fill_border(Field& x) const;
   PlainRow<Real> row_at(std::size_t y, std::size_t z) const;
-  std::size_t place(std::size_t x, std::size_t y, std::size_t z) const {
-    return x + 1 + row_ * (y + 1) + plane_ * (z + (solid_ ? 1 : 0));
-  }
   // use(y, z, place of the row's first point) for every row of points
   template <typename Use>
   void for_rows(const Use& use) const {
@@ -66,7 +70,7 @@ class PlainGrid {
   std::size_t row_, plane_, elements_;
   double shift_;
   std::array<double, 3> coefficients_;
-  std::array<bool, 3> zero_beyond_;  // a Dirichlet wall, or a periodic one
+  std::array<int, 3> lost_;  // coefficients that the diagonal lacks at the ends
   Field diagonals_, fx_, fy_, fz_;
 };
 

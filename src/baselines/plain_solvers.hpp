@@ -1,15 +1,14 @@
-// Jacobi's method, Gauss-Seidel with red and black points and conjugate gradients, as plain loops
-// of one thread on the host (Amador, Gomes 2010, section 5 and algorithms 2, 3 and 6).
+// Jacobi's method, Gauss-Seidel with red and black points and conjugate gradients, as rivals that
+// run on one thread of the host (Amador, Gomes 2010, section 5).
 #pragma once
 
 #include <memory>
 
+#include "baselines/plain_iteration.hpp"
 #include "iterative/prepared_solver.hpp"
 #include "solve/structured_methods.hpp"
 
 namespace lugpu {
-
-enum class PlainMethod { jacobi, gauss_seidel, cg };
 
 /// Throws Unsupported for a matrix of no grid, if its arrays take more than half of this machine's
 /// memory, or for Gauss-Seidel on a periodic axis with an odd number of points, where neighbours

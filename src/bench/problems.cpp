@@ -56,7 +56,7 @@ GridSystem poisson3d(std::size_t n, std::size_t nrhs) {
 }
 
 // A time step in which a wave goes 5 points far: (c dt / h)^2 / 2 = 12.5.
-GridSystem wave2d(std::size_t n, std::size_t nrhs) {
+GridSystem implicit2d(std::size_t n, std::size_t nrhs) {
   return smooth(n, 2, 12.5, 1, nrhs);
 }
 
@@ -102,7 +102,8 @@ std::span<const GridProblem> grid_problems() {
   static const GridProblem table[] = {
       {"poisson2d", "Poisson's equation on a square, Dirichlet walls", 2, poisson2d},
       {"poisson3d", "Poisson's equation on a cube, Dirichlet walls", 3, poisson3d},
-      {"wave2d", "an implicit step of the wave equation, 5 points wide", 2, wave2d},
+      {"implicit2d", "an implicit step in time: of the wave equation, 5 points wide", 2,
+       implicit2d},
       {"helmholtz2d", "Helmholtz' equation on a square, indefinite", 2, helmholtz2d},
       {"bubbles", "pressure in water with bubbles, densities 1 : 1000, periodic in x", 2, bubbles},
   };

@@ -162,6 +162,24 @@ const std::vector<Field>& fields_of_structured_row() {
   return fields;
 }
 
+// Of rows with a scene (simulation_run.hpp).
+const std::vector<Field>& fields_of_simulation() {
+  static const std::vector<Field> fields = {
+      {"problem", is_text, "a text"},
+      {"implementation", is_text, "a text"},
+      {"routine", is_text, "a text"},
+      {"precision", is_precision, "a precision"},
+      {"device", or_null<is_text>, "a text or null"},
+      {"scene", is_text, "a text"},
+      {"grid", is_list_of<is_size>, "a list of positive whole numbers"},
+      {"tolerance", is_amount, "a number"},
+      {"times_s", is_list_of<is_amount>, "a list of seconds"},
+      {"frames_per_s", is_amount, "a number"},
+      {"solver_iterations", is_amount, "a number"},
+      {"status", is_status, "a status"}};
+  return fields;
+}
+
 const std::vector<Field>& fields_of_checks() {
   static const std::vector<Field> fields = {
       {"factor_ratio", is_number_or_null, "a number or null"},
@@ -197,6 +215,7 @@ std::string fault(const json& object, const std::vector<Field>& fields, const st
 }
 
 std::string fault_of_row(const json& row, const std::string& place) {
+  if (row.is_object() && row.contains("scene")) return fault(row, fields_of_simulation(), place);
   if (row.is_object() && row.contains("problem")) {
     return fault(row, fields_of_structured_row(), place);
   }

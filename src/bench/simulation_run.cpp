@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "bench/statistics.hpp"
+#include "bench/sweep.hpp"
 #include "bench/wording.hpp"
 
 namespace lugpu {
@@ -25,6 +26,11 @@ constexpr std::size_t kMostLeft = 1000;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Enqueued work, if there is a device.
+void finish(DeviceContext* context) {
+  if (context) context->queue().finish();
 }
 
 void time_phases(DeviceContext& context, Physics& simulation, SimulationRun& run) {
@@ -47,7 +53,8 @@ void fail(SimulationRun& run, const std::string& reason) {
 }
 
 // Runs at most so many steps, up to one that goes wrong, and returns whether all is well.
-bool run_batch(DeviceContext& context, Physics& simulation, std::size_t steps, SimulationRun& run) {
+bool run_batch(DeviceContext* context, TimeStepper& simulation, std::size_t steps,
+               SimulationRun& run) {
   const Clock::time_point start = Clock::now();
   double iterations = 0;
   std::size_t done = 0;
@@ -56,7 +63,7 @@ bool run_batch(DeviceContext& context, Physics& simulation, std::size_t steps, S
     iterations += static_cast<double>(simulation.iterations());
     ++done;
   }
-  context.queue().finish();
+  finish(context);
   const double all = static_cast<double>(run.steps + done), these = static_cast<double>(done);
   run.times_s.push_back(seconds_since(start) / these);
   run.solver_iterations += (iterations - these * run.solver_iterations) / all;
@@ -110,7 +117,7 @@ SimulationRun run_simulation(DeviceContext& context, const SimulationCase& what,
     std::size_t steps = std::min(batch, end - run.steps);
     if (length.every > 0) steps = std::min(steps, length.every - run.steps % length.every);
     if (until_over) steps = std::min(steps, kUntilLook - run.steps % kUntilLook);
-    goes_on = run_batch(context, *simulation, steps, run) && run.steps < end;
+    goes_on = run_batch(&context, *simulation, steps, run) && run.steps < end;
     const double took = run.times_s.back() * static_cast<double>(steps);
     if (took < kBatchSeconds) batch = std::min(2 * batch, kMostOfBatch);
     if (until_over && run.steps % kUntilLook == 0) goes_on = goes_on && !simulation->is_over();
@@ -120,23 +127,72 @@ SimulationRun run_simulation(DeviceContext& context, const SimulationCase& what,
   return run;
 }
 
+SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& what,
+                                 const StepperMaker& make, const Effort& effort) {
+  SimulationRun run;
+  run.what = what;
+  run.method = what.options.method;
+  if (context) run.device = context->device().name;
+  const Result ended = attempt({}, effort, [&] {
+    const Clock::time_point start = Clock::now();
+    if (context) context->deadline().set(effort.timeout_s);
+    constexpr std::size_t kFewIterations = 2;
+    make(std::min(kFewIterations, what.options.iterations))->step();
+    finish(context);
+    const std::unique_ptr<TimeStepper> simulation = make(what.options.iterations);
+    finish(context);
+    run.time_step = simulation->time_step();
+    run.left_name = simulation->left_name();
+    std::size_t batch = 1;
+    double sampled = 0;
+    bool goes_on = true;
+    while (goes_on) {
+      goes_on = run_batch(context, *simulation, batch, run);
+      const double took = run.times_s.back() * static_cast<double>(batch);
+      sampled += took;
+      const bool asked = run.times_s.size() >= static_cast<std::size_t>(effort.runs) &&
+                         (sampled >= effort.min_time_s || run.times_s.size() >= kMostSamples);
+      goes_on = goes_on && !asked && seconds_since(start) < effort.timeout_s / 2;
+      if (took < kBatchSeconds) batch = std::min(2 * batch, kMostOfBatch);
+    }
+    Result done;
+    done.status = run.status;
+    done.reason = run.reason;
+    return done;
+  });
+  run.status = ended.status;
+  run.reason = ended.reason;
+  if (context) context->deadline().set(INFINITY);
+  return run;
+}
+
+bool same_simulation(const nlohmann::json& a, const nlohmann::json& b) {
+  static const char* const keys[] = {"problem",   "scene",     "grid",         "implementation",
+                                     "routine",   "device",    "device_index", "precision",
+                                     "tolerance", "iterations"};
+  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+    return a.value(key, nlohmann::json()) == b.value(key, nlohmann::json());
+  });
+}
+
 nlohmann::json to_json(const SimulationRun& run) {
   const SimulationOptions& options = run.what.options;
-  nlohmann::json json = {{"problem", run.what.physics},
-                         {"implementation", "lugpu"},
-                         {"routine", run.method},
-                         {"precision", name(options.precision)},
-                         {"device", run.device},
-                         {"device_index", run.what.device_index},
-                         {"scene", options.scene},
-                         {"grid", options.size},
-                         {"tolerance", rule_of(options).tolerance},
-                         {"steps", run.steps},
-                         {"time_step", run.time_step},
-                         {"times_s", run.times_s},
-                         {"frames_per_s", run.frames_per_s()},
-                         {"solver_iterations", run.solver_iterations},
-                         {"status", name(run.status)}};
+  nlohmann::json json = {
+      {"problem", run.what.problem.empty() ? run.what.physics : run.what.problem},
+      {"implementation", run.what.implementation},
+      {"routine", run.method},
+      {"precision", name(options.precision)},
+      {"device", run.device.empty() ? nlohmann::json() : nlohmann::json(run.device)},
+      {"scene", options.scene},
+      {"grid", options.size},
+      {"tolerance", rule_of(options).tolerance},
+      {"steps", run.steps},
+      {"time_step", run.time_step},
+      {"times_s", run.times_s},
+      {"frames_per_s", run.frames_per_s()},
+      {"solver_iterations", run.solver_iterations},
+      {"status", name(run.status)}};
+  if (!run.device.empty()) json["device_index"] = run.what.device_index;
   for (const PhaseTime& phase : run.phases) json["phases_s"][phase.name] = phase.seconds;
   if (options.tolerance == 0) json["iterations"] = options.iterations;
   if (!run.reason.empty()) json["reason"] = run.reason;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure.hpp"
 #include "bench/result.hpp"
 #include "simulation/physics.hpp"
 
@@ -15,7 +16,9 @@ namespace lugpu {
 struct SimulationCase {
   std::string physics;  ///< of simulations()
   SimulationOptions options;
-  int device_index = -1;
+  int device_index = -1;                 ///< -1: on the host
+  std::string problem = "";              ///< of simulated_problems(); empty: of none
+  std::string implementation = "lugpu";  ///< or "plain", a rival
 };
 
 /// Seconds a step, waited for.
@@ -26,7 +29,7 @@ struct PhaseTime {
 
 struct SimulationRun {
   SimulationCase what;
-  std::string device;
+  std::string device;  ///< empty on the host
   std::string method;  ///< of the linear systems, also where the simulation chose it
   std::size_t steps = 0;
   double time_step = 0;
@@ -60,6 +63,19 @@ using Drawing = std::function<void(Physics& simulation, std::size_t step, bool l
 SimulationRun run_simulation(DeviceContext& context, const SimulationCase& what,
                              const RunLength& length, const Drawing& drawing);
 
+/// Makes a simulation at its start; iterations: at most so many for every linear system.
+using StepperMaker = std::function<std::unique_ptr<TimeStepper>(std::size_t iterations)>;
+
+/// Builds the kernels by a step of few iterations, then takes as many steps as the effort says, in
+/// batches that are timed. context: the device; null on the host. What is thrown becomes the
+/// status, as in attempt(). A case that has used half of effort.timeout_s takes no more steps, and
+/// one that has used all of it ends: `skipped` if it has no time yet.
+SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& what,
+                                 const StepperMaker& make, const Effort& effort);
+
 nlohmann::json to_json(const SimulationRun& run);
+
+/// Whether two records are of the same case.
+bool same_simulation(const nlohmann::json& a, const nlohmann::json& b);
 
 }  // namespace lugpu

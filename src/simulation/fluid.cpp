@@ -10,24 +10,17 @@
 namespace lugpu {
 namespace {
 
-// Of smoke: it becomes 1 in the source at this rate, in a circle of this radius.
-constexpr double kSourceRate = 20, kSourceRadius = 0.05, kSourceHeight = 0.12;
 // Of the mouse: what it blends in along its way, and how fast the fluid follows at most.
 constexpr double kPushRadius = 0.025, kPushStrength = 0.6, kFastestPush = 3;
 // The flow is steady when no velocity changes by more than this in a unit of time.
 constexpr double kSteady = 1e-5;
 
 std::array<double, 3> sides(const std::array<std::size_t, 3>& cells) {
-  const double longest = static_cast<double>(std::max({cells[0], cells[1], cells[2]}));
   std::array<double, 3> result;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    result[axis] = static_cast<double>(cells[axis]) / longest;
+    result[axis] = static_cast<double>(cells[axis]) / cells_per_length(cells);
   }
   return result;
-}
-
-double cells_per_length(const std::array<std::size_t, 3>& cells) {
-  return static_cast<double>(std::max({cells[0], cells[1], cells[2]}));
 }
 
 Box box_of(const FluidScene& scene, const SimulationOptions& options) {
@@ -182,14 +175,9 @@ void Fluid::add_forces() {
   }
   pushes_.clear();
   if (smoke_) {
-    const std::array<double, 3> box = sides(on_.box().cells);
-    std::array<double, 3> source;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double share = axis == 1 ? kSourceHeight : 0.5;
-      source[axis] = share * box[axis] * cells_per_length_;
-    }
-    on_.blend(Place::centres, source, source, kSourceRadius * cells_per_length_,
-              -std::expm1(-kSourceRate * time_step_), 1, *smoke_);
+    const SmokeSource source = smoke_source(on_.box().cells);
+    on_.blend(Place::centres, source.at, source.at, source.radius,
+              -std::expm1(-kSmokeRate * time_step_), 1, *smoke_);
     on_.rise(*smoke_, scene_.buoyancy * time_step_ * cells_per_length_, u_[1]);
   }
   if (options_.confinement > 0) {
@@ -242,6 +230,14 @@ void Fluid::project() {
   iterations_ += projection_.iterations();
 }
 
+std::vector<double> Fluid::left() {
+  std::vector<double> left = projection_.left();
+  if (!options_.project_twice) return left;
+  for (std::size_t step = 0; step < left.size() / 2; ++step) left[step] = left[2 * step + 1];
+  left.resize(left.size() / 2);
+  return left;
+}
+
 void Fluid::bring_smoke() {
   if (options_.project_twice && diffusion_ > 0) {
     diffuse(on_.dimensions(), Place::centres, *smoke_, *moved_smoke_);
@@ -260,7 +256,9 @@ void Fluid::bring_smoke() {
 Drawn Fluid::drawn() {
   const Surface* const solid = solids_.empty() ? nullptr : &solids_.number();
   if (smoke_) {
-    const double densest = on_.dimensions() == 2 ? 1 : 2 * kSourceRadius;  // mean along z
+    const double depth = static_cast<double>(on_.box().cells[2]);
+    const double of_source = 2 * smoke_source(on_.box().cells).radius;
+    const double densest = on_.dimensions() == 2 ? 1 : std::min(of_source / depth, 1.0);
     return {&*smoke_, on_.box().cells, 0, densest, ColourMap::sequential, solid};
   }
   on_.curl(u_, curl_);

@@ -29,7 +29,8 @@ class Fluid : public Physics {
   std::size_t iterations() const override { return iterations_; }
   const std::string& trouble() const override { return trouble_; }
   const char* left_name() const override { return "divergence"; }
-  std::vector<double> left() override { return projection_.left(); }
+  /// Of the last projection of a step.
+  std::vector<double> left() override;
   Drawn drawn() override;
   void push(double from_x, double from_y, double to_x, double to_y) override;
   void change(const std::string& method, const StoppingRule& rule) override;

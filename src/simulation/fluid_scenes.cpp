@@ -54,6 +54,15 @@ std::span<const FluidScene> fluid_scenes() {
   return table;
 }
 
+SmokeSource smoke_source(const std::array<std::size_t, 3>& cells) {
+  constexpr double kRadius = 0.05, kHeight = 0.12;
+  SmokeSource source = {{}, kRadius * cells_per_length(cells)};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    source.at[axis] = (axis == 1 ? kHeight : 0.5) * static_cast<double>(cells[axis]);
+  }
+  return source;
+}
+
 const FluidScene& find_fluid_scene(const std::string& name) {
   std::string known;
   for (const FluidScene& scene : fluid_scenes()) {

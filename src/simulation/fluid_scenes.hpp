@@ -31,6 +31,15 @@ struct FluidScene {
 
 std::span<const FluidScene> fluid_scenes();
 
+/// Smoke becomes 1 in its source at this rate, in units of 1 / time.
+inline constexpr double kSmokeRate = 20;
+/// Lengths in cells: exp(-(distance / radius)^2) of the rate is had at a distance.
+struct SmokeSource {
+  std::array<double, 3> at;
+  double radius;
+};
+SmokeSource smoke_source(const std::array<std::size_t, 3>& cells);
+
 /// The first one for an empty name. Throws InputError that lists them if there is no such scene.
 const FluidScene& find_fluid_scene(const std::string& name);
 
