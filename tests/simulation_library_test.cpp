@@ -93,14 +93,15 @@ TEST(SimulationLibrary, APushIsWhereItWasMade) {
   EXPECT_NEAR(double(at % 32), 7.5, 0.6);
   EXPECT_NEAR(double(at / 32), 11.5, 0.6);
 
-  // Blue there, a quarter from the left and from the top, and white where nothing moves.
+  // Blue there, a quarter from the left and from the top, and nearly white elsewhere: the water
+  // that was pressed away is everywhere.
   const Picture picture = water.picture();
   ASSERT_EQ(picture.width, 256u);
   ASSERT_EQ(picture.height, 128u);
   ASSERT_EQ(picture.rgb.size(), 3u * 256 * 128);
   const auto pixel = [&](std::size_t x, std::size_t y) { return &picture.rgb[3 * (256 * y + x)]; };
   EXPECT_GT(pixel(64, 32)[2], pixel(64, 32)[0] + 50);
-  for (int colour = 0; colour < 3; ++colour) EXPECT_EQ(pixel(64, 96)[colour], 255);
+  for (int colour = 0; colour < 3; ++colour) EXPECT_GE(pixel(64, 96)[colour], 250);
 }
 
 TEST(SimulationLibrary, CavityGetsSteadyAndHasAProfile) {

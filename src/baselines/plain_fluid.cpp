@@ -105,7 +105,7 @@ class Loops : public PlainFluid {
       now_.push_back(systems_.back().grid().field());
       next_.push_back(systems_.back().grid().field());
     }
-    b_ = q_ = more_ = pressure_.grid().field();
+    b_ = q_ = pressure_.grid().field();
     make_phases();
   }
 
@@ -339,12 +339,8 @@ class Loops : public PlainFluid {
   // As Projection::project() with a tolerance of 0.
   void project() {
     const double before = inflow();
+    iterate(pressure_, b_, q_);
     subtract_gradient(q_);
-    inflow();
-    std::fill(more_.begin(), more_.end(), Real(0));
-    iterate(pressure_, b_, more_);
-    subtract_gradient(more_);
-    for (std::size_t i = 0; i < q_.size(); ++i) q_[i] += more_[i];
     const double after = inflow();
     last_left_ = after == 0 ? 0 : after / before;
   }
@@ -357,7 +353,7 @@ class Loops : public PlainFluid {
   PlainIteration<Real> pressure_;
   std::vector<PlainIteration<Real>> systems_;
   std::vector<Field> now_, next_;
-  Field b_, q_, more_;
+  Field b_, q_;
   std::vector<Phase> phases_;
   std::size_t iterations_ = 0;
   double last_left_ = 0;  // of the last projection

@@ -54,14 +54,14 @@ void Projection::prepare(const StructuredMethod& method, const StoppingRule& rul
   operator_ = std::make_unique<ConductivityOperator>(grid, conductivity);
 }
 
-// A more_ = b_ from more_. Returns what went wrong.
-std::string Projection::solve() {
+// A x = b_ from x. Returns what went wrong.
+std::string Projection::solve(Surface& x) {
   if (!operator_) {
-    const std::string trouble = solver_->solve(b_, more_);
+    const std::string trouble = solver_->solve(b_, x);
     iterations_ += solver_->iterations();
     return trouble;
   }
-  const Iteration iteration = conjugate_gradients(*operator_, vectors_, b_, more_, within_reach());
+  const Iteration iteration = conjugate_gradients(*operator_, vectors_, b_, x, within_reach());
   iterations_ += iteration.iterations;
   return iteration.converged ? "" : iteration.reason;
 }
@@ -70,7 +70,7 @@ std::string Projection::solve() {
 std::string Projection::add_correction(Velocity& u) {
   const Surface* const conductivity = conductivity_ ? &*conductivity_ : nullptr;
   vectors_.combine(Operation::add, {0}, b_, {0}, b_, more_);
-  const std::string trouble = solve();
+  const std::string trouble = solve(more_);
   on_.subtract_gradient(more_, conductivity, u);
   Surface sum = vectors_.take();
   vectors_.combine(Operation::add, {}, q_, {}, more_, sum);
@@ -82,14 +82,16 @@ std::string Projection::add_correction(Velocity& u) {
 
 std::string Projection::project(Velocity& u) {
   const Surface* const conductivity = conductivity_ ? &*conductivity_ : nullptr;
+  const bool blind = rule_.tolerance == 0;
   iterations_ = 0;
   on_.inflow(u, conductivity, b_);
   monitor_.before(b_);
+  std::string trouble;
+  if (blind) trouble = solve(q_);
   on_.subtract_gradient(q_, conductivity, u);
   on_.inflow(u, conductivity, b_);
   monitor_.after(b_);
-  if (rule_.tolerance == 0) return add_correction(u);
-  std::string trouble;
+  if (blind) return trouble;
   double left = monitor_.last();
   bool falls = std::isfinite(left);
   while (left > rule_.tolerance && falls && trouble.empty()) {

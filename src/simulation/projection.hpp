@@ -28,10 +28,10 @@ class Projection {
   void prepare(const StructuredMethod& method, const StoppingRule& rule,
                const Surface& conductivity);
 
-  /// u -= conductivity gradient of q with A q = the negative divergence. q starts as the last one:
-  /// its gradient is subtracted first, and the system is solved for what is missing. With a
-  /// tolerance u is projected again as long as more of the divergence is left, for q in its
-  /// precision cannot take away all of it at once. Returns what went wrong, a sentence without its
+  /// u -= conductivity gradient of q with A q = the negative divergence. q starts as the last one.
+  /// With a tolerance its gradient is subtracted first, the system is solved for what is missing,
+  /// and u is projected again as long as more of the divergence is left, for q in its precision
+  /// cannot take away all of it at once. Returns what went wrong, a sentence without its
   /// full stop; empty: nothing.
   std::string project(Velocity& u);
 
@@ -44,7 +44,7 @@ class Projection {
 
  private:
   StoppingRule within_reach() const;
-  std::string solve();
+  std::string solve(Surface& x);
   std::string add_correction(Velocity& u);
 
   const Staggered& on_;
