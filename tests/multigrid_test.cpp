@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "iterative/coarse_grids.hpp"
 #include "matrix/random.hpp"
 #include "opencl_fixture.hpp"
 #include "operators/conductivity_operator.hpp"
@@ -236,6 +237,30 @@ TEST_P(Multigrid, TakesFewIterationsWithBubblesAndObstacles) {
   }
 }
 
+// A G = I, less the constants if A is singular; and G is as small as the small links let it be: no
+// rounding of the large ones passes for a link of a floating part.
+TEST(CoarsestGrid, InverseIsAccurateForAnyConductivity) {
+  for (const Walls& walls : {kAll[1], kAll[2], kAll[3]}) {
+    for (const double conductivity : {0.02, 1.0, 999.9999, 1e6, 1e12}) {
+      Grid grid = laplacian({8, 7, 1}, walls);
+      add_bubbles(grid, conductivity);
+      const std::size_t n = grid.unknowns();
+      const double constants = is_singular(grid) ? 1 / static_cast<double>(n) : 0;
+      Matrix inverse(n, n);
+      inverse.values() = inverse_of(cells_of(grid));
+      const Matrix product = multiply(grid, inverse);
+      for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) {
+          EXPECT_LT(std::abs(inverse(i, j)), 20) << text(grid) << conductivity;
+          EXPECT_NEAR(inverse(i, j), inverse(j, i), 1e-13) << text(grid) << conductivity;
+          EXPECT_NEAR(product(i, j), (i == j) - constants, 2e-14 * std::max(conductivity, 1.0))
+              << text(grid) << conductivity;
+        }
+      }
+    }
+  }
+}
+
 // The solution of least norm, by a singular value decomposition.
 std::vector<double> direct_solution(const Grid& grid, std::vector<double> b) {
   const auto n = static_cast<lapack_int>(grid.unknowns());
@@ -426,6 +451,13 @@ TEST_P(Multigrid, SaysWhyItEnds) {
   EXPECT_FALSE(indefinite.converged);
   EXPECT_NE(indefinite.reason.find("not positive definite"), std::string::npos);
   grid.shift = 0;
+  for (const Walls& walls : {kAll[1], kAll[2]}) {  // singular, so rounding is left
+    const Grid floating = laplacian({50, 30, 1}, walls);
+    const std::vector<double> rhs = random_in(precision, floating.unknowns(), 1, 1).values();
+    const Iteration rounding = solve(floating, rhs, precision, {1e-30, 200}).iteration;
+    EXPECT_FALSE(rounding.converged);
+    EXPECT_NE(rounding.reason.find("rounding errors"), std::string::npos) << rounding.reason;
+  }
   for (const double wrong :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     b[77] = wrong;

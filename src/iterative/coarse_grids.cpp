@@ -46,31 +46,16 @@ void for_links(const Cells& cells, Use&& use) {
   });
 }
 
-// The cells that cell k is linked with, itself among them, of few cells.
-std::vector<std::size_t> linked_with(const Cells& cells, std::size_t k) {
-  std::vector<bool> linked(cells.count(), false);
-  linked[k] = true;
-  for (std::size_t pass = 0; pass < cells.count(); ++pass) {
-    for_links(cells, [&](std::size_t i, std::size_t j, double link) {
-      if (link != 0) linked[i] = linked[j] = linked[i] || linked[j];
-    });
-  }
-  std::vector<std::size_t> part;
-  for (std::size_t i = 0; i < linked.size(); ++i) {
-    if (linked[i]) part.push_back(i);
-  }
-  return part;
-}
-
-// G = P G P, where P takes the mean over the part off a vector.
-void take_means_off(const std::vector<std::size_t>& part, std::size_t n, std::vector<double>& g) {
+// G = P G P, where P takes the part along v off a vector.
+void take_off(const std::vector<double>& v, std::vector<double>& g) {
+  const std::size_t n = v.size();
+  double square = 0;
+  for (const double value : v) square += value * value;
   for (const auto& [step, line] : {std::pair{std::size_t{1}, n}, std::pair{n, std::size_t{1}}}) {
     for (std::size_t l = 0; l < n; ++l) {
-      double mean = 0;
-      for (const std::size_t i : part) {
-        mean += g[step * i + line * l] / static_cast<double>(part.size());
-      }
-      for (const std::size_t i : part) g[step * i + line * l] -= mean;
+      double dot = 0;
+      for (std::size_t i = 0; i < n; ++i) dot += v[i] * g[step * i + line * l];
+      for (std::size_t i = 0; i < n; ++i) g[step * i + line * l] -= dot / square * v[i];
     }
   }
 }
@@ -223,34 +208,52 @@ Cells coarser(const Cells& fine, const Coarsening& how) {
 }
 
 std::vector<double> inverse_of(const Cells& cells) {
-  constexpr double kZero = 1e-12;  // of what is left of a diagonal element, relative to it
   const std::size_t n = cells.count();
-  const std::vector<double> on_diagonal = diagonal(cells);
-  std::vector<double> a(n * n);
-  for (std::size_t i = 0; i < n; ++i) a[i + n * i] = on_diagonal[i];
+  // A = L D L' without subtractions (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Operations
+  // Research 33, 1985): L(i, k) = -l(i, k) and D are sums and quotients of numbers that are not
+  // negative. So D(k) is zero where nothing holds what k is linked with, and only there.
+  std::vector<double> l(n * n), d = held_at_zero(cells);
   for_links(cells, [&](std::size_t i, std::size_t j, double link) {
-    a[i + n * j] -= link;
-    a[j + n * i] -= link;
+    l[i + n * j] += link;
+    l[j + n * i] += link;
   });
-  // Gauss-Jordan elimination in place; an unknown without a pivot, the last one of a floating part,
-  // is held at zero.
-  std::vector<std::size_t> held;
   for (std::size_t k = 0; k < n; ++k) {
-    const double pivot = a[k + n * k];
-    const double inverse = pivot > kZero * on_diagonal[k] ? 1 / pivot : 0;
-    if (inverse == 0) held.push_back(k);
-    std::vector<double> column(n);
-    for (std::size_t i = 0; i < n; ++i) column[i] = i == k ? 0 : a[i + n * k] * inverse;
-    for (std::size_t j = 0; j < n; ++j) {
-      const double at_pivot = j == k ? 0 : a[k + n * j];
-      for (std::size_t i = 0; i < n; ++i) a[i + n * j] -= column[i] * at_pivot;
-      a[k + n * j] = at_pivot * inverse;
-      a[j + n * k] = -column[j];
+    const double held = d[k];
+    for (std::size_t i = k + 1; i < n; ++i) d[k] += l[i + n * k];
+    for (std::size_t i = k + 1; i < n; ++i) {
+      if (l[i + n * k] == 0) continue;
+      l[i + n * k] /= d[k];
+      d[i] += l[i + n * k] * held;
+      for (std::size_t j = k + 1; j < n; ++j) {
+        if (j != i) l[i + n * j] += l[i + n * k] * l[k + n * j];
+      }
     }
-    a[k + n * k] = inverse;
   }
-  for (const std::size_t k : held) take_means_off(linked_with(cells, k), n, a);
-  return a;
+  const auto divide_by_transposed = [&](std::vector<double>& x) {
+    for (std::size_t k = n; k-- > 0;) {
+      for (std::size_t i = k + 1; i < n; ++i) x[k] += l[i + n * k] * x[i];
+    }
+  };
+  // Column by column: L y = e, D L' x = y, with x(k) = 0 where D(k) is zero.
+  std::vector<double> g;
+  for (std::size_t column = 0; column < n; ++column) {
+    std::vector<double> x(n);
+    x[column] = 1;
+    for (std::size_t i = column + 1; i < n; ++i) {
+      for (std::size_t k = column; k < i; ++k) x[i] += l[i + n * k] * x[k];
+    }
+    for (std::size_t k = column; k < n; ++k) x[k] = d[k] == 0 ? 0 : x[k] / d[k];
+    divide_by_transposed(x);
+    g.insert(g.end(), x.begin(), x.end());
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    if (d[k] != 0) continue;
+    std::vector<double> floating(n);  // 1 on the part of which k is the last
+    floating[k] = 1;
+    divide_by_transposed(floating);
+    take_off(floating, g);
+  }
+  return g;
 }
 
 std::vector<std::vector<std::int32_t>> floating_parts(const Grid& grid) {

@@ -68,8 +68,9 @@ Coarsening coarsening_of(const Cells& cells);
 /// ratio of the distances.
 Cells coarser(const Cells& fine, const Coarsening& how);
 
-/// G with A G A = A and u . G u >= 0, column by column: the inverse, where A is not singular. For
-/// few cells: takes time of order count^3.
+/// G with A G A = A and u . G u >= 0, column by column: the inverse, where A is not singular.
+/// Accurate however unequal the links are, which must not be negative, nor what holds cells. For few
+/// cells: takes time of order count^3.
 std::vector<double> inverse_of(const Cells& cells);
 
 /// The parts of a grid, as lists of their cells, on which A is singular: cells that are linked with
