@@ -46,20 +46,6 @@ void for_links(const Cells& cells, Use&& use) {
   });
 }
 
-// G = P G P, where P takes the part along v off a vector.
-void take_off(const std::vector<double>& v, std::vector<double>& g) {
-  const std::size_t n = v.size();
-  double square = 0;
-  for (const double value : v) square += value * value;
-  for (const auto& [step, line] : {std::pair{std::size_t{1}, n}, std::pair{n, std::size_t{1}}}) {
-    for (std::size_t l = 0; l < n; ++l) {
-      double dot = 0;
-      for (std::size_t i = 0; i < n; ++i) dot += v[i] * g[step * i + line * l];
-      for (std::size_t i = 0; i < n; ++i) g[step * i + line * l] -= dot / square * v[i];
-    }
-  }
-}
-
 double centre(const Cells& cells, int axis, std::size_t at) {
   return (cells.edges[axis][at] + cells.edges[axis][at + 1]) / 2;
 }
@@ -169,6 +155,16 @@ Coarsening coarsening_of(const Cells& cells) {
   return how;
 }
 
+std::vector<double> ratios_of_distances(const Cells& fine, const Coarsening& how,
+                                        const Cells& coarse, int axis) {
+  std::vector<double> ratios(coarse.size[axis]);
+  for (std::size_t i = 0; i < fine.size[axis]; ++i) {
+    const std::size_t to = how.parent(axis, i);  // the last one of them counts
+    ratios[to] = distance_to_next(fine, axis, i) / distance_to_next(coarse, axis, to);
+  }
+  return ratios;
+}
+
 Cells coarser(const Cells& fine, const Coarsening& how) {
   Cells coarse;
   coarse.periodic = fine.periodic;
@@ -186,6 +182,8 @@ Cells coarser(const Cells& fine, const Coarsening& how) {
         coarse.size[axis] == 1 ? 0 : fine.strength[axis] / (how.axes[axis] ? 4 : 1);
   }
   allocate_links(coarse);
+  std::array<std::vector<double>, 3> ratios;
+  for (int axis = 0; axis < 3; ++axis) ratios[axis] = ratios_of_distances(fine, how, coarse, axis);
   for_cells(fine.size, [&](std::size_t i, const Place& at) {
     const Place to = {how.parent(0, at[0]), how.parent(1, at[1]), how.parent(2, at[2])};
     const std::size_t j = number(coarse.size, to);
@@ -200,60 +198,10 @@ Cells coarser(const Cells& fine, const Coarsening& how) {
       if (coarse.size[axis] == 1) continue;
       const std::size_t next = at[axis] + 1 < fine.size[axis] ? at[axis] + 1 : 0;
       if (how.parent(axis, next) == to[axis]) continue;
-      coarse.links[axis][j] += fine.links[axis][i] * distance_to_next(fine, axis, at[axis]) /
-                               distance_to_next(coarse, axis, to[axis]);
+      coarse.links[axis][j] += fine.links[axis][i] * ratios[axis][to[axis]];
     }
   });
   return coarse;
-}
-
-std::vector<double> inverse_of(const Cells& cells) {
-  const std::size_t n = cells.count();
-  // A = L D L' without subtractions (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Operations
-  // Research 33, 1985): L(i, k) = -l(i, k) and D are sums and quotients of numbers that are not
-  // negative. So D(k) is zero where nothing holds what k is linked with, and only there.
-  std::vector<double> l(n * n), d = held_at_zero(cells);
-  for_links(cells, [&](std::size_t i, std::size_t j, double link) {
-    l[i + n * j] += link;
-    l[j + n * i] += link;
-  });
-  for (std::size_t k = 0; k < n; ++k) {
-    const double held = d[k];
-    for (std::size_t i = k + 1; i < n; ++i) d[k] += l[i + n * k];
-    for (std::size_t i = k + 1; i < n; ++i) {
-      if (l[i + n * k] == 0) continue;
-      l[i + n * k] /= d[k];
-      d[i] += l[i + n * k] * held;
-      for (std::size_t j = k + 1; j < n; ++j) {
-        if (j != i) l[i + n * j] += l[i + n * k] * l[k + n * j];
-      }
-    }
-  }
-  const auto divide_by_transposed = [&](std::vector<double>& x) {
-    for (std::size_t k = n; k-- > 0;) {
-      for (std::size_t i = k + 1; i < n; ++i) x[k] += l[i + n * k] * x[i];
-    }
-  };
-  // Column by column: L y = e, D L' x = y, with x(k) = 0 where D(k) is zero.
-  std::vector<double> g;
-  for (std::size_t column = 0; column < n; ++column) {
-    std::vector<double> x(n);
-    x[column] = 1;
-    for (std::size_t i = column + 1; i < n; ++i) {
-      for (std::size_t k = column; k < i; ++k) x[i] += l[i + n * k] * x[k];
-    }
-    for (std::size_t k = column; k < n; ++k) x[k] = d[k] == 0 ? 0 : x[k] / d[k];
-    divide_by_transposed(x);
-    g.insert(g.end(), x.begin(), x.end());
-  }
-  for (std::size_t k = 0; k < n; ++k) {
-    if (d[k] != 0) continue;
-    std::vector<double> floating(n);  // 1 on the part of which k is the last
-    floating[k] = 1;
-    divide_by_transposed(floating);
-    take_off(floating, g);
-  }
-  return g;
 }
 
 std::vector<std::vector<std::int32_t>> floating_parts(const Grid& grid) {
