@@ -363,6 +363,23 @@ TEST_F(TwoPhases, CurrentsAreSmallAndThePressureIsLaplaces) {
   }
 }
 
+// As in double precision, though little of the divergence is left but rounding.
+TEST(StaticBubble, StaysAtRestInSinglePrecision) {
+  const BubbleScene& scene = scene_named("static");
+  for (const std::size_t n : {32, 64}) {
+    for (const double ratio : {1.0, 10.0, 1000.0}) {
+      SimulationOptions options = box(n, ratio, "multigrid-cg");
+      options.precision = Precision::single_precision;
+      options.rule = {1e-3, 100};
+      TwoPhase flow(shared_context(), options, scene);
+      for (int step = 0; step < 200 && flow.trouble().empty(); ++step) flow.step();
+      EXPECT_EQ(flow.trouble(), "") << ratio << " on " << n;
+      EXPECT_LT(scene.viscosity * fastest(flow) / scene.tension, 6e-4) << ratio << " on " << n;
+      EXPECT_NEAR(jump(flow, n), 4, 0.06) << ratio << " on " << n;
+    }
+  }
+}
+
 struct Gas {
   double volume, height;
 };

@@ -236,6 +236,40 @@ TEST_P(Multigrid, TakesFewIterationsWithBubblesAndObstacles) {
   }
 }
 
+// Of grids that are inverted at once: A G = I, less the constants if A is singular; and G is as
+// small as the small links let it be: no rounding of the large ones passes for a link of a floating
+// part.
+TEST_P(Multigrid, InverseOfTheLastGridIsAccurateForAnyConductivity) {
+  for (const Walls& walls : {kAll[1], kAll[2], kAll[3]}) {
+    for (const double conductivity : {0.02, 1.0, 999.9999, 1e6, 1e12}) {
+      Grid grid = laplacian({8, 7, 1}, walls);
+      add_bubbles(grid, conductivity);
+      const std::size_t n = grid.unknowns();
+      const double constants = is_singular(grid) ? 1 / static_cast<double>(n) : 0;
+      const double rounding = 200 * epsilon(precision);
+      MultigridCg solver(context, grid, precision, storage, texel);
+      Surface r = solver.vectors().take();
+      Matrix inverse(n, n);
+      for (std::size_t j = 0; j < n; ++j) {
+        std::vector<double> unit(n);
+        unit[j] = 1;
+        solver.vectors().upload(unit, r);
+        const std::vector<double> column = solver.preconditioned(r);
+        std::copy(column.begin(), column.end(), inverse.column(j));
+      }
+      const Matrix product = multiply(grid, inverse);
+      for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) {
+          EXPECT_LT(std::abs(inverse(i, j)), 20) << text(grid) << conductivity;
+          EXPECT_NEAR(inverse(i, j), inverse(j, i), rounding) << text(grid) << conductivity;
+          EXPECT_NEAR(product(i, j), (i == j) - constants, rounding * std::max(conductivity, 1.0))
+              << text(grid) << conductivity;
+        }
+      }
+    }
+  }
+}
+
 // The solution of least norm, by a singular value decomposition.
 std::vector<double> direct_solution(const Grid& grid, std::vector<double> b) {
   const auto n = static_cast<lapack_int>(grid.unknowns());
@@ -426,6 +460,13 @@ TEST_P(Multigrid, SaysWhyItEnds) {
   EXPECT_FALSE(indefinite.converged);
   EXPECT_NE(indefinite.reason.find("not positive definite"), std::string::npos);
   grid.shift = 0;
+  for (const Walls& walls : {kAll[1], kAll[2]}) {  // singular, so rounding is left
+    const Grid floating = laplacian({50, 30, 1}, walls);
+    const std::vector<double> rhs = random_in(precision, floating.unknowns(), 1, 1).values();
+    const Iteration rounding = solve(floating, rhs, precision, {1e-30, 200}).iteration;
+    EXPECT_FALSE(rounding.converged);
+    EXPECT_NE(rounding.reason.find("rounding errors"), std::string::npos) << rounding.reason;
+  }
   for (const double wrong :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     b[77] = wrong;
@@ -456,6 +497,62 @@ TEST_P(Multigrid, RefusesWhatItDoesNotTake) {
        {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     grid.conductivity[3] = wrong;
     EXPECT_THROW(MultigridCg(context, grid, precision, storage, texel), InputError);
+  }
+}
+
+// The preconditioner and the solution with a conductivity that is set on the device, against those
+// with one from the host.
+void expect_as_from_the_host(const Grid& grid, Precision precision, DeviceContext& context) {
+  const bool single = precision == Precision::single_precision;
+  const double rounding = single ? 2e-2 : 1e-9;  // times the condition
+  Grid other = grid;
+  other.conductivity.assign(grid.unknowns(), 1.0);
+  MultigridCg from_host(context, grid, precision, Storage::buffer, Texel::r);
+  MultigridCg on_device(context, other, precision, Storage::buffer, Texel::r);
+  Vectors& vectors = from_host.vectors();
+  Surface k = vectors.take(), b = vectors.take(), x = vectors.take(), y = vectors.take();
+  vectors.upload(grid.conductivity, k);
+  std::vector<double> rhs = product(grid, random_in(precision, grid.unknowns(), 1, 1).values());
+  for (std::size_t i = 0; i < rhs.size(); ++i) rhs[i] *= grid.conductivity[i] > 0;
+  vectors.upload(rhs, b);
+  for (int time = 0; time < 2; ++time) {
+    on_device.set_conductivity(k);
+    const std::vector<double> should = from_host.preconditioned(b);
+    std::vector<double> is = on_device.preconditioned(b);
+    for (std::size_t i = 0; i < is.size(); ++i) is[i] -= should[i];
+    EXPECT_LT(norm(is), rounding * norm(should)) << text(grid);
+  }
+  vectors.upload({}, x);
+  vectors.upload({}, y);
+  const StoppingRule rule{single ? 1e-5 : 1e-12, 40};
+  const Iteration first = from_host.solve(b, x, rule), second = on_device.solve(b, y, rule);
+  EXPECT_TRUE(second.converged) << second.reason << text(grid);
+  EXPECT_NEAR(static_cast<double>(second.iterations), static_cast<double>(first.iterations), 1);
+  std::vector<double> error = vectors.download(y, grid.unknowns());
+  const std::vector<double> expected = vectors.download(x, grid.unknowns());
+  for (std::size_t i = 0; i < error.size(); ++i) error[i] -= expected[i];
+  EXPECT_LT(norm(error), rounding * norm(expected)) << text(grid);
+}
+
+TEST_P(Multigrid, TakesAConductivityOnTheDevice) {
+  Device device = context.device();
+  device.type = "gpu";
+  DeviceContext as_on_gpus(device);
+  for (DeviceContext* const where : {&context, &as_on_gpus}) {
+    for (const Size& size : {Size{64, 48, 1}, Size{101, 37, 1}, Size{7, 6, 1}, Size{1, 33, 40},
+                             Size{2, 60, 1}, Size{17, 15, 13}, Size{32, 4, 20}, Size{9, 1, 1}}) {
+      for (const Walls& walls : {kAll[1], kAll[2], Walls{kNeumann, kPeriodic, kNeumann},
+                                 Walls{kPeriodic, kNeumann, kPeriodic}}) {
+        Grid grid = laplacian(size, walls);
+        grid.coefficients[1] *= 0.5;
+        for (const double conductivity : {0.001, 1000.0}) {
+          add_bubbles(grid, conductivity);
+          expect_as_from_the_host(grid, precision, *where);
+        }
+        add_bubbles(grid, size[0] > 9 ? 0 : 1);
+        expect_as_from_the_host(grid, precision, *where);
+      }
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 // obstacle, k = 0, has the row of the identity if the shift is 0.
 
 #include "common/vectors.clh"
+#include "grid/between.clh"
 
 #define DIRICHLET 0
 #define PERIODIC 2
@@ -33,12 +34,6 @@ inline pack beside_in_row(SOURCE(s), int row, int t, int columns, int step, int 
                              : LOAD(s, row, next);
   }
   return pack_of(elements);
-}
-
-// 2 a b / (a + b), and 0 for two zeros.
-inline pack between(pack a, pack b) {
-  const pack sum = a + b;
-  return sum > 0 ? 2 * a * (b / sum) : (pack)0;
 }
 
 // What the neighbours in both directions along y or z add, those rows that are `stride` apart.

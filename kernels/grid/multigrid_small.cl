@@ -1,5 +1,6 @@
 // The multigrid cycle on the small grids, by one work-group: the same steps as those of the large
-// ones (grid/multigrid_presmooth.cl, grid/multigrid.cl, grid/multigrid_correct.cl), cell by cell.
+// ones (grid/multigrid_presmooth.cl, grid/multigrid.cl, grid/multigrid_correct.cl), cell by cell;
+// and the inverse of the last one.
 
 #include "common/vectors.clh"
 
@@ -135,5 +136,97 @@ __kernel WORK_GROUP void small_cycle(
     TOGETHER;
     small_smooth(arena, &g, r, u, z, weights[4 * l + 2]);
     TOGETHER;
+  }
+}
+
+// l(i, j) becomes the link of cells i and j of a grid, row by row.
+inline void collect_links(__global const real* arena, const small_grid* g, __global real* l) {
+  const int n = cells_in(g), counts[3] = {g->nx, g->ny, g->nz};
+  const int strides[3] = {1, g->nx, g->nx * g->ny}, wraps[3] = {g->wraps_x, g->wraps_y, g->wraps_z};
+  const int links[3] = {g->links_x, g->links_y, g->links_z};
+  EACH_CELL(i, *g) {
+    for (int j = 0; j < n; ++j) l[i * n + j] = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int count = counts[axis], place = i / strides[axis] % count,
+                here = i - place * strides[axis];
+      if (count == 1) continue;
+      const int after = here + (place + 1) % count * strides[axis];
+      const int before = here + (place + count - 1) % count * strides[axis];
+      if (place + 1 < count || wraps[axis])
+        l[i * n + after] += arena[links[axis] + small_cell(g, i).at];
+      if (place > 0 || wraps[axis])
+        l[i * n + before] += arena[links[axis] + small_cell(g, before).at];
+    }
+  }
+}
+
+// x = inv(L') x for L(i, k) = -l(i, k) / d(k).
+inline void divide_by_transposed(__global const real* l, __global const real* d, int n,
+                                 __global real* x) {
+  for (int k = n - 1; k >= 0; --k) {
+    real sum = 0;
+    for (int i = k + 1; i < n; ++i) sum += l[i * n + k] * x[i];
+    if (d[k] > 0) x[k] += sum / d[k];
+  }
+}
+
+// G with A G A = A on the last grid, column by column: the inverse, where A is not singular.
+//
+// A = L D L' without subtractions (W. K. Grassmann, M. I. Taksar, D. P. Heyman, Operations Research
+// 33, 1985): what is left of the links l and of what holds the cells is a sum of what is not
+// negative. So d(k) is 0 where nothing holds what cell k is linked with, and only there: k is the
+// last cell of a floating part. room: l, held, d, and the constants of a part.
+__kernel WORK_GROUP void invert_last(__global const real* arena, __global const small_grid* grids,
+                                     int count, __global real* inverse, __global real* room) {
+  const small_grid g = grids[count - 1];
+  const int n = cells_in(&g);
+  __global real *l = room, *held = l + n * n, *d = held + n, *part = d + n;
+  EACH_CELL(i, g) held[i] = arena[g.held + small_cell(&g, i).at];
+  collect_links(arena, &g, l);
+  TOGETHER;
+  for (int k = 0; k < n; ++k) {
+    real pivot = held[k];
+    for (int i = k + 1; i < n; ++i) pivot += l[i * n + k];
+    if (MY_LANE == 0) d[k] = pivot;
+    for (int at = MY_LANE; at < n * n; at += GROUP) {
+      const int i = at / n, j = at % n;
+      if (i <= k || j < k || l[i * n + k] == 0) continue;
+      const real factor = l[i * n + k] / pivot;
+      if (j == k) held[i] += factor * held[k];
+      if (j > k && j != i) l[at] += factor * l[k * n + j];
+    }
+    TOGETHER;
+  }
+  // L y = e, D L' x = y, with x(k) = 0 where d(k) is.
+  EACH_CELL(column, g) {
+    __global real* x = inverse + column * n;
+    for (int i = 0; i < n; ++i) x[i] = i == column;
+    for (int k = column; k < n; ++k) {
+      x[k] = d[k] > 0 ? x[k] / d[k] : 0;
+      for (int i = k + 1; i < n && x[k] != 0; ++i) x[i] += l[i * n + k] * x[k];
+    }
+    divide_by_transposed(l, d, n, x);
+  }
+  TOGETHER;
+  // G = P G P, where P takes the constants of a part off; cells without a link have 0 already.
+  for (int k = 0; k < n; ++k) {
+    if (d[k] > 0 || arena[g.inverse + small_cell(&g, k).at] == 0) continue;
+    if (MY_LANE == 0) {
+      for (int i = 0; i < n; ++i) part[i] = i == k;
+      divide_by_transposed(l, d, n, part);
+    }
+    TOGETHER;
+    for (int along_rows = 0; along_rows < 2; ++along_rows) {
+      const int step = along_rows ? n : 1, line = along_rows ? 1 : n;
+      EACH_CELL(i, g) {
+        real square = 0, dot = 0;
+        for (int j = 0; j < n; ++j) {
+          square += part[j] * part[j];
+          dot += part[j] * inverse[i * line + j * step];
+        }
+        for (int j = 0; j < n; ++j) inverse[i * line + j * step] -= dot / square * part[j];
+      }
+      TOGETHER;
+    }
   }
 }

@@ -3,15 +3,11 @@
 // u in units of cells a step, q is the pressure times the time step over the density. Build option
 // CONDUCTIVITY: cells have a conductivity k, 0 in solid ones.
 
+#include "grid/between.clh"
 #include "simulation/staggered.clh"
 
 #ifdef CONDUCTIVITY
 #define K_PARAMETER SOURCE(k),
-// 2 a b / (a + b), and 0 for two zeros.
-inline pack between(pack a, pack b) {
-  const pack sum = a + b;
-  return sum > 0 ? 2 * a * (b / sum) : (pack)0;
-}
 #else
 #define K_PARAMETER
 #endif

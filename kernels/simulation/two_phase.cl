@@ -2,6 +2,8 @@
 // gas; H, 0 in gas and 1 in liquid, smooth within WIDTH cells of the surface. Fields of a box with
 // walls (simulation/staggered.hpp); beyond a wall stands what is beside it.
 
+#include "grid/between.clh"
+
 #define WIDTH ((real)1.5)
 #define GROUP_OF_CELLS __attribute__((reqd_work_group_size(64, 4, 1)))
 #define POINTS int nx, int ny
@@ -56,7 +58,7 @@ __kernel GROUP_OF_CELLS void add_forces(
   const real a = LOAD(k, y, x), b = LOAD(k, next_y, next_x);
   const real difference = LOAD(h, next_y, next_x) - LOAD(h, y, x);
   const real bend = (LOAD(kappa, y, x) + LOAD(kappa, next_y, next_x)) / 2;
-  u[(size_t)y * u_pitch + x] -= 2 * a * (b / (a + b)) * tension * bend * difference + gravity;
+  u[(size_t)y * u_pitch + x] -= between(a, b) * tension * bend * difference + gravity;
 }
 
 inline real minmod(real a, real b) { return a * b > 0 ? (fabs(a) < fabs(b) ? a : b) : 0; }

@@ -46,35 +46,6 @@ void for_links(const Cells& cells, Use&& use) {
   });
 }
 
-// The cells that cell k is linked with, itself among them, of few cells.
-std::vector<std::size_t> linked_with(const Cells& cells, std::size_t k) {
-  std::vector<bool> linked(cells.count(), false);
-  linked[k] = true;
-  for (std::size_t pass = 0; pass < cells.count(); ++pass) {
-    for_links(cells, [&](std::size_t i, std::size_t j, double link) {
-      if (link != 0) linked[i] = linked[j] = linked[i] || linked[j];
-    });
-  }
-  std::vector<std::size_t> part;
-  for (std::size_t i = 0; i < linked.size(); ++i) {
-    if (linked[i]) part.push_back(i);
-  }
-  return part;
-}
-
-// G = P G P, where P takes the mean over the part off a vector.
-void take_means_off(const std::vector<std::size_t>& part, std::size_t n, std::vector<double>& g) {
-  for (const auto& [step, line] : {std::pair{std::size_t{1}, n}, std::pair{n, std::size_t{1}}}) {
-    for (std::size_t l = 0; l < n; ++l) {
-      double mean = 0;
-      for (const std::size_t i : part) {
-        mean += g[step * i + line * l] / static_cast<double>(part.size());
-      }
-      for (const std::size_t i : part) g[step * i + line * l] -= mean;
-    }
-  }
-}
-
 double centre(const Cells& cells, int axis, std::size_t at) {
   return (cells.edges[axis][at] + cells.edges[axis][at + 1]) / 2;
 }
@@ -184,6 +155,16 @@ Coarsening coarsening_of(const Cells& cells) {
   return how;
 }
 
+std::vector<double> ratios_of_distances(const Cells& fine, const Coarsening& how,
+                                        const Cells& coarse, int axis) {
+  std::vector<double> ratios(coarse.size[axis]);
+  for (std::size_t i = 0; i < fine.size[axis]; ++i) {
+    const std::size_t to = how.parent(axis, i);  // the last one of them counts
+    ratios[to] = distance_to_next(fine, axis, i) / distance_to_next(coarse, axis, to);
+  }
+  return ratios;
+}
+
 Cells coarser(const Cells& fine, const Coarsening& how) {
   Cells coarse;
   coarse.periodic = fine.periodic;
@@ -201,6 +182,8 @@ Cells coarser(const Cells& fine, const Coarsening& how) {
         coarse.size[axis] == 1 ? 0 : fine.strength[axis] / (how.axes[axis] ? 4 : 1);
   }
   allocate_links(coarse);
+  std::array<std::vector<double>, 3> ratios;
+  for (int axis = 0; axis < 3; ++axis) ratios[axis] = ratios_of_distances(fine, how, coarse, axis);
   for_cells(fine.size, [&](std::size_t i, const Place& at) {
     const Place to = {how.parent(0, at[0]), how.parent(1, at[1]), how.parent(2, at[2])};
     const std::size_t j = number(coarse.size, to);
@@ -215,42 +198,10 @@ Cells coarser(const Cells& fine, const Coarsening& how) {
       if (coarse.size[axis] == 1) continue;
       const std::size_t next = at[axis] + 1 < fine.size[axis] ? at[axis] + 1 : 0;
       if (how.parent(axis, next) == to[axis]) continue;
-      coarse.links[axis][j] += fine.links[axis][i] * distance_to_next(fine, axis, at[axis]) /
-                               distance_to_next(coarse, axis, to[axis]);
+      coarse.links[axis][j] += fine.links[axis][i] * ratios[axis][to[axis]];
     }
   });
   return coarse;
-}
-
-std::vector<double> inverse_of(const Cells& cells) {
-  constexpr double kZero = 1e-12;  // of what is left of a diagonal element, relative to it
-  const std::size_t n = cells.count();
-  const std::vector<double> on_diagonal = diagonal(cells);
-  std::vector<double> a(n * n);
-  for (std::size_t i = 0; i < n; ++i) a[i + n * i] = on_diagonal[i];
-  for_links(cells, [&](std::size_t i, std::size_t j, double link) {
-    a[i + n * j] -= link;
-    a[j + n * i] -= link;
-  });
-  // Gauss-Jordan elimination in place; an unknown without a pivot, the last one of a floating part,
-  // is held at zero.
-  std::vector<std::size_t> held;
-  for (std::size_t k = 0; k < n; ++k) {
-    const double pivot = a[k + n * k];
-    const double inverse = pivot > kZero * on_diagonal[k] ? 1 / pivot : 0;
-    if (inverse == 0) held.push_back(k);
-    std::vector<double> column(n);
-    for (std::size_t i = 0; i < n; ++i) column[i] = i == k ? 0 : a[i + n * k] * inverse;
-    for (std::size_t j = 0; j < n; ++j) {
-      const double at_pivot = j == k ? 0 : a[k + n * j];
-      for (std::size_t i = 0; i < n; ++i) a[i + n * j] -= column[i] * at_pivot;
-      a[k + n * j] = at_pivot * inverse;
-      a[j + n * k] = -column[j];
-    }
-    a[k + n * k] = inverse;
-  }
-  for (const std::size_t k : held) take_means_off(linked_with(cells, k), n, a);
-  return a;
 }
 
 std::vector<std::vector<std::int32_t>> floating_parts(const Grid& grid) {

@@ -64,13 +64,14 @@ struct Coarsening {
 /// stay of similar size.
 Coarsening coarsening_of(const Cells& cells);
 
+/// Of every coarse cell along an axis: the distance of the fine cells on both sides of its end over
+/// that of the coarse ones.
+std::vector<double> ratios_of_distances(const Cells& fine, const Coarsening& how,
+                                        const Cells& coarse, int axis);
+
 /// The matrix of the coarse cells: their links are those of the fine cells between them, times the
 /// ratio of the distances.
 Cells coarser(const Cells& fine, const Coarsening& how);
-
-/// G with A G A = A and u . G u >= 0, column by column: the inverse, where A is not singular. For
-/// few cells: takes time of order count^3.
-std::vector<double> inverse_of(const Cells& cells);
 
 /// The parts of a grid, as lists of their cells, on which A is singular: cells that are linked with
 /// one another, and with no wall and no shift.

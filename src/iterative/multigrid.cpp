@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -122,13 +123,15 @@ class MultigridCg::Hierarchy {
     Coarsening how = coarsening_of(cells);
     add_level(grid, cells, how);
     while (cells.count() > kSmall && how.any()) {
-      cells = coarser(cells, how);
-      connect(levels_.back(), cells);
+      Cells coarse = coarser(cells, how);
+      levels_.back().has_coarse = true;
+      connect(levels_.back(), cells, how, coarse);
+      cells = std::move(coarse);
       if (cells.count() <= kSmall) break;
       how = coarsening_of(cells);
       add_level(grid, cells, how);
     }
-    if (cells.count() <= kSmall) add_small_grids(std::move(cells));
+    if (cells.count() <= kSmall) add_small_grids(grid, std::move(cells));
     add_parts(floating_parts(grid));
     p_ = field(levels_.front().shape);
     std::size_t groups = 0;
@@ -139,6 +142,7 @@ class MultigridCg::Hierarchy {
     ended_ = context_.zeros(1);
   }
 
+  void set_conductivity(const Surface& k);
   Iteration solve(const Surface& b, Surface& x, const StoppingRule& rule);
   std::vector<double> preconditioned(Vectors& vectors, const Surface& r);
 
@@ -153,14 +157,19 @@ class MultigridCg::Hierarchy {
     std::array<double, 4> constants = {}, before = {}, after = {};
     Weights weights;
     cl::Buffer held, inverse, links[3];
+    cl::Buffer ratios;  // of the distances of this grid and of the coarse one
     cl::Buffer r, z, work;
   };
 
+  Level level_of(const Cells& cells, const Coarsening& how);
   void add_level(const Grid& grid, const Cells& cells, const Coarsening& how);
-  void connect(Level& level, const Cells& coarse);
+  void connect(Level& level, const Cells& cells, const Coarsening& how, const Cells& coarse);
   void store_coefficients(Level& level, const Cells& cells, const std::vector<double>& held);
   void set_constants(Level& level, const Cells& cells);
-  void add_small_grids(Cells cells);
+  void add_small_grids(const Grid& grid, Cells cells);
+  void link_coarse(const Level& fine, const Level& coarse);
+  void copy_to_arena(std::size_t small_grid);
+  void invert_last();
   void add_parts(const std::vector<std::vector<std::int32_t>>& parts);
   cl::Buffer upload_reals(const std::vector<double>& values) {
     return upload(
@@ -212,10 +221,15 @@ class MultigridCg::Hierarchy {
   DeviceContext& context_;
   Precision precision_;
   std::vector<Level> levels_;  // the large ones, and the first one if it is small
-  // The small grids.
+  // The small grids; where 1 / the diagonal and the links of each are in the arena, and for grids
+  // with a conductivity what is copied there.
   cl_int small_count_ = 0, last_is_diagonal_ = 0;
-  cl::Buffer top_r_, top_z_, arena_, small_grids_, small_weights_, inverse_;
+  std::size_t last_count_ = 0;
+  cl::Buffer top_r_, top_z_, arena_, small_grids_, small_weights_, inverse_, elimination_;
+  std::vector<std::array<std::size_t, 4>> places_;
+  std::vector<Level> small_;
   // Floating parts.
+  bool is_one_part_ = false;  // all cells with a link
   std::size_t chunks_ = 0;
   cl::Buffer part_cells_, part_chunks_, part_sums_;
   // The iteration.
@@ -275,8 +289,9 @@ void MultigridCg::Hierarchy::store_coefficients(Level& level, const Cells& cells
   }
 }
 
-void MultigridCg::Hierarchy::add_level(const Grid& grid, const Cells& cells,
-                                       const Coarsening& how) {
+// Without what is stored.
+MultigridCg::Hierarchy::Level MultigridCg::Hierarchy::level_of(const Cells& cells,
+                                                               const Coarsening& how) {
   Level level;
   level.shape = FieldShape::make(cells.size, precision_);
   level.coarse = level.shape;
@@ -287,6 +302,12 @@ void MultigridCg::Hierarchy::add_level(const Grid& grid, const Cells& cells,
   level.weights = Weights::make(cells, how);
   const cl::Buffer none = context_.zeros(1);
   level.held = level.inverse = level.links[0] = level.links[1] = level.links[2] = none;
+  return level;
+}
+
+void MultigridCg::Hierarchy::add_level(const Grid& grid, const Cells& cells,
+                                       const Coarsening& how) {
+  Level level = level_of(cells, how);
   if (grid.conductivity.empty() && are_alike(cells)) {
     set_constants(level, cells);
   } else {
@@ -295,6 +316,7 @@ void MultigridCg::Hierarchy::add_level(const Grid& grid, const Cells& cells,
       if (!grid.conductivity.empty() && grid.conductivity[i] == 0) held[i] = 1;
     }
     store_coefficients(level, cells, held);
+    std::copy_n(grid.coefficients.begin(), 3, level.constants.begin());
   }
   level.r = field(level.shape);
   level.z = field(level.shape);
@@ -302,20 +324,28 @@ void MultigridCg::Hierarchy::add_level(const Grid& grid, const Cells& cells,
   levels_.push_back(std::move(level));
 }
 
-void MultigridCg::Hierarchy::connect(Level& level, const Cells& coarse) {
-  level.has_coarse = true;
+void MultigridCg::Hierarchy::connect(Level& level, const Cells& cells, const Coarsening& how,
+                                     const Cells& coarse) {
+  std::vector<double> ratios;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::vector<double> along = ratios_of_distances(cells, how, coarse, axis);
+    ratios.insert(ratios.end(), along.begin(), along.end());
+  }
+  level.ratios = upload_reals(ratios);
   level.coarse = FieldShape::make(coarse.size, precision_);
   level.coarse_cut = cut_of(level.coarse);
 }
 
 // Their numbers in one buffer, as grid/multigrid_small.cl says.
-void MultigridCg::Hierarchy::add_small_grids(Cells cells) {
+void MultigridCg::Hierarchy::add_small_grids(const Grid& grid, Cells cells) {
   std::vector<double> arena, weights;
   std::vector<cl_int> grids;
   const auto append = [&](const FieldShape& shape, const std::vector<double>& values) {
-    grids.push_back(static_cast<cl_int>(arena.size()));
+    const std::size_t place = arena.size();
+    grids.push_back(static_cast<cl_int>(place));
     const std::vector<double> padded = shape.field(values);
     arena.insert(arena.end(), padded.begin(), padded.end());
+    return place;
   };
   const FieldShape top = FieldShape::make(cells.size, precision_);
   if (levels_.back().has_coarse) {
@@ -332,28 +362,96 @@ void MultigridCg::Hierarchy::add_small_grids(Cells cells) {
     for (const bool flag : how.axes) grids.push_back(flag);
     for (const std::size_t offset : how.offset) grids.push_back(static_cast<cl_int>(offset));
     append(shape, held_at_zero(cells));
-    append(shape, inverses(diagonal(cells)));
-    for (const std::vector<double>& links : cells.links) append(shape, links);
+    places_.push_back({append(shape, inverses(diagonal(cells)))});
+    for (int axis = 0; axis < 3; ++axis) {
+      places_.back()[axis + 1] = append(shape, cells.links[axis]);
+    }
     for (int work = 0; work < 3; ++work) append(shape, {});
     weights.insert(weights.end(), {steps.sum(), steps.product(), steps.other, steps.interpolating});
+    if (!grid.conductivity.empty()) {
+      const bool is_finest = small_.empty() && !levels_.back().has_coarse;
+      small_.push_back(is_finest ? levels_.back() : level_of(cells, how));
+      if (!is_finest) store_coefficients(small_.back(), cells, held_at_zero(cells));
+    }
     if (cells.count() <= kSmallest || !how.any()) break;
-    cells = coarser(cells, how);
+    Cells coarse = coarser(cells, how);
+    if (!small_.empty()) connect(small_.back(), cells, how, coarse);
+    cells = std::move(coarse);
   }
-  last_is_diagonal_ = cells.count() > kSmallest;
-  inverse_ = upload_reals(last_is_diagonal_ ? std::vector<double>{0} : inverse_of(cells));
+  last_count_ = cells.count();
+  last_is_diagonal_ = last_count_ > kSmallest;
+  const std::size_t square = last_is_diagonal_ ? 1 : last_count_ * last_count_;
+  inverse_ = context_.allocate(square * element_size(precision_));
+  elimination_ = context_.allocate((square + 3 * last_count_) * element_size(precision_));
   arena_ = upload_reals(arena);
   small_weights_ = upload_reals(weights);
   small_grids_ = upload_ints(grids);
+  invert_last();
+}
+
+void MultigridCg::Hierarchy::invert_last() {
+  if (small_count_ == 0 || last_is_diagonal_) return;
+  const KernelId id = kernel("grid/multigrid_small.cl", "invert_last", group_options());
+  context_.run("coarse grids", id, {1}, arena_, small_grids_, small_count_, inverse_, elimination_);
+}
+
+void MultigridCg::Hierarchy::link_coarse(const Level& fine, const Level& coarse) {
+  run("coarse grids", fine, fine.coarse_cut.spread(), "grid/links.cl", "link_coarse_cells", "",
+      fine.ratios, coarse.links[0], coarse.links[1], coarse.links[2]);
+  run("coarse grids", coarse, coarse.cut.spread(), "grid/links.cl", "invert_diagonal", "",
+      coarse.inverse);
+}
+
+void MultigridCg::Hierarchy::copy_to_arena(std::size_t small_grid) {
+  const Level& level = small_[small_grid];
+  const std::size_t element = element_size(precision_), bytes = level.shape.elements() * element;
+  const auto copy = [&](const cl::Buffer& field, std::size_t place) {
+    context_.queue().enqueueCopyBuffer(field, arena_, 0, place * element, bytes);
+  };
+  copy(level.inverse, places_[small_grid][0]);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (level.shape.size[axis] > 1) copy(level.links[axis], places_[small_grid][axis + 1]);
+  }
+}
+
+// The links of all grids, from the finest one on.
+void MultigridCg::Hierarchy::set_conductivity(const Surface& k) {
+  const Level& finest = levels_.front();
+  const std::size_t element = element_size(precision_), pitch = finest.shape.pitch * element;
+  context_.queue().enqueueCopyBufferRect(
+      cl::Buffer(k.memory()(), true), finest.work, {0, 0, 0}, {kLead * element, 0, 0},
+      {finest.shape.size[0] * element, finest.shape.rows(), 1}, k.pitch() * element, 0, pitch, 0);
+  run("coarse grids", finest, finest.cut.spread(), "grid/links.cl", "link_cells", "", finest.work,
+      finest.held, finest.links[0], finest.links[1], finest.links[2]);
+  run("coarse grids", finest, finest.cut.spread(), "grid/links.cl", "invert_diagonal", "",
+      finest.inverse);
+  const Level* last = &finest;
+  for (std::size_t l = 1; l < levels_.size(); ++l) {
+    link_coarse(*last, levels_[l]);
+    last = &levels_[l];
+  }
+  for (std::size_t l = 0; l < small_.size(); ++l) {
+    if (l > 0 || last->has_coarse) link_coarse(*last, small_[l]);
+    copy_to_arena(l);
+    last = &small_[l];
+  }
+  invert_last();
+  if (is_one_part_) return;
+  std::vector<std::int32_t> all(finest.shape.rows() * finest.shape.size[0]);
+  std::iota(all.begin(), all.end(), 0);
+  add_parts({all});
+  is_one_part_ = true;
 }
 
 void MultigridCg::Hierarchy::add_parts(const std::vector<std::vector<std::int32_t>>& parts) {
   std::vector<cl_int> cells, chunks;
+  chunks_ = 0;
   for (const std::vector<std::int32_t>& part : parts) {
     const std::size_t first_chunk = chunks_, count = ceiling(part.size(), kChunk);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t begin = cells.size() + i * kChunk;
       const std::size_t end = std::min(begin + kChunk, cells.size() + part.size());
-      for (const std::size_t number : {begin, end, first_chunk, first_chunk + count, part.size()}) {
+      for (const std::size_t number : {begin, end, first_chunk, first_chunk + count}) {
         chunks.push_back(static_cast<cl_int>(number));
       }
     }
@@ -362,7 +460,7 @@ void MultigridCg::Hierarchy::add_parts(const std::vector<std::vector<std::int32_
   }
   part_cells_ = upload_ints(cells);
   part_chunks_ = upload_ints(chunks);
-  part_sums_ = context_.allocate(chunks_ * element_size(precision_));
+  part_sums_ = context_.allocate(2 * chunks_ * element_size(precision_));
 }
 
 template <typename... Arguments>
@@ -436,13 +534,15 @@ void MultigridCg::Hierarchy::cycle() {
 void MultigridCg::Hierarchy::take_means_off(const cl::Buffer& vector, std::size_t pitch,
                                             std::size_t lead) {
   if (chunks_ == 0) return;
-  const std::string options = group_options();
-  const auto columns = static_cast<cl_int>(levels_.front().shape.size[0]);
+  const Level& finest = levels_.front();
+  const std::string options = group_options() + (finest.uniform ? " -DUNIFORM" : "");
+  const auto columns = static_cast<cl_int>(finest.shape.size[0]);
   for (const char* function : {"sum_chunks", "subtract_mean"}) {
     const KernelId id = kernel("grid/mean.cl", function, options);
     const std::size_t group = context_.programs().find(id).group_x;
     context_.run("reduction", id, {chunks_ * group}, vector, columns, static_cast<cl_int>(pitch),
-                 static_cast<cl_int>(lead), part_cells_, part_chunks_, part_sums_);
+                 static_cast<cl_int>(lead), part_cells_, part_chunks_, part_sums_, finest.held,
+                 finest.inverse, static_cast<cl_int>(finest.shape.pitch));
   }
 }
 
@@ -606,6 +706,10 @@ MultigridCg::MultigridCg(DeviceContext& context, const Grid& grid, Precision pre
 }
 
 MultigridCg::~MultigridCg() = default;
+
+void MultigridCg::set_conductivity(const Surface& k) {
+  if (hierarchy_) hierarchy_->set_conductivity(k);
+}
 
 Iteration MultigridCg::solve(const Surface& b, Surface& x, const StoppingRule& rule) {
   if (hierarchy_) return hierarchy_->solve(b, x, rule);

@@ -25,9 +25,10 @@ namespace lugpu {
 /// same kind.
 class MultigridCg {
  public:
-  /// Builds the coarse grids, on the host, in time and memory proportional to the grid. context
-  /// must outlive this. Throws InputError for a conductivity that is negative, not finite or not of
-  /// every unknown; Unsupported for images, packed texels and grids that the device cannot hold.
+  /// Builds the coarse grids, on the host but for the last one's inverse, in time and memory
+  /// proportional to the grid. context must outlive this. Throws InputError for a conductivity that
+  /// is negative, not finite or not of every unknown; Unsupported for images, packed texels and
+  /// grids that the device cannot hold.
   MultigridCg(DeviceContext& context, const Grid& grid, Precision precision, Storage storage,
               Texel texel);
   ~MultigridCg();
@@ -35,6 +36,12 @@ class MultigridCg {
   /// Of b and x: a row for each (y, z), as GridOperator's.
   const VectorLayout& layout() const { return vectors_.layout(); }
   Vectors& vectors() { return vectors_; }
+
+  /// A becomes that of the conductivity k, which is on the device and stays there: a buffer of
+  /// layout(), of any texels, finite and at least 0. For grids that were given a conductivity, with
+  /// Neumann and periodic walls and without a shift. All cells that exchange anything must be
+  /// linked with one another: the mean of all of them is taken off, not that of each part.
+  void set_conductivity(const Surface& k);
 
   /// x: the start, and the result. The residuals are relative to the norm of b, projected. For b =
   /// 0, x is 0 after no iterations. All scalars stay on the device, but that the host looks at the

@@ -41,4 +41,17 @@ class DeviceSolver : public PreparedSolver {
                               std::size_t columns, Precision precision);
 };
 
+/// A x = b for the matrix of a grid whose conductivity is on a device and changes, so that nothing
+/// of the matrix is read back.
+class VaryingSolver {
+ public:
+  virtual ~VaryingSolver() = default;
+
+  /// From now on, and before the first solve(). k: as x, finite and at least 0.
+  virtual void set_conductivity(const Surface& k) = 0;
+  /// b, x: buffers with a row of nx elements for each (y, z). x: the start, and the result, perhaps
+  /// in other memory.
+  virtual Iteration solve(const Surface& b, Surface& x) = 0;
+};
+
 }  // namespace lugpu

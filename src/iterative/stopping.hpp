@@ -13,6 +13,8 @@ struct StoppingRule {
   /// All iterations are done without a look at the residuals, so that the host waits for nothing.
   /// Vectors whose squares overflow or underflow are not scaled then.
   bool blind = false;
+
+  bool operator==(const StoppingRule&) const = default;
 };
 
 struct Iteration {

@@ -6,8 +6,6 @@
 #include <sstream>
 #include <utility>
 
-#include "iterative/cg.hpp"
-
 namespace lugpu {
 
 Projection::Projection(const Staggered& on)
@@ -29,7 +27,7 @@ StoppingRule Projection::within_reach() const {
 void Projection::prepare(const StructuredMethod& method, const StoppingRule& rule,
                          const std::vector<double>& conductivity) {
   rule_ = rule;
-  operator_.reset();
+  varying_.reset();
   conductivity_.reset();
   if (!conductivity.empty()) {
     conductivity_ = vectors_.take();
@@ -44,24 +42,30 @@ void Projection::prepare(const StructuredMethod& method, const StoppingRule& rul
 void Projection::prepare(const StructuredMethod& method, const StoppingRule& rule,
                          const Surface& conductivity) {
   const Grid grid = field_grid(on_.box(), Place::centres, 1, 0);
-  if (&method != structured_method("cg")) {
+  if (!method.make_varying) {
     prepare(method, rule, vectors_.download(conductivity, grid.unknowns()));
     return;
   }
   rule_ = rule;
-  solver_.reset();
+  if (!varying_ || varying_method_ != &method || varying_rule_ != rule) {
+    solver_.reset();
+    varying_ = method.make_varying(on_.context(), grid,
+                                   {on_.precision(), Storage::buffer, within_reach()});
+    varying_method_ = &method;
+    varying_rule_ = rule;
+  }
+  varying_->set_conductivity(conductivity);
   conductivity_ = conductivity;
-  operator_ = std::make_unique<ConductivityOperator>(grid, conductivity);
 }
 
 // A x = b_ from x. Returns what went wrong.
 std::string Projection::solve(Surface& x) {
-  if (!operator_) {
+  if (!varying_) {
     const std::string trouble = solver_->solve(b_, x);
     iterations_ += solver_->iterations();
     return trouble;
   }
-  const Iteration iteration = conjugate_gradients(*operator_, vectors_, b_, x, within_reach());
+  const Iteration iteration = varying_->solve(b_, x);
   iterations_ += iteration.iterations;
   return iteration.converged ? "" : iteration.reason;
 }

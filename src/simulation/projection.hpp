@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "operators/conductivity_operator.hpp"
 #include "simulation/field_solver.hpp"
 #include "simulation/monitor.hpp"
 #include "simulation/staggered.hpp"
@@ -23,8 +22,8 @@ class Projection {
   /// ones; empty: 1 everywhere. Throws as FieldSolver.
   void prepare(const StructuredMethod& method, const StoppingRule& rule,
                const std::vector<double>& conductivity);
-  /// The same with a conductivity that is on the device and may change in every step. Conjugate
-  /// gradients take it from there; others by way of the host.
+  /// The same with a conductivity that is on the device and may change in every step. Methods with
+  /// make_varying() take it from there; others are prepared anew by way of the host.
   void prepare(const StructuredMethod& method, const StoppingRule& rule,
                const Surface& conductivity);
 
@@ -52,8 +51,10 @@ class Projection {
   Vectors vectors_;
   Surface b_, q_, more_;
   std::optional<Surface> conductivity_;
-  std::unique_ptr<ConductivityOperator> operator_;  // of conjugate gradients on the device's own
-  std::unique_ptr<FieldSolver> solver_;             // of all others
+  std::unique_ptr<VaryingSolver> varying_;  // of varying_method_, with varying_rule_; or null
+  const StructuredMethod* varying_method_ = nullptr;
+  StoppingRule varying_rule_;
+  std::unique_ptr<FieldSolver> solver_;  // of all others
   Monitor monitor_;
   std::size_t iterations_ = 0;
 };

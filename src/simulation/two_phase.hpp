@@ -36,8 +36,8 @@ std::span<const BubbleScene> two_phase_scenes();
 
 class TwoPhase : public Physics {
  public:
-  /// options.method: one of structured_methods() that can have a conductivity, prepared anew at
-  /// each step with densities that are read back; but "cg" takes them on the device. Throws
+  /// options.method: one of structured_methods() that can have a conductivity. Those without
+  /// make_varying() are prepared anew at each step, with densities that are read back. Throws
   /// InputError for options that do not fit; Unsupported for what the method or the device cannot
   /// do. context must outlive this.
   TwoPhase(DeviceContext& context, const SimulationOptions& options, const BubbleScene& scene);

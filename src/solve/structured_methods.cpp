@@ -1,6 +1,7 @@
 #include "solve/structured_methods.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "iterative/iterative_solver.hpp"
 #include "iterative/multigrid.hpp"
 #include "iterative/relaxation.hpp"
+#include "operators/conductivity_operator.hpp"
 #include "solve/methods.hpp"
 
 namespace lugpu {
@@ -200,6 +202,53 @@ std::unique_ptr<DeviceSolver> multigrid_cg(DeviceContext& context, const Structu
   return std::make_unique<IterativeSolver>(context, a.order(), multigrid->layout(), solve);
 }
 
+class VaryingCg : public VaryingSolver {
+ public:
+  VaryingCg(DeviceContext& context, const Grid& grid, const StructuredOptions& options)
+      : grid_(grid),
+        rule_(options.rule),
+        vectors_(context,
+                 {grid.size[1] * grid.size[2], grid.size[0], options.precision, options.storage},
+                 1) {}
+
+  void set_conductivity(const Surface& k) override { operator_.emplace(grid_, k); }
+  Iteration solve(const Surface& b, Surface& x) override {
+    return conjugate_gradients(*operator_, vectors_, b, x, rule_);
+  }
+
+ private:
+  Grid grid_;
+  StoppingRule rule_;
+  Vectors vectors_;
+  std::optional<ConductivityOperator> operator_;
+};
+
+Grid with_conductivity(Grid grid) {
+  grid.conductivity.assign(grid.unknowns(), 1.0);
+  return grid;
+}
+
+class VaryingMultigridCg : public VaryingSolver {
+ public:
+  VaryingMultigridCg(DeviceContext& context, const Grid& grid, const StructuredOptions& options)
+      : rule_(options.rule),
+        multigrid_(context, with_conductivity(grid), options.precision, options.storage, Texel::r) {
+  }
+
+  void set_conductivity(const Surface& k) override { multigrid_.set_conductivity(k); }
+  Iteration solve(const Surface& b, Surface& x) override { return multigrid_.solve(b, x, rule_); }
+
+ private:
+  StoppingRule rule_;
+  MultigridCg multigrid_;
+};
+
+template <typename Solver>
+std::unique_ptr<VaryingSolver> varying(DeviceContext& context, const Grid& grid,
+                                       const StructuredOptions& options) {
+  return std::make_unique<Solver>(context, grid, options);
+}
+
 void require_grid(const StructuredMatrix& a, const char* method) {
   if (a.grid) return;
   throw Unsupported(std::string(method) + " is for the grids of `lugpu bench --problem`",
@@ -317,9 +366,9 @@ std::span<const StructuredMethod> structured_methods() {
          require_grid(a, "multigrid-cg");
          require_buffers(options, "multigrid-cg");
        },
-       multigrid_cg},
+       multigrid_cg, varying<VaryingMultigridCg>},
       {"cg", "conjugate gradients, for symmetric positive definite matrices", false, 10, 8, nullptr,
-       require_symmetric, iterative<conjugate_gradients, IterativeMethod::cg>},
+       require_symmetric, iterative<conjugate_gradients, IterativeMethod::cg>, varying<VaryingCg>},
       {"gauss-seidel", "Gauss and Seidel's method, by colours", false, 3, 3, nullptr,
        require_diagonal, iterative<gauss_seidel, IterativeMethod::gauss_seidel>},
       {"jacobi", "Jacobi's method", false, 3, 3, nullptr, require_diagonal,

@@ -56,6 +56,10 @@ struct StructuredMethod {
   /// Prepares the matrix. Throws as require(), and Unsupported where the device has no room.
   std::unique_ptr<DeviceSolver> (*make)(DeviceContext& context, const StructuredMatrix& a,
                                         const StructuredOptions& options);
+  /// The same for a grid without Dirichlet walls and without a shift, whose conductivity is set on
+  /// the device; null if the method needs it on the host. Throws as make().
+  std::unique_ptr<VaryingSolver> (*make_varying)(DeviceContext& context, const Grid& grid,
+                                                 const StructuredOptions& options) = nullptr;
 };
 
 /// Direct ones first.
