@@ -452,6 +452,24 @@ TEST_P(Multigrid, SolutionOfZeroIsZero) {
   EXPECT_TRUE(solve(laplacian({0, 5, 1}, kAll[0]), {}, precision, {1e-6, 10}).iteration.converged);
 }
 
+TEST_P(Multigrid, SquaresOfTheRightHandSideMayLeaveTheRange) {
+  const double least = precision == Precision::double_precision ? 1e-200 : 1e-28;
+  for (const Walls& walls : {kAll[0], kAll[1]}) {
+    const Grid grid = laplacian({50, 31, 1}, walls);
+    const std::vector<double> b = random_in(precision, grid.unknowns(), 1, 1).values();
+    const Solved expected = solve(grid, b, precision, {1e-5, 40});
+    for (const double factor : {least, 1 / least}) {
+      std::vector<double> rhs = b;
+      for (double& value : rhs) value *= factor;
+      const Solved solved = solve(grid, rhs, precision, {1e-5, 40});
+      EXPECT_TRUE(solved.iteration.converged) << solved.iteration.reason << text(grid) << factor;
+      std::vector<double> error = solved.x;
+      for (std::size_t i = 0; i < error.size(); ++i) error[i] = error[i] / factor - expected.x[i];
+      EXPECT_LT(norm(error), 1e-2 * norm(expected.x)) << text(grid) << factor;
+    }
+  }
+}
+
 TEST_P(Multigrid, SaysWhyItEnds) {
   Grid grid = laplacian({50, 30, 1}, kAll[0]);
   std::vector<double> b(grid.unknowns(), 1.0);

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "iterative/coarse_grids.hpp"
+#include "iterative/norm.hpp"
 #include "opencl/transfer.hpp"
 #include "operators/conductivity_operator.hpp"
 
@@ -143,7 +144,8 @@ class MultigridCg::Hierarchy {
   }
 
   void set_conductivity(const Surface& k);
-  Iteration solve(const Surface& b, Surface& x, const StoppingRule& rule);
+  // square_of_b: b . b, not used without a look at the residuals.
+  Iteration solve(const Surface& b, double square_of_b, Surface& x, const StoppingRule& rule);
   std::vector<double> preconditioned(Vectors& vectors, const Surface& r);
 
  private:
@@ -575,7 +577,6 @@ void MultigridCg::Hierarchy::start(const Surface& b, Surface& x, bool blind) {
     return sum_on_host(rr_partials_);
   };
   run("vector", finest, "grid/multigrid.cl", "import_vectors", x, x, b, p_, finest.r);
-  square_of_b_ = blind ? 1 : square_of_r();
   if (chunks_ == 0) return;
   const double rounding = kRounding * epsilon(precision_);
   const double least = rounding * rounding * square_of_b_;
@@ -633,16 +634,17 @@ void MultigridCg::Hierarchy::look(Iteration& result, std::size_t count) {
   });
 }
 
-Iteration MultigridCg::Hierarchy::solve(const Surface& b, Surface& x, const StoppingRule& rule) {
+Iteration MultigridCg::Hierarchy::solve(const Surface& b, double square_of_b, Surface& x,
+                                        const StoppingRule& rule) {
   Iteration result;
+  square_of_b_ = rule.blind ? 1 : square_of_b;
   start(b, x, rule.blind);
   limit_ = rule.tolerance * rule.tolerance * square_of_b_;
   if (square_of_b_ == 0 || !std::isfinite(square_of_b_)) {
     result.converged = square_of_b_ == 0;
     result.residuals.push_back(square_of_b_);
     if (result.converged) fill(context_, x, 0);
-    if (!result.converged)
-      result.reason = "The right-hand side is not finite, or its square is not";
+    if (!result.converged) result.reason = "The right-hand side is not finite";
     return result;
   }
   const Level& finest = levels_.front();
@@ -712,8 +714,20 @@ void MultigridCg::set_conductivity(const Surface& k) {
 }
 
 Iteration MultigridCg::solve(const Surface& b, Surface& x, const StoppingRule& rule) {
-  if (hierarchy_) return hierarchy_->solve(b, x, rule);
-  return {0, true, {0}, ""};
+  if (!hierarchy_) return {0, true, {0}, ""};
+  const ScaledSquare size = rule.blind ? ScaledSquare{} : scaled_square(vectors_, b);
+  if (size.scale == 1) return hierarchy_->solve(b, size.square, x, rule);
+  Surface scaled = vectors_.take();
+  vectors_.combine(Operation::add, {size.scale}, b, {0}, b, scaled);
+  scale(vectors_, size.scale, x);
+  Iteration result = hierarchy_->solve(scaled, size.square, x, rule);
+  vectors_.give_back(std::move(scaled));
+  scale(vectors_, 1 / size.scale, x);
+  if (result.converged && !std::isfinite(norm(vectors_, x))) {
+    result.converged = false;
+    result.reason = "The solution is beyond the range of the precision";
+  }
+  return result;
 }
 
 std::vector<double> MultigridCg::preconditioned(const Surface& r) {

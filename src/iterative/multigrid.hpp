@@ -44,8 +44,10 @@ class MultigridCg {
   void set_conductivity(const Surface& k);
 
   /// x: the start, and the result. The residuals are relative to the norm of b, projected. For b =
-  /// 0, x is 0 after no iterations. All scalars stay on the device, but that the host looks at the
-  /// residuals after four iterations and after each later one.
+  /// 0, x is 0 after no iterations; where b . b would leave the range of the precision, b and x are
+  /// multiplied by a power of two meanwhile. Uses scalars(0) of vectors(). All other scalars stay
+  /// on the device, but that the host looks at the residuals after four iterations and after each
+  /// later one.
   Iteration solve(const Surface& b, Surface& x, const StoppingRule& rule);
 
   /// M r, what the cycle makes of r, which is 0 at obstacles if the shift is 0. M is symmetric and

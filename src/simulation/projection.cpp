@@ -48,9 +48,9 @@ void Projection::prepare(const StructuredMethod& method, const StoppingRule& rul
   }
   rule_ = rule;
   if (!varying_ || varying_method_ != &method || varying_rule_ != rule) {
-    solver_.reset();
     varying_ = method.make_varying(on_.context(), grid,
                                    {on_.precision(), Storage::buffer, within_reach()});
+    solver_.reset();
     varying_method_ = &method;
     varying_rule_ = rule;
   }
