@@ -156,7 +156,7 @@ __kernel WORK_GROUP void pcg_update(
   const cells_of g = CELLS_HERE;
   const int groups = get_num_groups(0) * get_num_groups(1);
   const int ended_before = *ended;
-  if (history[k] <= limit || (ended_before != 0 && ended_before != k + 1)) return;
+  if (history[k] <= enough(limit, history) || (ended_before != 0 && ended_before != k + 1)) return;
   const real curvature = sum_of_partials(curvature_partials, groups, scratch);
   const real rz = rz_history[k];
   if (!(curvature > 0 && rz > 0)) {

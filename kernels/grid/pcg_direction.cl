@@ -2,7 +2,7 @@
 // beta = rz(k) / rz(k-1), and the partial sums of p_new . A p_new.
 //
 // rz(k) = r . u is summed here from what the last smoothing has left, and kept in `rz_history`.
-// Nothing is done once r . r is at most `limit`, or when `ended` is not 0.
+// Nothing is done once r . r is at most enough(), or when `ended` is not 0.
 
 #define FIELD_PARAMETERS __global const real *restrict u, __global const real *restrict p, real beta
 #define FIELD u, p, beta
@@ -18,7 +18,7 @@ __kernel WORK_GROUP void pcg_direction(
     int k, CELLS, int walk) {
   __local real scratch[GROUP];
   const cells_of g = CELLS_HERE;
-  if (history[k] <= limit || *ended != 0) return;
+  if (history[k] <= enough(limit, history) || *ended != 0) return;
   const int groups = get_num_groups(0) * get_num_groups(1);
   const real rz = sum_of_partials(rz_partials, groups, scratch);
   if (MY_GROUP == 0 && MY_LANE == 0) rz_history[k] = rz;

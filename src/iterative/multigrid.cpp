@@ -214,6 +214,11 @@ class MultigridCg::Hierarchy {
   void run_small_cycle(const cl::Buffer& r, const cl::Buffer& z);
   void take_means_off(const cl::Buffer& vector, std::size_t pitch, std::size_t lead);
 
+  // The square of a residual, relative to that of the right-hand side, that is rounding alone.
+  double rounding() const {
+    constexpr double kRounding = 64;  // in units of the last place
+    return std::pow(kRounding * epsilon(precision_), 2);
+  }
   void start(const Surface& b, Surface& x, bool blind);
   double sum_on_host(const cl::Buffer& partials);
   void record_square(std::size_t k);
@@ -570,7 +575,6 @@ void MultigridCg::Hierarchy::record_square(std::size_t k) {
 // b and x as r and p; b projected, twice, so that a large mean leaves no more of its rounding than
 // a small one; its square, 0 if that is only the rounding.
 void MultigridCg::Hierarchy::start(const Surface& b, Surface& x, bool blind) {
-  constexpr double kRounding = 64;  // in units of the last place
   const Level& finest = levels_.front();
   const auto square_of_r = [&] {
     run("reduction", finest, "grid/multigrid.cl", "dot_fields", finest.r, finest.r, rr_partials_);
@@ -578,8 +582,7 @@ void MultigridCg::Hierarchy::start(const Surface& b, Surface& x, bool blind) {
   };
   run("vector", finest, "grid/multigrid.cl", "import_vectors", x, x, b, p_, finest.r);
   if (chunks_ == 0) return;
-  const double rounding = kRounding * epsilon(precision_);
-  const double least = rounding * rounding * square_of_b_;
+  const double least = rounding() * square_of_b_;
   for (int pass = 0; pass < 2; ++pass) take_means_off(finest.r, finest.shape.pitch, kLead);
   if (blind) return;
   square_of_b_ = square_of_r();
@@ -598,6 +601,8 @@ void MultigridCg::Hierarchy::step(std::size_t k, const Surface& x) {
         rr_partials_, history_, rz_history_, ended_, real(limit_), number);
   });
   record_square(k + 1);
+  // The rounding of the product has a mean, which no step would take away.
+  if (chunks_ > 0) take_means_off(finest.r, finest.shape.pitch, kLead);
 }
 
 // Reads r . r before the first step and after the first `count` ones, and whether they came to an
@@ -639,7 +644,8 @@ Iteration MultigridCg::Hierarchy::solve(const Surface& b, double square_of_b, Su
   Iteration result;
   square_of_b_ = rule.blind ? 1 : square_of_b;
   start(b, x, rule.blind);
-  limit_ = rule.tolerance * rule.tolerance * square_of_b_;
+  // Steps that nobody looks at end where rounding is left, or they would make it grow.
+  limit_ = rule.blind ? -rounding() : rule.tolerance * rule.tolerance * square_of_b_;
   if (square_of_b_ == 0 || !std::isfinite(square_of_b_)) {
     result.converged = square_of_b_ == 0;
     result.residuals.push_back(square_of_b_);
