@@ -43,10 +43,10 @@ double cloud(double x, double y, double width, double height) {
 }  // namespace
 
 BubbleCells::BubbleCells(DeviceContext& context, const SimulationOptions& options)
-    : context_(context),
+    : Physics(options),
+      context_(context),
       columns_(checked(options).size[0]),
       rows_(options.size[1]),
-      rule_(rule_of(options)),
       layout_{rows_, columns_, options.precision, Storage::buffer, Texel::r},
       h_(1 / static_cast<double>(std::max(columns_, rows_))),
       time_step_(options.time_step.value_or(h_ / kFastest / 2)),
@@ -126,17 +126,17 @@ void BubbleCells::solve_cells() {
     inclusions_.build(kRise);
     inclusions_.solve();
     inclusions_.velocity({u_, v_, residual_, rhs_, failed_, columns_}, which, kRise,
-                         rule_.tolerance);
+                         rule_of(options_).tolerance);
   }
   monitor_.before(rhs_);
   monitor_.after(residual_);
-  if (cells_.empty() || !trouble_.empty()) return;
+  if (cells_.empty() || !trouble().empty()) return;
   cl_int failed = 0;
   context_.read_back("velocity", failed_, 0, sizeof failed, &failed);
   if (failed == 0) return;
   const auto cell = static_cast<std::size_t>(failed - 1);
-  trouble_ = "The system of cell (" + std::to_string(cell % columns_) + ", " +
-             std::to_string(cell / columns_) + ") was not solved to the tolerance";
+  note("The system of cell (" + std::to_string(cell % columns_) + ", " +
+       std::to_string(cell / columns_) + ") was not solved to the tolerance");
 }
 
 void BubbleCells::advect() {
@@ -151,21 +151,17 @@ Drawn BubbleCells::drawn() {
   return {&n_, {columns_, rows_, 1}, 0, 1, ColourMap::sequential};
 }
 
-void BubbleCells::push(double from_x, double from_y, double to_x, double to_y) {
-  const auto place = [](double share, std::size_t cells) {
-    return (std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.5) * static_cast<double>(cells);
-  };
+void BubbleCells::push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) {
   with_real(layout_.precision, [&](auto real) {
     run("push", "add_bubbles", n_, n_new_, static_cast<cl_int>(columns_),
-        static_cast<cl_int>(rows_), real(place(from_x, columns_)), real(place(from_y, rows_)),
-        real(place(to_x, columns_)), real(place(to_y, rows_)), real(kPushRadius / h_));
+        static_cast<cl_int>(rows_), real(from[0]), real(from[1]), real(to[0]), real(to[1]),
+        real(kPushRadius / h_));
   });
   std::swap(n_, n_new_);
 }
 
-void BubbleCells::change(const std::string& method, const StoppingRule& rule) {
-  inclusions_.use(method);
-  rule_ = rule;
+void BubbleCells::prepare() {
+  inclusions_.use(options_.method);
 }
 
 std::vector<double> BubbleCells::density() {

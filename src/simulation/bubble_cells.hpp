@@ -27,14 +27,10 @@ class BubbleCells : public Physics {
   double time_step() const override { return time_step_; }
   /// Dense systems solved in the last time step: a direct method takes one step for each.
   std::size_t iterations() const override { return systems_; }
-  const std::string& trouble() const override { return trouble_; }
   const char* left_name() const override { return "residual"; }
   /// Of all systems of a step together.
   std::vector<double> left() override { return monitor_.take(); }
   Drawn drawn() override;
-  /// Adds bubbles along the way.
-  void push(double from_x, double from_y, double to_x, double to_y) override;
-  void change(const std::string& method, const StoppingRule& rule) override;
 
   /// n of every cell, row after row, on the host.
   std::vector<double> density();
@@ -42,6 +38,9 @@ class BubbleCells : public Physics {
   std::vector<std::vector<double>> velocity();
 
  private:
+  void prepare() override;
+  /// Adds bubbles along the way.
+  void push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) override;
   void start();
   void select();
   void solve_cells();
@@ -51,7 +50,6 @@ class BubbleCells : public Physics {
 
   DeviceContext& context_;
   std::size_t columns_, rows_;
-  StoppingRule rule_;
   VectorLayout layout_;
   double h_, time_step_;
   Inclusions inclusions_;
@@ -63,7 +61,6 @@ class BubbleCells : public Physics {
   std::vector<Phase> phases_;
   std::vector<int> cells_;  // to be computed anew
   std::size_t systems_ = 0;
-  std::string trouble_;
 };
 
 }  // namespace lugpu

@@ -28,12 +28,10 @@ Box box_of(const FluidScene& scene, const SimulationOptions& options) {
 }
 
 void require_possible(const SimulationOptions& options) {
-  const auto require_positive = [](const char* what, double value, bool may_be_infinite) {
-    if (value > 0 && (may_be_infinite || std::isfinite(value))) return;
-    throw InputError(std::string(what) + " must be positive, not " + std::to_string(value) + ".");
-  };
-  if (options.time_step) require_positive("The time step", *options.time_step, false);
-  if (options.reynolds) require_positive("Reynolds' number", *options.reynolds, true);
+  if (options.time_step) require_positive("The time step", *options.time_step);
+  if (options.reynolds && *options.reynolds != INFINITY) {
+    require_positive("Reynolds' number", *options.reynolds);
+  }
   if (options.density_ratio) {
     throw InputError("A fluid has one density; the ratio of two is of bubbles.");
   }
@@ -42,22 +40,11 @@ void require_possible(const SimulationOptions& options) {
   }
 }
 
-// result = s
-void copy(const Staggered& on, Place place, const Surface& s, Surface& result) {
-  Vectors vectors(on.context(), on.layout(place), 1);
-  vectors.combine(Operation::add, {1}, s, {0}, s, result);
-}
-
-std::vector<double> on_host(const Staggered& on, Place place, const Surface& s) {
-  Vectors vectors(on.context(), on.layout(place), 1);
-  return vectors.download(s, on.layout(place).rows * on.layout(place).columns);
-}
-
 }  // namespace
 
 Fluid::Fluid(DeviceContext& context, const SimulationOptions& options)
-    : context_(context),
-      options_(options),
+    : Physics(options),
+      context_(context),
       scene_(find_fluid_scene(options.scene)),
       on_(context, box_of(scene_, options), options.precision),
       cells_per_length_(cells_per_length(options.size)),
@@ -98,8 +85,7 @@ void Fluid::start() {
       const auto at = scene_.velocity(x / cells_per_length_, y / cells_per_length_, box);
       values[i] = at[axis] * cells_per_length_;
     }
-    Vectors vectors(context_, on_.layout(faces(axis)), 1);
-    vectors.upload(values, u_[axis]);
+    on_.vectors(faces(axis)).upload(values, u_[axis]);
   }
 }
 
@@ -154,10 +140,6 @@ void Fluid::make_phases() {
   if (smoke_) phases_.push_back({"smoke", [this] { bring_smoke(); }});
 }
 
-void Fluid::note(const std::string& trouble) {
-  if (trouble_.empty()) trouble_ = trouble;
-}
-
 void Fluid::add_forces() {
   iterations_ = 0;
   ++steps_;
@@ -200,12 +182,12 @@ void Fluid::advect_velocity() {
 void Fluid::diffuse(std::size_t which, Place place, Surface& field, Surface& result) {
   const double from_lid = place == Place::faces_x ? 2 * diffusion_ * on_.box().lid : 0;
   if (options_.explicit_diffusion) {
-    Vectors vectors(context_, on_.layout(place), 1);
-    GridOperator(field_grid(on_.box(), place, -diffusion_, 1)).apply(vectors, field, result);
+    const GridOperator step(field_grid(on_.box(), place, -diffusion_, 1));
+    step.apply(on_.vectors(place), field, result);
     if (from_lid != 0) on_.add_at_last_wall(place, from_lid, result);
     return;
   }
-  copy(on_, place, field, result);
+  on_.vectors(place).combine(Operation::add, {1}, field, {0}, field, result);
   if (from_lid != 0) on_.add_at_last_wall(place, from_lid, field);
   note(diffusion_solvers_[which].solve(field, result));
   iterations_ += diffusion_solvers_[which].iterations();
@@ -266,49 +248,25 @@ Drawn Fluid::drawn() {
   return {&curl_.back(), on_.box().cells, -range, range, ColourMap::diverging, solid};
 }
 
-void Fluid::push(double from_x, double from_y, double to_x, double to_y) {
-  const auto& cells = on_.box().cells;
-  const auto place = [&](double x, double y) {
-    const auto inside = [](double share) {
-      return std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.5;
-    };
-    return std::array<double, 3>{inside(x) * static_cast<double>(cells[0]),
-                                 inside(y) * static_cast<double>(cells[1]),
-                                 static_cast<double>(cells[2]) / 2};
-  };
-  pushes_.push_back({place(from_x, from_y), place(to_x, to_y)});
-}
-
-void Fluid::change(const std::string& method, const StoppingRule& rule) {
-  const SimulationOptions before = options_;
-  options_.method = method;
-  options_.tolerance = rule.tolerance;
-  options_.iterations = rule.iterations;
-  try {
-    prepare();
-  } catch (...) {
-    options_ = before;
-    prepare();
-    throw;
-  }
+void Fluid::push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) {
+  pushes_.push_back({from, to});
 }
 
 std::vector<std::vector<double>> Fluid::velocity() {
   std::vector<std::vector<double>> result;
   for (std::size_t axis = 0; axis < on_.dimensions(); ++axis) {
-    result.push_back(on_host(on_, faces(axis), u_[axis]));
+    result.push_back(on_.download(faces(axis), u_[axis]));
     for (double& value : result.back()) value /= cells_per_length_;
   }
   return result;
 }
 
 std::vector<double> Fluid::smoke() {
-  return smoke_ ? on_host(on_, Place::centres, *smoke_) : std::vector<double>();
+  return smoke_ ? on_.download(Place::centres, *smoke_) : std::vector<double>();
 }
 
 void Fluid::set_smoke(const std::vector<double>& values) {
-  Vectors vectors(context_, on_.layout(Place::centres), 1);
-  vectors.upload(values, *smoke_);
+  on_.vectors(Place::centres).upload(values, *smoke_);
 }
 
 bool Fluid::is_over() {

@@ -27,13 +27,10 @@ class Fluid : public Physics {
   std::string method() const override { return method_; }
   double time_step() const override { return time_step_; }
   std::size_t iterations() const override { return iterations_; }
-  const std::string& trouble() const override { return trouble_; }
   const char* left_name() const override { return "divergence"; }
   /// Of the last projection of a step.
   std::vector<double> left() override;
   Drawn drawn() override;
-  void push(double from_x, double from_y, double to_x, double to_y) override;
-  void change(const std::string& method, const StoppingRule& rule) override;
   bool ends() const override { return scene_.until_steady; }
   bool is_over() override;
   std::vector<ProfilePoint> profile() override;
@@ -49,7 +46,8 @@ class Fluid : public Physics {
   };
 
   void make_phases();
-  void prepare();
+  void prepare() override;
+  void push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) override;
   void place_solids();
   void start();
   void add_forces();
@@ -58,13 +56,11 @@ class Fluid : public Physics {
   void diffuse(std::size_t which, Place place, Surface& field, Surface& result);
   void project();
   void bring_smoke();
-  void note(const std::string& trouble);
   Staggered::Trace trace() const {
     return options_.semi_lagrangian ? Staggered::Trace::euler : Staggered::Trace::midpoint;
   }
 
   DeviceContext& context_;
-  SimulationOptions options_;
   const FluidScene& scene_;
   Staggered on_;
   double cells_per_length_, time_step_;
@@ -80,7 +76,6 @@ class Fluid : public Physics {
   std::vector<Push> pushes_;
   std::vector<std::vector<double>> velocity_before_;  // of is_over()
   std::size_t steps_ = 0, steps_before_ = 0, iterations_ = 0;
-  std::string trouble_;
 };
 
 }  // namespace lugpu

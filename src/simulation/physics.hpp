@@ -71,11 +71,13 @@ class TimeStepper {
 /// A simulation on a device.
 class Physics : public TimeStepper {
  public:
+  const std::string& trouble() const override { return trouble_; }
+
   /// Enqueues what it takes.
   virtual Drawn drawn() = 0;
   /// What the mouse does before the next step: a push from one place of the picture to another, in
   /// its width and height (0 to 1, y upwards). It adds velocity and dye, or moves the water.
-  virtual void push(double from_x, double from_y, double to_x, double to_y) = 0;
+  void push(double from_x, double from_y, double to_x, double to_y);
   /// Whether the scene comes to an end by itself, a steady state.
   virtual bool ends() const { return false; }
   /// Whether it has: nothing has changed since the last call any more.
@@ -84,9 +86,28 @@ class Physics : public TimeStepper {
   /// is none.
   virtual std::vector<ProfilePoint> profile();
 
-  /// Another method or rule from the next step on. Throws as the row's make().
-  virtual void change(const std::string& method, const StoppingRule& rule) = 0;
+  /// Another method or rule from the next step on; what went wrong is forgotten. Throws as the
+  /// row's make(), and stays as it was then.
+  void change(const std::string& method, const StoppingRule& rule);
+
+ protected:
+  explicit Physics(const SimulationOptions& options) : options_(options) {}
+
+  /// Makes what depends on the method and the rule of the options. Throws as the row's make().
+  virtual void prepare() = 0;
+  /// A push along a line between points within the domain, in cells.
+  virtual void push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) = 0;
+  /// What went wrong, unless something did before; empty: nothing.
+  void note(const std::string& trouble);
+
+  SimulationOptions options_;
+
+ private:
+  std::string trouble_;
 };
+
+/// Throws InputError unless the value is positive and finite. what: e.g. "The time step".
+void require_positive(const char* what, double value);
 
 /// One row of the table of simulations.
 struct SimulationKind {

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/error.hpp"
@@ -25,6 +27,42 @@ std::unique_ptr<Physics> make(DeviceContext& context, const SimulationOptions& o
 StoppingRule rule_of(const SimulationOptions& options) {
   const bool single = options.precision == Precision::single_precision;
   return {options.tolerance.value_or(single ? 1e-3 : 1e-6), options.iterations};
+}
+
+void require_positive(const char* what, double value) {
+  if (value > 0 && std::isfinite(value)) return;
+  throw InputError(std::string(what) + " must be positive, not " + std::to_string(value) + ".");
+}
+
+void Physics::note(const std::string& trouble) {
+  if (trouble_.empty()) trouble_ = trouble;
+}
+
+void Physics::push(double from_x, double from_y, double to_x, double to_y) {
+  const auto place = [&](double x, double y) {
+    std::array<double, 3> shares = {x, y, 0.5};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double share = std::isfinite(shares[axis]) ? std::clamp(shares[axis], 0.0, 1.0) : 0.5;
+      shares[axis] = share * static_cast<double>(options_.size[axis]);
+    }
+    return shares;
+  };
+  push_along(place(from_x, from_y), place(to_x, to_y));
+}
+
+void Physics::change(const std::string& method, const StoppingRule& rule) {
+  const SimulationOptions before = options_;
+  options_.method = method;
+  options_.tolerance = rule.tolerance;
+  options_.iterations = rule.iterations;
+  try {
+    prepare();
+  } catch (...) {
+    options_ = before;
+    prepare();
+    throw;
+  }
+  trouble_.clear();
 }
 
 std::vector<ProfilePoint> Physics::profile() {

@@ -44,7 +44,7 @@ void Solids::place(const std::vector<Solid>& solids) {
     velocities.insert(velocities.end(), solid.velocity.begin(), solid.velocity.end());
     velocities.push_back(0);
   }
-  Vectors vectors(on_.context(), on_.layout(Place::centres), 1);
+  Vectors& vectors = on_.vectors(Place::centres);
   vectors.upload(number, number_);
   velocities_ = lugpu::upload(
       on_.context(), View<const double>{velocities.data(), velocities.size(), 1, velocities.size()},

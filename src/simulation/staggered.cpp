@@ -63,6 +63,17 @@ VectorLayout Staggered::layout(Place place) const {
   return {size[1] * size[2], size[0], precision_, Storage::buffer, Texel::r};
 }
 
+Vectors& Staggered::vectors(Place place) const {
+  std::unique_ptr<Vectors>& own = vectors_[static_cast<std::size_t>(place)];
+  if (!own) own = std::make_unique<Vectors>(context_, layout(place), 1);
+  return *own;
+}
+
+std::vector<double> Staggered::download(Place place, const Surface& field) const {
+  const VectorLayout at = layout(place);
+  return vectors(place).download(field, at.rows * at.columns);
+}
+
 Surface Staggered::field(Place place) const {
   const VectorLayout at = layout(place);
   Surface surface(context_, at.rows, at.columns, precision_, at.storage, at.texel);

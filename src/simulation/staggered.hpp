@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,11 @@ class Staggered {
   std::size_t dimensions() const { return static_cast<std::size_t>(box_.dimensions()); }
   VectorLayout layout(Place place) const;
 
+  /// Operations on fields of a place.
+  Vectors& vectors(Place place) const;
+  /// A field on the host; x first, then y, then z.
+  std::vector<double> download(Place place, const Surface& field) const;
+
   /// All zeros.
   Surface field(Place place) const;
   Velocity velocity() const;
@@ -103,6 +109,7 @@ class Staggered {
   Box box_;
   Precision precision_;
   std::string options_;
+  mutable std::array<std::unique_ptr<Vectors>, 4> vectors_;  // of the places
 };
 
 }  // namespace lugpu

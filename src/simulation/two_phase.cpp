@@ -14,10 +14,6 @@ namespace {
 constexpr std::size_t kStepsToRedistance = 10;
 constexpr double kPushRadius = 0.05, kPushStrength = 0.6, kFastestPush = 1;
 
-double longest(const std::array<std::size_t, 3>& cells) {
-  return static_cast<double>(std::max(cells[0], cells[1]));
-}
-
 Box box_of(const SimulationOptions& options) {
   if (options.size[2] != 1) throw InputError("Bubbles rise in two dimensions.");
   return {options.size, {Boundary::no_slip, Boundary::no_slip, Boundary::no_slip}};
@@ -37,11 +33,6 @@ double suggested_step(const BubbleScene& scene, double density_ratio, double cel
   return step;
 }
 
-void require_positive(const char* what, double value) {
-  if (value > 0 && std::isfinite(value)) return;
-  throw InputError(std::string(what) + " must be positive, not " + std::to_string(value) + ".");
-}
-
 }  // namespace
 
 std::span<const BubbleScene> two_phase_scenes() {
@@ -59,11 +50,11 @@ std::span<const BubbleScene> two_phase_scenes() {
 
 TwoPhase::TwoPhase(DeviceContext& context, const SimulationOptions& options,
                    const BubbleScene& scene)
-    : context_(context),
-      options_(options),
+    : Physics(options),
+      context_(context),
       scene_(scene),
       on_(context, box_of(options), options.precision),
-      cells_per_length_(longest(options.size)),
+      cells_per_length_(cells_per_length(options.size)),
       viscosity_(options.reynolds ? 1 / *options.reynolds : scene.viscosity),
       time_step_(options.time_step.value_or(
           suggested_step(scene, density_ratio(options), cells_per_length_))),
@@ -85,7 +76,7 @@ TwoPhase::TwoPhase(DeviceContext& context, const SimulationOptions& options,
   if (of_fluids) {
     throw InputError("Bubbles take neither explicit diffusion nor confinement, and one advection.");
   }
-  if (options.reynolds && !std::isinf(*options.reynolds)) {
+  if (options.reynolds && *options.reynolds != INFINITY) {
     require_positive("Reynolds' number", *options.reynolds);
   }
   require_positive("The time step", time_step_);
@@ -147,10 +138,6 @@ void TwoPhase::run(const char* phase, const char* function, Place place,
   const VectorLayout at = on_.layout(place);
   context_.run(phase, phi_.kernel("simulation/two_phase.cl", function), {at.columns, at.rows},
                arguments..., static_cast<cl_int>(at.columns), static_cast<cl_int>(at.rows));
-}
-
-void TwoPhase::note(const std::string& trouble) {
-  if (trouble_.empty()) trouble_ = trouble;
 }
 
 void TwoPhase::advect() {
@@ -221,13 +208,7 @@ Drawn TwoPhase::drawn() {
   return {&h_, on_.box().cells, 0, 1, ColourMap::sequential};
 }
 
-void TwoPhase::push(double from_x, double from_y, double to_x, double to_y) {
-  const auto& cells = on_.box().cells;
-  const auto place = [](double share, std::size_t count) {
-    return (std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.5) * static_cast<double>(count);
-  };
-  const std::array<double, 3> from = {place(from_x, cells[0]), place(from_y, cells[1]), 0.5};
-  const std::array<double, 3> to = {place(to_x, cells[0]), place(to_y, cells[1]), 0.5};
+void TwoPhase::push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) {
   for (std::size_t axis = 0; axis < on_.dimensions(); ++axis) {
     const double fastest = kFastestPush * cells_per_length_;
     const double speed = std::clamp((to[axis] - from[axis]) / time_step_, -fastest, fastest);
@@ -236,24 +217,8 @@ void TwoPhase::push(double from_x, double from_y, double to_x, double to_y) {
   }
 }
 
-void TwoPhase::change(const std::string& method, const StoppingRule& rule) {
-  const SimulationOptions before = options_;
-  options_.method = method;
-  options_.tolerance = rule.tolerance;
-  options_.iterations = rule.iterations;
-  try {
-    prepare();
-  } catch (...) {
-    options_ = before;
-    prepare();
-    throw;
-  }
-}
-
 std::vector<double> TwoPhase::on_host(Place place, const Surface& field, double factor) {
-  const VectorLayout at = on_.layout(place);
-  Vectors vectors(context_, at, 1);
-  std::vector<double> values = vectors.download(field, at.rows * at.columns);
+  std::vector<double> values = on_.download(place, field);
   for (double& value : values) value *= factor;
   return values;
 }

@@ -46,12 +46,9 @@ class TwoPhase : public Physics {
   std::string method() const override { return method_->name; }
   double time_step() const override { return time_step_; }
   std::size_t iterations() const override { return iterations_; }
-  const std::string& trouble() const override { return trouble_; }
   const char* left_name() const override { return "divergence"; }
   std::vector<double> left() override { return projection_.left(); }
   Drawn drawn() override;
-  void push(double from_x, double from_y, double to_x, double to_y) override;
-  void change(const std::string& method, const StoppingRule& rule) override;
 
   /// A curvature to use everywhere in place of the computed one.
   void hold_curvature(double curvature) { held_curvature_ = curvature; }
@@ -65,7 +62,8 @@ class TwoPhase : public Physics {
 
  private:
   void start();
-  void prepare();
+  void prepare() override;
+  void push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) override;
   void advect();
   void diffuse();
   void find_phases();
@@ -73,13 +71,11 @@ class TwoPhase : public Physics {
   void project();
   void bring_surface();
   void keep_volume();
-  void note(const std::string& trouble);
   template <typename... Arguments>
   void run(const char* phase, const char* function, Place place, const Arguments&... arguments);
   std::vector<double> on_host(Place place, const Surface& field, double factor);
 
   DeviceContext& context_;
-  SimulationOptions options_;
   const BubbleScene scene_;
   Staggered on_;
   double cells_per_length_, viscosity_, time_step_;
@@ -92,7 +88,6 @@ class TwoPhase : public Physics {
   std::optional<double> held_curvature_;
   std::vector<Phase> phases_;
   std::size_t steps_ = 0, iterations_ = 0;
-  std::string trouble_;
 };
 
 }  // namespace lugpu

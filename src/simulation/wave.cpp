@@ -37,10 +37,7 @@ Box box_of(const SimulationOptions& options) {
 }
 
 void require_possible(const SimulationOptions& options) {
-  if (options.time_step && !(*options.time_step > 0 && std::isfinite(*options.time_step))) {
-    throw InputError("The time step must be positive, not " + std::to_string(*options.time_step) +
-                     ".");
-  }
+  if (options.time_step) require_positive("The time step", *options.time_step);
   const bool of_fluids = options.reynolds || options.explicit_diffusion ||
                          options.semi_lagrangian || options.project_twice ||
                          options.confinement != 0 || options.density_ratio;
@@ -72,8 +69,8 @@ std::span<const WaveScene> wave_scenes() {
 }
 
 Wave::Wave(DeviceContext& context, const SimulationOptions& options)
-    : context_(context),
-      options_((require_possible(options), options)),
+    : Physics((require_possible(options), options)),
+      context_(context),
       scene_(find_scene(options.scene)),
       on_(context, box_of(options), options.precision),
       points_per_length_(cells_per_length(options.size)),
@@ -93,9 +90,11 @@ Wave::Wave(DeviceContext& context, const SimulationOptions& options)
 void Wave::prepare() {
   method_ = options_.method.empty() ? "fast-diagonal" : options_.method;
   explicit_ = method_ == "explicit";
+  const double old_step = time_step_;
   const double in_points = explicit_ ? kExplicitShare * std::sqrt(0.5) : kImplicitStep;
   time_step_ = options_.time_step.value_or(in_points / points_per_length_);
   r_ = std::pow(time_step_ * points_per_length_, 2);
+  if (old_step > 0 && time_step_ != old_step) scale_velocity(time_step_ / old_step);
   operator_.reset();
   solver_.reset();
   if (explicit_) {
@@ -188,8 +187,7 @@ void Wave::step_explicitly() {
 void Wave::step_implicitly() {
   vectors_.combine(Operation::add, {1}, u_, {0}, u_, next_);
   monitor_.before(u_);
-  const std::string trouble = solver_->solve(u_, next_);
-  if (trouble_.empty()) trouble_ = trouble;
+  note(solver_->solve(u_, next_));
   Surface scratch = vectors_.take();
   operator_->apply(vectors_, next_, Operation::subtract, u_, scratch);
   monitor_.after(scratch);
@@ -200,10 +198,9 @@ void Wave::step_implicitly() {
 void Wave::look() {
   vectors_.reduce(Reduction::magnitude, u_, u_, kHighestPlace);
   const double highest = vectors_.scalar(kHighestPlace);
-  if (highest < kHighest || !trouble_.empty()) return;
-  trouble_ =
-      "The waves grow without bound, for the explicit scheme is stable up to a time step of " +
-      std::to_string(std::sqrt(0.5) / points_per_length_);
+  if (highest < kHighest) return;
+  note("The waves grow without bound, for the explicit scheme is stable up to a time step of " +
+       std::to_string(std::sqrt(0.5) / points_per_length_));
 }
 
 std::vector<double> Wave::left() {
@@ -218,41 +215,16 @@ Drawn Wave::drawn() {
   return {&u_, on_.box().cells, -range, range, ColourMap::diverging};
 }
 
-void Wave::push(double from_x, double from_y, double to_x, double to_y) {
-  const auto& cells = on_.box().cells;
-  const auto place = [&](double share, std::size_t axis) {
-    const double inside = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.5;
-    return inside * static_cast<double>(cells[axis]);
-  };
-  press({place(from_x, 0), place(from_y, 1), 0}, {place(to_x, 0), place(to_y, 1), 0}, kDropDepth);
-}
-
-void Wave::change(const std::string& method, const StoppingRule& rule) {
-  const SimulationOptions old = options_;
-  const double old_step = time_step_;
-  options_.method = method;
-  options_.tolerance = rule.tolerance;
-  options_.iterations = rule.iterations;
-  try {
-    prepare();
-  } catch (...) {
-    options_ = old;
-    prepare();
-    throw;
-  }
-  if (time_step_ != old_step) scale_velocity(time_step_ / old_step);
-}
-
-std::vector<double> Wave::on_host(const Surface& field) {
-  return vectors_.download(field, points());
+void Wave::push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) {
+  press(from, to, kDropDepth);
 }
 
 std::vector<double> Wave::height() {
-  return on_host(u_);
+  return on_.download(Place::centres, u_);
 }
 
 std::vector<double> Wave::height_before() {
-  return on_host(before_);
+  return on_.download(Place::centres, before_);
 }
 
 }  // namespace lugpu

@@ -44,12 +44,9 @@ class Wave : public Physics {
   std::string method() const override { return method_; }
   double time_step() const override { return time_step_; }
   std::size_t iterations() const override { return solver_ ? solver_->iterations() : 0; }
-  const std::string& trouble() const override { return trouble_; }
   const char* left_name() const override { return "residual"; }
   std::vector<double> left() override;
   Drawn drawn() override;
-  void push(double from_x, double from_y, double to_x, double to_y) override;
-  void change(const std::string& method, const StoppingRule& rule) override;
 
   /// u now and one step ago, on the host; row after row.
   std::vector<double> height();
@@ -61,7 +58,8 @@ class Wave : public Physics {
   double courant_squared() const { return r_; }
 
  private:
-  void prepare();
+  void prepare() override;
+  void push_along(const std::array<double, 3>& from, const std::array<double, 3>& to) override;
   void start_mode();
   void scale_velocity(double share);
   void press(const std::array<double, 3>& from, const std::array<double, 3>& to, double depth);
@@ -69,11 +67,9 @@ class Wave : public Physics {
   void step_explicitly();
   void step_implicitly();
   void look();
-  std::vector<double> on_host(const Surface& field);
   std::size_t points() const { return on_.box().cells[0] * on_.box().cells[1]; }
 
   DeviceContext& context_;
-  SimulationOptions options_;
   const WaveScene& scene_;
   Staggered on_;
   double points_per_length_;
@@ -88,7 +84,6 @@ class Wave : public Physics {
   std::vector<Phase> phases_;
   std::mt19937_64 random_{1};
   std::size_t steps_ = 0, explicit_left_ = 0;
-  std::string trouble_;
 };
 
 }  // namespace lugpu
