@@ -231,7 +231,6 @@ class MultigridCg::Hierarchy {
   // The small grids; where 1 / the diagonal and the links of each are in the arena, and for grids
   // with a conductivity what is copied there.
   cl_int small_count_ = 0, last_is_diagonal_ = 0;
-  std::size_t last_count_ = 0;
   cl::Buffer top_r_, top_z_, arena_, small_grids_, small_weights_, inverse_, elimination_;
   std::vector<std::array<std::size_t, 4>> places_;
   std::vector<Level> small_;
@@ -385,11 +384,11 @@ void MultigridCg::Hierarchy::add_small_grids(const Grid& grid, Cells cells) {
     if (!small_.empty()) connect(small_.back(), cells, how, coarse);
     cells = std::move(coarse);
   }
-  last_count_ = cells.count();
-  last_is_diagonal_ = last_count_ > kSmallest;
-  const std::size_t square = last_is_diagonal_ ? 1 : last_count_ * last_count_;
+  const std::size_t last_count = cells.count();
+  last_is_diagonal_ = last_count > kSmallest;
+  const std::size_t square = last_is_diagonal_ ? 1 : last_count * last_count;
   inverse_ = context_.allocate(square * element_size(precision_));
-  elimination_ = context_.allocate((square + 3 * last_count_) * element_size(precision_));
+  elimination_ = context_.allocate((square + 3 * last_count) * element_size(precision_));
   arena_ = upload_reals(arena);
   small_weights_ = upload_reals(weights);
   small_grids_ = upload_ints(grids);

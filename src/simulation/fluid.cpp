@@ -108,7 +108,7 @@ void Fluid::place_solids() {
 void Fluid::prepare() {
   method_ = options_.method;
   if (method_.empty()) {
-    method_ = solids_.empty() ? "fast-diagonal" : scene_.solids_move ? "cg" : "multigrid-cg";
+    method_ = solids_.empty() ? "fast-diagonal" : "multigrid-cg";
   }
   const StructuredMethod* const method = structured_method(method_);
   if (!method) throw InputError("There is no method \"" + method_ + "\" for a fluid.");
