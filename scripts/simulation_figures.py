@@ -9,7 +9,7 @@ import itertools
 import math
 
 from figures import (AXIS_BELOW, LEFT, LEGEND_GAP, LEGEND_HANDLE, LEGEND_LINE, LEGEND_LOOK, MARKERS,
-                     NOTE_CHARACTERS, NOTE_LINE, OTHER_COLOUR, RATIO_HEIGHT, RATIO_WIDTH,
+                     NARROWEST, NOTE_CHARACTERS, NOTE_LINE, OTHER_COLOUR, RATIO_HEIGHT, RATIO_WIDTH,
                      RIVAL_LOOK, TOP, cut, in_order, paler, plain, set_x_axis, set_y_axis,
                      write_around)
 import problem_figures
@@ -193,7 +193,8 @@ def draw_simulations(device, rows, notes):
     told = len(", 1.23e+04 frames/s") if panels[0][0] is draw_left else 0
     step = RATIO_WIDTH + COLUMN_GAP
     right = LEFT + len(panels) * step - COLUMN_GAP
-    width = right + LEGEND_GAP + LEGEND_HANDLE + LEGEND_CHARACTER * (max(map(len, labels)) + told)
+    width = max(NARROWEST, right + LEGEND_GAP + LEGEND_HANDLE
+                + LEGEND_CHARACTER * (max(map(len, labels)) + told))
     below = AXIS_BELOW + NOTE_LINE * len(notes)
     height_of_panel = max(RATIO_HEIGHT, LEGEND_LINE * (len(set(labels)) + 1))
     height = TOP + height_of_panel + below
@@ -203,7 +204,8 @@ def draw_simulations(device, rows, notes):
         ax = figure.add_axes([(LEFT + place * step) / width, below / height, RATIO_WIDTH / width,
                               height_of_panel / height])
         handles = draw(ax, title, group, styles) | handles
-    figure.legend(handles.values(), map(plain, handles), title="methods, rivals dashed", **LEGEND_LOOK,
+    title = "methods, rivals dashed" if any(map(is_rival, rows)) else "methods"
+    figure.legend(handles.values(), map(plain, handles), title=title, **LEGEND_LOOK,
                   bbox_to_anchor=((right + LEGEND_GAP) / width,
                                   (below + height_of_panel / 2) / height))
     precisions = sorted({row["precision"] for row in rows}, reverse=True)
