@@ -306,9 +306,9 @@ def accuracy(records, device):
     above = sum(value > 1 for _, value in left_by_step(row)) / len(left_by_step(row))
     measured = (f"On {shape} cells half of the steps leave more than {number(left(row))} of the "
                 f"divergence, the first {number(row['left']['first'])} and the worst "
-                f"{number(row['left']['largest'])}; {percent(above)} leave more than they find. The "
-                "2-norm of the residual of conjugate gradients may grow; what they make smaller in "
-                "every iteration is an error that the eye may not see either.")
+                f"{number(row['left']['largest'])}; {percent(above)} leave more than they find. "
+                "Conjugate gradients make the error smaller in every iteration, in the norm of the "
+                "matrix; the 2-norm of the residual, which is the divergence, may grow.")
     panels = [left_panel("What a step leaves", [
         (f"{name} cells", rows[name], look(colour, "image", marker)) for name, colour, marker in
         zip(reversed(rows), (FIRST, THIRD), "oD")],

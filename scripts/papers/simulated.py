@@ -1,4 +1,4 @@
-"""What the papers' simulations share: running and choosing them, and the finding on a demo's frames."""
+"""What the papers' simulations share: running and choosing them, and the frames of a demo."""
 
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from papers.words import markdown_table, number
 
 DIRECT = "fast-diagonal"
 CELLS = "square root of the number of cells"
+SHOWN = 200  # time steps in a drawing
 
 
 # --- Commands ------------------------------------------------------------------------------------
@@ -40,7 +41,8 @@ def simulations(records, problem, routine):
 
 
 def runs_of(records, problem, routine, few):
-    """{grid in words: result} of a method with few iterations, or to a tolerance; smallest first."""
+    """{grid in words: result} of a method, with few iterations or to a tolerance, the smallest grid
+    first."""
     rows = [row for row in simulations(records, problem, routine)
             if simulation_figures.is_drawable(row) and few == (not row["tolerance"])]
     return {simulation_figures.shape_of(row): row
@@ -75,7 +77,8 @@ def left_panel(title, lines, **more):
     """What is left after each time step, of (label, result, style)."""
     drawn = []
     for label, row, style in lines:
-        points = simulation_figures.left_by_step(row)
+        points = [(step, value) for step, value in simulation_figures.left_by_step(row)
+                  if step <= SHOWN]
         drawn.append(Line(label, points, style | {"markevery": max(1, len(points) // 12)}))
     return Panel(title, f"left of the {lines[0][1]['left']['of']}", drawn,
                  problem_figures.spell_power, kind="steps", x_label="time step", **more)
@@ -95,18 +98,28 @@ class Demo:
 
 def demo_table(demo, few, direct):
     """Both methods on every grid."""
-    lines = [[shape, method, demo.paper.get(shape, ""), number(row["frames_per_s"]),
-              number(row["frames_per_s"] / demo.paper[shape]) if shape in demo.paper else "",
-              f"{left(row):.2g}", f"{row['left']['largest']:.2g}"]
-             for method, rows in ((f"cg, {demo.iterations} iterations", few), (DIRECT, direct))
-             for shape, row in rows.items()]
+    lines = []
+    for shape, row in few.items():
+        printed = demo.paper.get(shape)
+        lines.append([shape, f"cg, {demo.iterations} iterations", printed or "",
+                      number(row["frames_per_s"]),
+                      number(row["frames_per_s"] / printed) if printed else "", *left_cells(row)])
+        if shape in direct:
+            solved = direct[shape]
+            lines.append([shape, DIRECT, "", number(solved["frames_per_s"]), "",
+                          *left_cells(solved)])
     of = next(iter(few.values()))["left"]["of"]
     return markdown_table(["grid", "method", "published, frames/s", "here, frames/s", "times that",
                            f"{of} left, median", "largest"], lines)
 
 
+def left_cells(row):
+    """The median and the largest of what is left, in a table."""
+    return [f"{row['left'][name]:.2g}" for name in ("median", "largest")]
+
+
 def frames(demo):
-    """How a figure is made of the frames of a demo, with what the paper does not show beside them."""
+    """Makes a figure of the frames of a demo, and of what is left, which no paper shows."""
     def make(records, device):
         few, direct = (runs_of(records, demo.problem, "cg", True),
                        runs_of(records, demo.problem, DIRECT, False))
@@ -121,12 +134,12 @@ def frames(demo):
                     f"{demo.paper[shape]}). "
                     f"They leave {number(left(row))} of the {row['left']['of']}, the median of "
                     f"{row['steps']} steps, which is not published.{doubt}")
-        lines = [(f"left by {label}", row, look(FIRST, "image", "o"))]
+        lines = [(label, row, look(FIRST, "image", "o"))]
         if shape in direct:
             solved = direct[shape]
             measured += (f" A direct solution by {DIRECT} has {number(solved['frames_per_s'])} "
                          f"frames a second and leaves {number(left(solved))}.")
-            lines.append((f"left by {DIRECT}", solved, look(SECOND, "image", "D")))
+            lines.append((DIRECT, solved, look(SECOND, "image", "D")))
         measured += " Drawing is not in these times."
         panels = [frames_panel([frames_line(label, few, look(FIRST, "image", "o")),
                                 frames_line(DIRECT, direct, look(SECOND, "image", "D")),

@@ -88,8 +88,8 @@ FIGURES = [
            "A coarse grid advects the density of bubbles; about 15 % of its cells are computed at a "
            "step, each by a dense system, for which single precision without pivoting suffices.",
            f"no step leaves more than {ENOUGH:g} of its systems' residual with any method, and at "
-           f"most {100 * MOST_COMPUTED:g} % of the cells are computed at a step.", commands_flow, flow,
-           "Bubbly flow, cell by cell"),
+           f"most {100 * MOST_COMPUTED:g} % of the cells are computed at a step.", commands_flow,
+           flow, "Bubbly flow, cell by cell"),
 ]
 INTRO = (
     "Written by `scripts/reproduce.py`, which measures again what the paper shows. The numbers are "

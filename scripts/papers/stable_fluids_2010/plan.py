@@ -28,9 +28,9 @@ class Plan:
 def plan_for(device, quick):
     """The paper's grids, or the small ones."""
     if quick:
-        return Plan({2: (32, 64, 128), 3: (32, 64)}, {2: (32, 64), 3: (32,)}, 2)
+        return Plan({2: (32, 64, 128), 3: (32, 64)}, {2: (32, 64), 3: (32,)}, 3)
     return Plan({dimensions: tuple(times["jacobi"]) for dimensions, times in CPU_S.items()},
-                {2: (32, 64, 128), 3: (32, 64)}, 3)
+                {2: (32, 64, 128), 3: (32, 64)}, 4)
 
 
 def few(*names):
