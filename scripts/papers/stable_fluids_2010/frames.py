@@ -128,7 +128,7 @@ def equal_quality(records, device):
             + "".join(f", {method} has {number(row['frames_per_s'])}" for method, row in there.items()
                       if method != best) + "."
             + (f" Not in time or not at all: {', '.join(missing)}." if missing else "")
-            + beside_few(few(records, dimensions), there[best], shape))
+            + beside_few(few(records, dimensions), best, there[best]))
         short.append(f"{best}: {number(there[best]['frames_per_s'])} frames a second on {shape}")
         lines += quality_rows(records, problem)
         panels.append(frames_panel([frames_line(method, by_grid, LOOKS[method])
@@ -141,11 +141,12 @@ def equal_quality(records, device):
                    reached[0]["precision"])
 
 
-def beside_few(rows, best, shape):
+def beside_few(rows, best, fastest):
     """What the fastest takes of the time of the paper's few iterations."""
-    row = rows["gauss-seidel"].get(shape)
-    return (f" That is {number(step_time(best) / step_time(row))} times the time of the few "
-            f"iterations of Gauss-Seidel, which leave {number(left(row))}." if row else "")
+    row = rows["gauss-seidel"].get(shape_of(fastest))
+    return (f" A step of {best} takes {number(step_time(fastest) / step_time(row))} times as long as "
+            f"one with the few iterations of Gauss-Seidel, which leave {number(left(row))}."
+            if row else "")
 
 
 def quality_rows(records, problem):
