@@ -44,7 +44,7 @@ def plan_for(device, quick):
     """All sizes of the table, or the small ones."""
     if quick:
         return Plan((256, 512), (256,), 3, 30)
-    return Plan(tuple(SIZES), tuple(SIZES), 7, 200 if device["type"] == "cpu" else 2000)
+    return Plan(tuple(SIZES), tuple(SIZES), 7, 100 if device["type"] == "cpu" else 2000)
 
 
 def commands_vectors(plan, device):

@@ -1,7 +1,7 @@
 """Whole time steps: with the paper's few iterations, and of every method to one tolerance."""
 
 import figures
-from papers.drawing import FIRST, FOURTH, SECOND, Line, Panel, look
+from papers.drawing import FOURTH, Line, Panel, look
 from papers.grids import METHOD_LOOKS, PLAIN_MARKERS, milliseconds
 from papers.pages import Finding
 from papers.running import NotMade
