@@ -13,7 +13,7 @@ The third, where lugpu ran on several numbers of cores, shows speed and that rat
 a colour for each n. The first two then show the largest number only.
 
 Results of `lugpu bench --problem` get a figure for every problem, device and precision; see
-problem_figures.py.
+problem_figures.py. Simulations get one for every problem and device; see simulation_figures.py.
 """
 
 import argparse
@@ -33,6 +33,7 @@ from figures import (AXIS_BELOW, BASELINE_MARKERS, COLUMN_GAP, GREY, LEFT,  # no
                      set_x_ticks, set_y_axis, size_ticks, slug, spell_time, write_around,
                      write_legend)
 import problem_figures  # noqa: E402
+import simulation_figures  # noqa: E402
 import matplotlib  # noqa: E402
 import numpy  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402  (without pyplot: no display, Agg draws)
@@ -86,6 +87,11 @@ at which most methods succeeded; and there the time for k right-hand sides,
 setup and k solves, with a ring where a factorization begins to cost less than
 every iterative method.
 
+Simulations, of `lugpu simulate` or of --problem fluid2d and the like, are drawn
+as STEM-PROBLEM or STEM-DEVICE-PROBLEM: frames a second over the cells along an
+axis, for few iterations and for a tolerance; where there is one grid only, what
+is left of the divergence or the residual after each time step.
+
 Results that are not ok are not drawn. They are listed below the figure, and in
 full on stderr.
 
@@ -100,7 +106,7 @@ class BadInput(Exception):
 def parse_arguments(argv):
     """Command line."""
     parser = argparse.ArgumentParser(
-        description="Draw time, GFLOP/s and speed-up over n from the JSON of `lugpu bench`.",
+        description="Draw what `lugpu bench --json` and `lugpu simulate --json` measured.",
         epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", metavar="FILE.json", nargs="+", type=Path,
                         help="results; several files are drawn together")
@@ -143,6 +149,8 @@ def row_fault(row):
     """What keeps a result from being read, or an empty text."""
     if not isinstance(row, dict):
         return "is not an object"
+    if simulation_figures.is_simulation(row):
+        return simulation_figures.row_fault(row)
     if problem_figures.is_of_problem(row):
         return problem_figures.row_fault(row)
     for field, types in (FIELDS | OPTIONAL_FIELDS).items():
@@ -722,6 +730,22 @@ def grid_figures(paths, rows):
                    problem_figures.draw_system(device, precision, results, notes))
 
 
+def simulation_pages(paths, rows):
+    """Yields (name without ending, figure) for simulations; those on the host join every device."""
+    devices = sorted({row["device"] for row in rows if row["device"]}) or [None]
+    for problem, own in problem_figures.by_system(rows).items():
+        for device in devices:
+            here = [row for row in own if row["device"] in (device, None)]
+            drawn = [row for row in here if simulation_figures.is_drawable(row)]
+            if not any(row["device"] == device for row in drawn):
+                continue
+            notes = footnote([simulation_figures.describe_left_out(row, len(paths) > 1)
+                              for row in here if row not in drawn])
+            parts = ([paths[0].stem] + [slug(device or "host")] * (len(devices) > 1)
+                     + [slug(problem)])
+            yield "-".join(parts), simulation_figures.draw_simulations(device, drawn, notes)
+
+
 def several_things(paths, rows):
     """Whether there are several files, matrices, and numbers of cores of one device."""
     return (len(paths) > 1, len({row["matrix"] for row in rows}) > 1, is_on_several_cores(rows))
@@ -731,11 +755,14 @@ def plot(paths, folder):
     """Draw all figures of the given files into a folder; returns the paths written."""
     sources = source_names(paths)
     rows = [row for path, source in zip(paths, sources) for row in load(path, source)]
-    on_grids = [row for row in rows if problem_figures.is_of_problem(row)]
+    simulated = [row for row in rows if simulation_figures.is_simulation(row)]
+    on_grids = [row for row in rows
+                if problem_figures.is_of_problem(row) and row not in simulated]
     dense = [row for row in rows if not problem_figures.is_of_problem(row)]
     written = []
     for name, figure in itertools.chain(dense_figures(paths, dense),
-                                        grid_figures(paths, on_grids)):
+                                        grid_figures(paths, on_grids),
+                                        simulation_pages(paths, simulated)):
         folder.mkdir(parents=True, exist_ok=True)
         written += save(figure, folder / name)
     if not written:
@@ -744,7 +771,9 @@ def plot(paths, folder):
     several = several_things(paths, dense)
     for line in ([describe_left_out(row, *several) for row in dense if not is_drawable(row)]
                  + [problem_figures.describe_left_out(row, len(paths) > 1) for row in on_grids
-                    if not problem_figures.is_drawable(row)]):
+                    if not problem_figures.is_drawable(row)]
+                 + [simulation_figures.describe_left_out(row, len(paths) > 1) for row in simulated
+                    if not simulation_figures.is_drawable(row)]):
         print("left out:", line, file=sys.stderr)
     return written
 

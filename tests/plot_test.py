@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import figures  # noqa: E402
 import plot  # noqa: E402
 import problem_figures  # noqa: E402
+import simulation_figures  # noqa: E402
 SCHEMA = json.loads((ROOT / "docs/lugpu.schema.json").read_text(encoding="utf-8"))
 SIZES = [64, 128, 256, 512, 1024]
 DEVICE = "Example GPU 6800"
@@ -167,6 +168,42 @@ def on_grids():
         rows.append(on_grid("multigrid-cg", n, 1e-3, 2e-7 * n**1.5, 8))
         rows.append(on_grid("jacobi", n, 1e-5, 1e-7 * n**3, 60) if n < 128 else
                     on_grid_failed("jacobi", n, "The residual is not below the tolerance."))
+    return rows
+
+
+def simulated(routine, grid, frames, left=0.5, iterations=None, problem="fluid2d", **given):
+    """A result of a simulation with so many iterations, or to a tolerance."""
+    plain = routine.startswith("plain-")
+    sizes = grid if isinstance(grid, list) else [grid, grid, grid if problem.endswith("3d") else 1]
+    scene = {"wave": "rain", "bubbles": "cells"}.get(problem, "smoke")
+    return {
+        "problem": problem, "implementation": "plain" if plain else "lugpu", "routine": routine,
+        "precision": "single" if iterations else "double", "device": None if plain else DEVICE,
+        "scene": scene, "grid": sizes, "tolerance": 0.0 if iterations else 1e-3,
+        "steps": 8, "time_step": 0.01, "frames_per_s": frames,
+        "times_s": [(1 + 1e-3 * place) / frames for place in (-1, 0, 1)],
+        "solver_iterations": 5.0 * (iterations or 100), "status": "ok",
+        "left": {"of": "residual" if problem in ("wave", "bubbles") else "divergence", "first": left,
+                 "median": left, "largest": 2 * left, "last": left, "by_step": [left, 2 * left] * 4}
+        } | ({} if plain else {"device_index": 0}) | (
+            {"iterations": iterations} if iterations else {}) | given
+
+
+def simulated_failed(routine, grid, **given):
+    """A result of a simulation whose first step did not reach the tolerance."""
+    return simulated(routine, grid, 1.0, status="failed",
+                     reason="The residual is not below the tolerance after 10000 sweeps", **given)
+
+
+def simulations():
+    """Results of `lugpu bench --problem fluid2d`."""
+    rows = []
+    for n in (32, 64, 128):
+        for kind, place in (("", 1), ("plain-", 3)):
+            rows += [simulated(kind + method, n, 1e7 / n**2 / place, iterations=10)
+                     for method in ("jacobi", "gauss-seidel", "cg")]
+        rows += [simulated("fast-diagonal", n, 1e6 / n**2, 1e-12), simulated("cg", n, 1e5 / n**2),
+                 simulated("jacobi", n, 1e3 / n**2) if n < 64 else simulated_failed("jacobi", n)]
     return rows
 
 
@@ -836,6 +873,63 @@ class ProblemTest(InFolder):
                 self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
                 self.assertIn(f"results[1] {sentence}", done.stderr)
         self.assertEqual(list(self.folder.glob("*.png")), [])
+
+
+class SimulationTest(InFolder):
+    """The figures of simulations."""
+
+    def figure(self, rows, notes=()):
+        return simulation_figures.draw_simulations(DEVICE, [
+            row | {"source": "s"} for row in rows if row["status"] == "ok"], notes)
+
+    def test_frames_over_the_grid(self):
+        """Few iterations and the tolerance have a panel each; rivals are dashed."""
+        few, tolerance = self.figure(simulations()).axes
+        self.assertEqual([ax.get_title() for ax in (few, tolerance)],
+                         ["10 iterations, single", "To 0.001, double"])
+        lines = [[(line.get_linestyle(), *line.get_xydata()[-1]) for line in ax.lines]
+                 for ax in (few, tolerance)]
+        speed = 1e7 / 128**2
+        self.assertEqual(lines[0], 3 * [("-", 128, speed)] + 3 * [("--", 128, speed / 3)])
+        self.assertEqual(lines[1], [("-", 128, 1e6 / 128**2), ("-", 128, 1e5 / 128**2),
+                                    ("-", 32, 1e3 / 32**2)])
+        self.assertEqual(few.get_ylabel(), "frames a second")
+
+    def test_what_is_left_of_a_single_simulation(self):
+        row = simulated("cg", [512, 256, 1], 50.0, 0.25, 5, "wave", steps=16)
+        ax, = self.figure([row]).axes
+        line, = ax.lines
+        self.assertEqual(line.get_xydata().tolist(),
+                         [[1 + 2 * k, 0.25 * (1 + k % 2)] for k in range(8)])  # every other step
+        self.assertEqual(ax.get_ylabel(), "left of the residual")
+        figure = self.figure([row])
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
+                         ["cg, 50 frames/s"])
+        self.assertIn("wave, rain on 512 x 256 cells", [text.get_text() for text in figure.texts])
+
+    def test_a_figure_for_each_problem(self):
+        rows = simulations() + [simulated("cg", 64, 9.0, problem="wave")]
+        self.assertEqual(list(jsonschema.Draft7Validator(SCHEMA).iter_errors(record(rows))), [])
+        done = self.drawn(self.write("all.json", record(rows + on_grids())))
+        self.assertEqual(done.stdout.split(), [
+            str(self.folder / f"all-{name}.{ending}") for name in
+            ("poisson2d-double", "fluid2d", "wave") for ending in ("png", "svg")])
+        self.assertIn("left out: jacobi double fluid2d 128² to 0.001: failed (The residual is not",
+                      done.stderr)
+        svg = (self.folder / "all-fluid2d.svg").read_text(encoding="utf-8")
+        for text in ("plain-gauss-seidel", "fast-diagonal", "single and double precision",
+                     "left out: jacobi double fluid2d 64²"):
+            self.assertIn(text, svg)
+
+    def test_refuses_bad_results_in_one_line(self):
+        for sentence, change in {"has no grid": lambda row: row.pop("grid"),
+                                 "has a grid that is not three": lambda row: row.update(grid=[4]),
+                                 "has neither": lambda row: row.update(tolerance=0)}.items():
+            row = simulated("cg", 64, 1.0)
+            change(row)
+            done = self.plot(self.write("bad.json", record([row])))
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+            self.assertIn(f"results[0] {sentence}", done.stderr)
 
 
 if __name__ == "__main__":

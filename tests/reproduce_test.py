@@ -27,10 +27,12 @@ import figures  # noqa: E402
 import plot_test  # noqa: E402
 import reproduce  # noqa: E402
 from papers import (gems2_44, grids, lu_gpu_2005, making, operators_2003, pages,  # noqa: E402
-                    running, stable_fluids_2010, verdicts, words as wording)
+                    running, simulated as simulations_of_papers, stable_fluids_2010, verdicts,
+                    words as wording)
 from papers.lu_gpu_2005 import counts, plan as lu_plan  # noqa: E402
-from papers.stable_fluids_2010 import equations, tables, times  # noqa: E402
-from plot_test import DEVICE  # noqa: E402
+from papers.lu_gpu_2005.flow import flow  # noqa: E402
+from papers.stable_fluids_2010 import equations, frames, tables, times  # noqa: E402
+from plot_test import DEVICE, simulated, simulated_failed  # noqa: E402
 
 PROGRAM = None  # of the last test, from the command line
 COPY = 30e9  # bytes/s
@@ -87,6 +89,18 @@ def record(rows=(), probes=(), argv=("lugpu", "bench"), device=None):
                                     "probes": list(probes)}
     whole["tool"] = whole["tool"] | {"argv": list(argv)}
     return whole
+
+
+def run_of_simulation(words):
+    """The result of lugpu simulate."""
+    sizes = [int(n) for n in words["--grid"].split("x")]
+    method, physics = words["--method"], words["simulate"]
+    row = simulated(method, [*(sizes * 2)[:2], 1], 1e9 / math.prod((sizes * 2)[:2]),
+                    {"fast-diagonal": 1e-5, "cg": 1.2}.get(method, 1e-6), problem=physics,
+                    iterations=int(words["--iterations"]) if "--iterations" in words else None)
+    return row | {"precision": "single", "scene": words["--scene"],
+                  "phases_s": {"select": 1e-3, "cells": 1e-2, "advect": 1e-3, "project": 1e-2}} | (
+                      {"solver_iterations": 9.0} if physics == "bubbles" else {})
 
 
 # --- Verdicts ------------------------------------------------------------------------------------
@@ -291,6 +305,20 @@ class RuleTest(unittest.TestCase):
         with self.assertRaises(running.NotMade):
             lu_gpu_2005.bubbly_flow(cells(1.2, lambda row: failed(row, "error")), DEVICE_ENTRY)
 
+    def test_the_flow_of_bubbles(self):
+        def runs(left, computed):
+            return record([simulated(method, 32, 10.0, left, problem="bubbles",
+                                     solver_iterations=computed * 32**2,
+                                     phases_s={"select": 1e-3, "cells": 1e-2, "advect": 1e-3})
+                           for method in ("lu-blocked", "lu", "gauss-jordan")])
+        sentence = self.holds(flow, runs(4e-6, 0.15))
+        self.assertIn("On 32² cells 15.0 % of them are computed", sentence)
+        self.assertIn("leaves more than 8.00e-06", sentence)
+        self.refuted(flow, runs(6e-6, 0.15))
+        self.refuted(flow, runs(4e-6, 0.21))
+        with self.assertRaises(running.NotMade):
+            flow([record([simulated_failed("lu", 32, problem="bubbles")])], DEVICE_ENTRY)
+
     def test_transfer(self):
         def results(share):
             row = lu(1024, 1.0)
@@ -364,7 +392,7 @@ class PlanTest(unittest.TestCase):
 
     def sizes(self, commands, *words):
         return {int(n) for command in commands if all(word in " ".join(command.arguments)
-                                                      for word in words)
+                                                      for word in ("-n", *words))
                 for n in command.arguments[command.arguments.index("-n") + 1].split(",")}
 
     def test_sizes(self):
@@ -397,7 +425,7 @@ class PlanTest(unittest.TestCase):
     def test_the_program_knows_every_option(self):
         if not PROGRAM:
             self.skipTest("no program given")
-        for kind in ("bench", "probe"):
+        for kind in ("bench", "probe", "simulate"):
             known = subprocess.run([PROGRAM, kind, "--help"], capture_output=True, text=True,
                                    check=True).stdout.replace(",", " ").split()
             commands = self.commands() + [
@@ -428,13 +456,15 @@ class World:
         if int(words.get("--units", 4)) < 4 and not self.partition:
             sentence = f"--units {words['--units']}: {DEVICE} cannot be partitioned."
             return subprocess.CompletedProcess(argv, 2, "", f"lugpu: {sentence}\n")
-        sizes = [int(n) for n in words["-n"].split(",")]
+        sizes = [int(n) for n in words.get("-n", "0").split(",") if int(n)]
         rows, probes = [], []
+        if argv[1] == "simulate":
+            rows = [run_of_simulation(words) | {"device": self.device["name"]}]
         for n in sizes:
             rows += [] if argv[1] == "probe" else self.rows(n, words)
             probes += self.probes(n, words) if argv[1] == "probe" else []
         for row in rows:
-            row.pop("source")
+            row.pop("source", None)
         path.write_text(json.dumps(record(rows, probes, argv, self.device)), encoding="utf-8")
         return subprocess.CompletedProcess(argv, 0, "", "")
 
@@ -511,7 +541,7 @@ class PageTest(PageCase):
                                    r"on Example GPU 6800: .*\d")
             self.assertIn(f"(#{pages.anchor(figure.title)})", page)
             if figure.commands(lu_plan.PLANS["quick"], DEVICE_ENTRY):
-                self.assertRegex(section, "```sh\nlugpu (bench|probe) -n |Drawn from the results")
+                self.assertRegex(section, "```sh\nlugpu (bench -n|probe -n|simulate) |Drawn from the results")
         for text in ("| Device | Example GPU 6800 (cpu), Example Platform", "Copy bandwidth | 30.0",
                      "2005-11-12T09:30:00Z", "1a2b3c4d5e6f"):
             self.assertIn(text, page)
@@ -527,7 +557,7 @@ class PageTest(PageCase):
 
     def check_drawings(self):
         drawn = {figure.key: figure for figure in lu_gpu_2005.FIGURES if figure.drawing}
-        self.assertEqual(len(list(self.out.glob("fig*.png"))), len(drawn))
+        self.assertEqual(len(list(self.out.glob("*.png"))), len(drawn))
         for key, figure in drawn.items():
             name = f"{key}-{figure.name}"
             width, height = plot_test.png_size(self.out / f"{name}.png")
@@ -551,7 +581,7 @@ class PageTest(PageCase):
         """Legends and texts, the longest heading too."""
         drawn = []
         self.reproduce(save=lambda figure, base: drawn.append((base.name, figure)))
-        self.assertEqual(len(drawn), 10)
+        self.assertEqual(len(drawn), 11)
         for name, figure in drawn:
             FigureCanvasAgg(figure).draw()
             for text in [*figure.texts, *figure.legends[0].get_texts()]:
@@ -743,6 +773,74 @@ class GridRuleTest(unittest.TestCase):
         self.assertIn("enough for 11 iterations", finding.measured)
         self.finds("no longer holds", gems2_44.wave, records(1.2 / 102 / 10))
 
+    def test_frames_of_the_demos(self):
+        def records(problem, speed, few_left=0.2):
+            rates = {512: 43, 1024: {"wave": 13, "fluid": 9}[problem]}
+            return [record([simulated("cg", n, speed * rate, few_left, 5, problem) for n, rate in
+                            rates.items()] + [simulated("fast-diagonal", 1024, 99.0, 1e-5,
+                                                        problem=problem)])]
+        for problem, demo in (("wave", operators_2003.WAVE), ("fluid", operators_2003.FLUID)):
+            make = simulations_of_papers.frames(demo)
+            finding = self.finds("holds", make, records(problem, 1.1))
+            self.assertIn("They leave 0.200 of the", finding.measured)
+            self.assertIn("fast-diagonal has 99.0 frames a second and leaves 1.00e-05",
+                          finding.measured)
+            self.assertIn("| 1024² | fast-diagonal |  | 99.0 |  | 1e-05 | 2e-05 |", finding.table)
+            self.finds("no longer holds", make, records(problem, 0.9))
+        self.finds("does not hold", operators_2003.accuracy, records("fluid", 1.0, 0.11))
+        self.finds("holds", operators_2003.accuracy, records("fluid", 1.0, 0.09))
+        oblong = record([simulated("cg", [2048, 1024, 1], 13.0, 0.2, 5, "wave")])
+        self.finds("holds", simulations_of_papers.frames(gems2_44.DEMO), [oblong])
+        with self.assertRaises(running.NotMade):
+            simulations_of_papers.frames(operators_2003.WAVE)([oblong], DEVICE_ENTRY)
+
+    def steps(self, few_s, to_tolerance):
+        """Time steps in 2D and 3D: of all methods with few iterations, and {method: seconds} to the
+        tolerance."""
+        rows = []
+        for problem, n, few in (("fluid2d", 512, 10), ("fluid3d", 128, 4)):
+            for method in tables.METHODS:
+                rows += [simulated(method, n, 1 / few_s, 0.9, few, problem),
+                         simulated(f"plain-{method}", n, 0.5 / few_s, 0.9, few, problem),
+                         simulated(method, n, 1 / to_tolerance[method], problem=problem)
+                         if method in to_tolerance else
+                         simulated_failed(method, n, problem=problem)]
+            rows.append(simulated("fast-diagonal", n, 10.0, 1e-9, problem=problem))
+        return [record(rows)]
+
+    def test_whole_time_steps(self):
+        finding = self.finds("holds", frames.time_step, self.steps(0.032, {}))
+        self.assertIn("On 512² cells a step of 5 systems with 10 iterations each takes 32.0 ms with "
+                      "jacobi (2.00 times the speed of plain loops) and leaves 0.900",
+                      finding.measured)
+        self.assertIn("| 128³ | cg | 64.0 | 32.0 | 2.00 | 31.2 | 0.9 |", finding.table)
+        self.finds("no longer holds", frames.time_step, self.steps(0.034, {}))
+        self.assertEqual(stable_fluids_2010.left_out(self.steps(0.03, {}), ()), [])
+        broken = simulated("cg", 32, 1.0, iterations=10, status="error", reason="Lost.")
+        self.assertEqual(stable_fluids_2010.left_out([record([broken])], ()),
+                         ["cg single fluid2d 32² 10 iterations: error (Lost.)"])
+
+    def test_the_best_solver_to_one_tolerance(self):
+        def finds(verdict, **seconds):
+            return self.finds(verdict, frames.equal_quality, self.steps(
+                0.05, {name.replace("_", "-"): value for name, value in seconds.items()}))
+        finds("holds", gauss_seidel=0.09, cg=0.2)
+        finds("no longer holds", gauss_seidel=0.11, cg=0.2)  # fast-diagonal takes 0.1
+        finds("no longer holds", gauss_seidel=0.09, cg=0.08)
+        finding = finds("no longer holds", cg=0.2)
+        self.assertIn("Not in time or not at all: jacobi, gauss-seidel, multigrid-cg. A step of "
+                      "fast-diagonal takes 2.00 times as long as one with the few iterations",
+                      finding.measured)
+        self.assertIn("| 512² | gauss-seidel |  | not reached |  |  |", finding.table)
+        self.assertEqual(finding.precision, "double")
+
+    def test_moving_walls(self):
+        def runs(slowest):
+            return [record([simulated(method, 128, speed, 0.5, 10, "fluid", phases_s={"project": 1.0})
+                            for method, speed in zip(tables.METHODS, (slowest, 90.0, 80.0))])]
+        self.finds("holds", frames.moving_walls, runs(31.0))
+        self.finds("no longer holds", frames.moving_walls, runs(29.0))
+
     def test_the_chapters_bandwidth(self):
         finding = self.finds("holds", gems2_44.operation, [record(probes=[
             COPY_PROBE, *(vector_probe("add", n, time / 2) for n, time in
@@ -873,17 +971,22 @@ class GridWorld:
         words = dict(zip(argv, argv[1:]))
         path = Path(words["--json"])
         self.runs.append(path.stem)
-        sizes = [int(n) for n in (words.get("--grid") or words["-n"]).split(",")]
         rows, probes, device = [], [COPY_PROBE], [DEVICE_ENTRY]
+        if argv[1] == "simulate":
+            path.write_text(json.dumps(record([run_of_simulation(words)], [], argv)), encoding="utf-8")
+            return subprocess.CompletedProcess(argv, 0, "", "")
+        sizes = [int(n) for n in (words.get("--grid") or words["-n"]).split(",")]
         if argv[0].endswith(".py"):
             probes, device = self.probes(sizes, ["host"]), []
         elif argv[1] == "probe":
             probes += self.probes(sizes, words["--storage"].split(","))
+        elif words.get("--problem", "").startswith("fluid"):
+            rows = [row for n in sizes for row in self.steps(words, n)]
         elif "--problem" in words:
             rows = [self.row(words, routine, n) for n in sizes
                     for routine in (words["--method"] + "," + words["--baseline"]).split(",")]
         for row in rows:
-            row.pop("source")
+            row.pop("source", None)
         whole = record(rows, probes, argv) | {"devices": device}
         path.write_text(json.dumps(whole), encoding="utf-8")
         return subprocess.CompletedProcess(argv, 0, "", "")
@@ -893,6 +996,13 @@ class GridWorld:
                 for name, cost in (("add", 1e-10), ("multiply", 1e-10), ("sum", 5e-11),
                                    ("grid product", 2e-10), ("columns product", 1e-10),
                                    ("banded product", 5e-10))]
+
+    def steps(self, words, n):
+        problem, few = words["--problem"], int(words["--iterations"])
+        methods, rivals = words["--method"].split(","), words["--baseline"].split(",")
+        return ([simulated(name, n, 1e6 / n**2, 0.9, few, problem) for name in rivals + methods]
+                + [simulated(name, n, 1e5 / n**2, problem=problem) if name != "jacobi" or n < 64 else
+                   simulated_failed(name, n, problem=problem) for name in methods])
 
     def row(self, words, routine, n):
         row = iterated(routine, n, 20, 1e-9 * n * n, words["--problem"])
@@ -930,8 +1040,6 @@ class GridPageTest(PageCase):
             name = f"{figure.key}-{figure.name}"
             self.assertIn(f"({name}.png)]({name}.svg)", self.section(figure.title))
             self.assertGreater(plot_test.png_size(self.out / f"{name}.png")[0], 800)
-        for number, statement in paper.later:
-            self.assertIn(f"| {number} | {statement} | | with the simulations |", page)
         self.assertNotIn(str(self.out), page)
         self.assertIn(f"# {paper.heading}", page)
 
@@ -1002,7 +1110,8 @@ class GridPageTest(PageCase):
         done = subprocess.run([sys.executable, ROOT / "scripts/reproduce.py", "--paper", "gems2-44",
                                "--only", "4"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("there is no fig04; there are reduction, operation, wave.", done.stderr)
+        self.assertIn("there is no fig04; there are reduction, operation, wave, demo.",
+                      done.stderr)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import math
 
 import figures
 import problem_figures
+import simulation_figures
 from papers.drawing import FIRST, SECOND, THIRD, Line, Panel, look, spell_rate
 from papers.running import Command, NotMade, listed
 from papers.verdicts import Claim, judge, together, uncertainty
@@ -101,9 +102,14 @@ def is_timed(row):
 
 
 def left_out(records, concerned):
-    """Lines about results that have no times. Those that stopped at --iterations are meant to."""
+    """Lines about results that have no times. Those that stopped at --iterations are meant to. And
+    about simulations that went wrong."""
     rows = [row for record in records for row in record["results"] if "problem" in row]
-    return [problem_figures.describe_left_out(row, False) for row in rows if not row["times_s"]]
+    simulated = [row for row in rows if simulation_figures.is_simulation(row)]
+    return ([problem_figures.describe_left_out(row, False) for row in rows
+             if not row["times_s"] and row not in simulated]
+            + [simulation_figures.describe_left_out(row, False) for row in simulated
+               if not simulation_figures.is_drawable(row)])
 
 
 # --- Words and lines -----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def make(paper, figure, runner, plan, device):
         records, failures = gather(runner, figure.commands(plan, device))
         finding = figure.make(list(records.values()), device)
         if finding.panels:
-            subtitle = figure.computed or f"{device['name']}, single precision"
+            subtitle = figure.computed or f"{device['name']}, {finding.precision} precision"
             figures.save(draw(figure.drawing, subtitle, finding.panels), base)
     except Unsupported as reason:
         return Outcome(figure, NOT_MEASURED, str(reason), NOT_MEASURED, records=records)

@@ -20,6 +20,7 @@ class Finding:
     short: str
     panels: list = field(default_factory=list)
     table: str = ""
+    precision: str = "single"  # of what is drawn
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,6 @@ class Paper:
     plan_for: Callable  # (device, quick) -> plan, which the figures' commands take
     left_out: Callable  # (records, what a figure is concerned with) -> lines about missing results
     rivals: Callable  # (record) -> the baselines in words
-    later: tuple = ()  # (number, statement) of what only a simulation can show
 
 
 @dataclass
@@ -94,12 +94,11 @@ def machine(record, rivals):
                                               for name, value in facts)])
 
 
-def summary(outcomes, later):
-    """A row for each figure, and for what is not measured yet."""
+def summary(outcomes):
+    """A row for each figure."""
     return "\n".join(["| | the paper | here | verdict |", "|---|---|---|---|"] + [
         f"| [{o.figure.number}](#{anchor(o.figure.title)}) | {o.figure.paper} | {o.short} | "
-        f"{o.verdict} |" for o in outcomes] + [
-            f"| {number} | {statement} | | with the simulations |" for number, statement in later])
+        f"{o.verdict} |" for o in outcomes])
 
 
 def anchor(title):
@@ -147,5 +146,5 @@ def page(paper, record, outcomes):
     device = record["devices"][0]["name"]
     parts = [f"# {paper.heading}", paragraph(f"The paper: {paper.citation}."),
              paragraph(paper.intro), machine(record, paper.rivals(record)),
-             summary(outcomes, paper.later)]
+             summary(outcomes)]
     return "\n\n".join(parts + [section(o, told, device) for o in outcomes]) + "\n"

@@ -4,6 +4,9 @@ import dataclasses
 from dataclasses import dataclass
 
 from papers.running import Command, listed
+from papers.simulated import simulate_command
+
+FLOW_METHODS = ("lu-blocked", "lu", "gauss-jordan")
 
 
 def doubling(first, last):
@@ -23,6 +26,7 @@ class Plan:
     large: tuple  # more orders for the bandwidth
     cell: int  # order of a cell of the bubbly flow
     cells: int
+    flow: tuple  # cells along an axis and steps of its simulation
     effort: tuple
     probe_runs: int
 
@@ -30,14 +34,14 @@ class Plan:
 # Images are slow on a CPU: about 6 ns an access, so that n = 512 takes seconds.
 PLANS = {
     "quick": Plan(doubling(64, 256), doubling(64, 512), doubling(64, 256), doubling(64, 512),
-                  (128, 256), 512, (), 512, 3,
+                  (128, 256), 512, (), 512, 3, (8, 10),
                   ("--runs", "5", "--min-time", "0", "--timeout", "20"), 5),
     "cpu": Plan(doubling(64, 512), doubling(64, 2048), doubling(64, 512), doubling(64, 1024),
-                (128, 256, 512), 2048, (), 2048, 8,
+                (128, 256, 512), 2048, (), 2048, 8, (16, 40),
                 ("--runs", "3", "--min-time", "0.1", "--timeout", "120"), 5),
     "gpu": Plan((*doubling(128, 2048), 3500, 4096), (*doubling(128, 2048), 3500, 4096),
                 doubling(128, 4096), doubling(128, 4096),
-                (1024, 2048, 4096), 2048, (8192,), 2048, 8,
+                (1024, 2048, 4096), 2048, (8192,), 2048, 8, (32, 100),
                 ("--runs", "5", "--min-time", "0.1", "--timeout", "60"), 5),
 }
 
@@ -119,6 +123,13 @@ def commands_bubbles(plan, device):
                     ("bench", "-n", str(plan.cell), "--matrix", "bubbles", "--pivot", "none",
                      "--precision", "single", "--method", "lu", "--baseline", "getrf",
                      "--seed", str(cell), *plan.effort)) for cell in range(1, plan.cells + 1)]
+
+
+def commands_flow(plan, device):
+    """The simulation of a bubbly flow with each dense method, Section 6.2."""
+    cells, steps = plan.flow
+    return [simulate_command("bubbles", "cells", cells, method, steps)
+            for method in FLOW_METHODS]
 
 
 def commands_counts(plan, device):

@@ -4,6 +4,7 @@ import math
 
 import figures
 import plot
+import simulation_figures
 from papers.drawing import Line, Panel, look
 from papers.running import NotMade
 
@@ -26,9 +27,13 @@ def ours(records, pivot=None):
 
 def left_out(records, concerned):
     """Lines about the results that are not drawn, of the (routine, pivot) concerned or of all."""
-    rows = [row for record in records for row in record["results"] if not plot.is_drawable(row)]
-    return [f"{row['schedule'] or 'host'} schedule, " + plot.describe_left_out(row, False, False)
-            for row in rows if not concerned or (row["routine"], row["pivot"]) in concerned]
+    everything = [row for record in records for row in record["results"]]
+    simulated = [row for row in everything if simulation_figures.is_simulation(row)]
+    rows = [row for row in everything if row not in simulated and not plot.is_drawable(row)]
+    return ([f"{row['schedule'] or 'host'} schedule, " + plot.describe_left_out(row, False, False)
+             for row in rows if not concerned or (row["routine"], row["pivot"]) in concerned]
+            + [simulation_figures.describe_left_out(row, False) for row in simulated
+               if not simulation_figures.is_drawable(row)])
 
 
 def as_published(rows):
