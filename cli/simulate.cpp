@@ -31,7 +31,7 @@ struct Arguments {
   std::string physics;
   std::string scene, grid = "256", method, precision = "single";
   std::optional<double> tolerance, time_step, reynolds, density_ratio;
-  std::optional<std::size_t> iterations, steps;
+  std::optional<std::size_t> iterations, steps, inclusions;
   std::size_t every = kUsualEvery;
   bool explicit_diffusion = false, semi_lagrangian = false;
   double confinement = 0;
@@ -83,6 +83,12 @@ SimulationOptions simulation_options(const Arguments& given) {
   options.semi_lagrangian = given.semi_lagrangian;
   options.confinement = given.confinement;
   options.density_ratio = given.density_ratio;
+  if (given.inclusions) {
+    if (options.scene != "cells") {
+      throw InputError("--inclusions is for bubbles, scene cells.");
+    }
+    options.inclusions = *given.inclusions;
+  }
   return options;
 }
 
@@ -268,6 +274,11 @@ void add_physics_options(CLI::App& command, Arguments& given) {
                   "Bubbles: density of the liquid over that of the gas (default: 1000)")
       ->transform(number(1, 1e6))
       ->type_name("R");
+  command
+      .add_option("--inclusions", given.inclusions,
+                  "Bubbles of scene cells: of each cell, 32 unknowns each (default: 16)")
+      ->transform(whole_number(1, 1024))
+      ->type_name("M");
 }
 
 }  // namespace

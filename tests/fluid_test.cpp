@@ -287,6 +287,11 @@ TEST(Fluid, RefusesWhatDoesNotFit) {
     change(options);
     EXPECT_THROW(Fluid(shared_context(), options), Error);
   };
+  refused([](SimulationOptions& o) {
+    o.explicit_diffusion = true;
+    o.reynolds = 100;  // 16^2 times the time step over 100 is above 1/4
+    o.time_step = 0.1;
+  });
   refused([](SimulationOptions& o) { o.size = {1, 16, 1}; });
   refused([](SimulationOptions& o) { o.size = {0, 16, 1}; });
   refused([](SimulationOptions& o) { o.size = {1u << 20, 1u << 20, 1}; });

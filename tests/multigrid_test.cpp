@@ -470,6 +470,20 @@ TEST_P(Multigrid, SquaresOfTheRightHandSideMayLeaveTheRange) {
   }
 }
 
+// Where nothing holds the grid, the rounding of the products has a mean that no step takes away; the
+// residual falls all the same, and does not grow again.
+TEST_P(Multigrid, DoesNotPileUpRounding) {
+  for (const Walls& walls : {kAll[1], kAll[2]}) {
+    const Grid floating = laplacian({50, 30, 1}, walls);
+    const std::vector<double> rhs = random_in(precision, floating.unknowns(), 1, 1).values();
+    const Iteration iteration = solve(floating, rhs, precision, {1e-14, 40}).iteration;
+    EXPECT_TRUE(iteration.converged) << iteration.reason;
+    for (std::size_t k = 1; k < iteration.residuals.size(); ++k) {
+      EXPECT_LT(iteration.residuals[k], iteration.residuals[k - 1]);
+    }
+  }
+}
+
 TEST_P(Multigrid, SaysWhyItEnds) {
   Grid grid = laplacian({50, 30, 1}, kAll[0]);
   std::vector<double> b(grid.unknowns(), 1.0);
@@ -478,13 +492,6 @@ TEST_P(Multigrid, SaysWhyItEnds) {
   EXPECT_FALSE(indefinite.converged);
   EXPECT_NE(indefinite.reason.find("not positive definite"), std::string::npos);
   grid.shift = 0;
-  for (const Walls& walls : {kAll[1], kAll[2]}) {  // singular, so rounding is left
-    const Grid floating = laplacian({50, 30, 1}, walls);
-    const std::vector<double> rhs = random_in(precision, floating.unknowns(), 1, 1).values();
-    const Iteration rounding = solve(floating, rhs, precision, {1e-30, 200}).iteration;
-    EXPECT_FALSE(rounding.converged);
-    EXPECT_NE(rounding.reason.find("rounding errors"), std::string::npos) << rounding.reason;
-  }
   for (const double wrong :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     b[77] = wrong;

@@ -54,6 +54,12 @@ Fluid::Fluid(DeviceContext& context, const SimulationOptions& options)
   time_step_ = options.time_step.value_or(scene_.step / cells_per_length_);
   const double reynolds = options.reynolds.value_or(scene_.reynolds);
   diffusion_ = time_step_ / reynolds * cells_per_length_ * cells_per_length_;
+  const double stable = 1 / (2.0 * static_cast<double>(on_.dimensions()));
+  if (options.explicit_diffusion && diffusion_ > stable) {
+    throw InputError("Explicit diffusion is stable up to a time step of " +
+                     std::to_string(time_step_ * stable / diffusion_) + " here, and this is " +
+                     std::to_string(time_step_) + "; take a smaller step or a larger --reynolds.");
+  }
   u_ = on_.velocity();
   moved_ = on_.velocity();
   corrected_ = on_.velocity();
