@@ -103,7 +103,11 @@ TEST_P(DeviceSolve, BlindlyIsTheSame) {
       for (int turn = 0; turn < 2; ++turn) EXPECT_EQ(solver->solve(b, x).iterations, 5u);
       results[blind] = on_device.download(x, grid.unknowns());
     }
-    EXPECT_EQ(results[0], results[1]);
+    // The same but for steps that change nothing but rounding.
+    const double bound = 64 * epsilon(precision_);
+    for (std::size_t i = 0; i < results[0].size(); ++i) {
+      EXPECT_NEAR(results[0][i], results[1][i], bound);
+    }
   }
 }
 
