@@ -441,7 +441,14 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
   return problem;
 }
 
-void require_for_simulations(const CLI::App& command) {
+void require_for_simulations(const Arguments& given, const CLI::App& command) {
+  const std::vector<std::string>& rivals = simulated_baselines();
+  for (const std::string& name : given.baselines) {
+    const bool known = name == "none" || std::count(rivals.begin(), rivals.end(), name) > 0;
+    if (command.count("--baseline") > 0 && !known) {
+      throw InputError("--baseline " + name + " does not simulate; plain-jacobi and the like do.");
+    }
+  }
   for (const char* option : {"--storage", "--nrhs"}) {
     if (command.count(option) > 0) {
       throw InputError(std::string(option) + " is for linear systems, and not for simulations.");
@@ -519,7 +526,7 @@ Command add_bench(CLI::App& app) {
     const std::vector<std::string>& problems = given->problem.problems;
     const auto simulated = std::count_if(problems.begin(), problems.end(), is_simulated);
     if (simulated == static_cast<std::ptrdiff_t>(problems.size())) {
-      require_for_simulations(*command);
+      require_for_simulations(*given, *command);
       return bench_simulated(problem_of(*given, *command), given->options, arguments);
     }
     if (simulated > 0) {

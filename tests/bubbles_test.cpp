@@ -370,7 +370,7 @@ TEST(StaticBubble, StaysAtRestInSinglePrecision) {
     for (const double ratio : {1.0, 10.0, 1000.0}) {
       SimulationOptions options = box(n, ratio, "multigrid-cg");
       options.precision = Precision::single_precision;
-  options.tolerance = 1e-3;
+      options.tolerance = 1e-3;
       TwoPhase flow(shared_context(), options, scene);
       for (int step = 0; step < 200 && flow.trouble().empty(); ++step) flow.step();
       EXPECT_EQ(flow.trouble(), "") << ratio << " on " << n;

@@ -470,8 +470,8 @@ TEST_P(Multigrid, SquaresOfTheRightHandSideMayLeaveTheRange) {
   }
 }
 
-// Where nothing holds the grid, the rounding of the products has a mean that no step takes away; the
-// residual falls all the same, and does not grow again.
+// Where nothing holds the grid, the rounding of the products has a mean that no step takes away;
+// the residual falls all the same, and does not grow again.
 TEST_P(Multigrid, DoesNotPileUpRounding) {
   for (const Walls& walls : {kAll[1], kAll[2]}) {
     const Grid floating = laplacian({50, 30, 1}, walls);

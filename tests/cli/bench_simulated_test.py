@@ -89,6 +89,7 @@ class BenchSimulatedTest(CommandLine):
                 (["--problem", "fluid2d,poisson2d"], "simulations and linear systems"),
                 (["--problem", "fluid2d", "--storage", "image"], "--storage"),
                 (["--problem", "fluid2d", "--nrhs", "2"], "--nrhs"),
+                (["--problem", "fluid2d", "--baseline", "gbtrf"], "gbtrf"),
                 (["--problem", "fluid2d", "--grid", "1"], "at least 2"),
                 (["--problem", "fluid3d", "--grid", "2000"], "2^30 cells")):
             with self.subTest(arguments=arguments):

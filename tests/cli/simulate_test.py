@@ -76,6 +76,8 @@ class SimulateTest(CommandLine):
                                   "multigrid-cg"),
                                  (["wave", "--reynolds", "10"], "viscosity"),
                                  (["fluid", "--density-ratio", "10"], "bubbles"),
+                                 (["fluid", "--inclusions", "4"], "cells"),
+                                 (["fluid", "--explicit-diffusion", "--reynolds", "10"], "stable"),
                                  (["fluid", "--iterations", "4", "--tolerance", "1e-3"],
                                   "--iterations"),
                                  (["fluid", "--time-step", "nan"], "--time-step"),
