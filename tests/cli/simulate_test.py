@@ -112,23 +112,26 @@ class SimulateTest(CommandLine):
             self.assertIn(signature, (self.folder / f"a.{ending}").read_bytes()[:12])
 
     def test_profile(self):
-        """The driven cavity at Re = 100 until it is steady, against U. Ghia, K. N. Ghia and
-        C. T. Shin, "High-Re Solutions for Incompressible Flow", Journal of Computational Physics
-        48, 1982."""
-        self.simulate("fluid", "--scene", "cavity", "--grid", "64", "--profile", "p.csv")
-        with open(self.folder / "p.csv", encoding="utf-8") as file:
-            rows = [{name: float(value) for name, value in row.items()}
-                    for row in csv.DictReader(file)]
-        upwards = [(row["y"], row["u"]) for row in rows if row["x"] == 0.5]
-        right = [(row["x"], row["v"]) for row in rows if row["y"] == 0.5]
-        for line, known in ((upwards, {0.1719: -0.10150, 0.4531: -0.21090, 0.7344: 0.00332,
-                                       0.9531: 0.68717}),
-                            (right, {0.0938: 0.12317, 0.2344: 0.17527, 0.8047: -0.24533,
-                                     0.9453: -0.10313})):
-            for place, value in known.items():
-                after = next(i for i, (at, _) in enumerate(line) if at >= place)
-                (x0, y0), (x1, y1) = line[after - 1:after + 1]
-                self.assertAlmostEqual(y0 + (y1 - y0) * (place - x0) / (x1 - x0), value, delta=0.006)
+        """The driven cavity until it is steady, against U. Ghia, K. N. Ghia and C. T. Shin, "High-Re
+        Solutions for Incompressible Flow", Journal of Computational Physics 48, 1982."""
+        for reynolds, bound, u_upwards, v_right in (
+                (100, 0.006, {0.1719: -0.10150, 0.4531: -0.21090, 0.7344: 0.00332, 0.9531: 0.68717},
+                 {0.0938: 0.12317, 0.2344: 0.17527, 0.8047: -0.24533, 0.9453: -0.10313}),
+                (400, 0.02, {0.1719: -0.24299, 0.4531: -0.17119, 0.7344: 0.16256, 0.9531: 0.55892},
+                 {0.0938: 0.22965, 0.2344: 0.30174, 0.8047: -0.38598, 0.9453: -0.22847})):
+            self.simulate("fluid", "--scene", "cavity", "--grid", "64", "--reynolds", str(reynolds),
+                          "--profile", "p.csv", "--force")
+            with open(self.folder / "p.csv", encoding="utf-8") as file:
+                rows = [{name: float(value) for name, value in row.items()}
+                        for row in csv.DictReader(file)]
+            upwards = [(row["y"], row["u"]) for row in rows if row["x"] == 0.5]
+            right = [(row["x"], row["v"]) for row in rows if row["y"] == 0.5]
+            for line, known in ((upwards, u_upwards), (right, v_right)):
+                for place, value in known.items():
+                    after = next(i for i, (at, _) in enumerate(line) if at >= place)
+                    (x0, y0), (x1, y1) = line[after - 1:after + 1]
+                    self.assertAlmostEqual(y0 + (y1 - y0) * (place - x0) / (x1 - x0), value,
+                                           delta=bound, msg=f"Re = {reynolds} at {place}")
 
 
 if __name__ == "__main__":
