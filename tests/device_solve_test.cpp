@@ -111,6 +111,68 @@ TEST_P(DeviceSolve, BlindlyIsTheSame) {
   }
 }
 
+// x after so many sweeps at the points of one colour after the other, on the host.
+std::vector<double> swept(const Grid& grid, const std::vector<double>& b, std::vector<double> x,
+                          std::size_t sweeps, std::size_t colours) {
+  const std::vector<double> d = diagonal(grid);
+  Matrix now(grid.unknowns(), 1);
+  for (std::size_t half = 0; half < sweeps * colours; ++half) {
+    now.values() = x;
+    const Matrix product = multiply(grid, now);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::size_t row = i / grid.size[0];
+      const std::size_t at = i % grid.size[0] + row % grid.size[1] + row / grid.size[1];
+      if (at % colours == half % colours) x[i] += (b[i] - product(i, 0)) / d[i];
+    }
+  }
+  return x;
+}
+
+// Some cells are obstacles, without a conductivity; it changes from turn to turn.
+TEST_P(DeviceSolve, TakesAConductivityOnTheDevice) {
+  if (!method_.make_varying) GTEST_SKIP() << "prepared on the host";
+  const std::string& name = GetParam().method;
+  const bool sweeps = name == "jacobi" || name == "gauss-seidel";
+  constexpr std::size_t kSweeps = 7;
+  for (const Size& size : {Size{6, 8, 1}, Size{33, 17, 1}, Size{10, 8, 6}}) {
+    for (const Wall wall : {Wall::neumann, Wall::periodic}) {
+      if (wall == Wall::periodic && size[0] % 2 == 1) continue;
+      SCOPED_TRACE(testing::Message() << size[0] << " " << static_cast<int>(wall));
+      Grid grid = grid_of(size, {wall, wall, wall}, 0);
+      const StoppingRule rule =
+          sweeps ? StoppingRule{0, kSweeps, true} : StoppingRule{tolerance(), 2000, false};
+      const auto solver = method_.make_varying(context_, grid, options(rule));
+      Vectors on_device = vectors(grid, Texel::r);
+      for (const std::uint64_t turn : {1, 2}) {
+        grid.conductivity = random_matrix(grid.unknowns(), 1, turn).values();
+        for (std::size_t i = 0; i < grid.unknowns(); ++i) {
+          grid.conductivity[i] = i % 11 == turn ? 0 : 1.5 + grid.conductivity[i];
+        }
+        const Matrix known = random_matrix(grid.unknowns(), 1, 3);
+        const std::vector<double> right = multiply(grid, known).values();
+        const std::vector<double> start = random_matrix(grid.unknowns(), 1, 4).values();
+        Surface b = on_device.take(), x = on_device.take(), k = on_device.take();
+        on_device.upload(right, b);
+        on_device.upload(sweeps ? start : std::vector<double>(grid.unknowns()), x);
+        on_device.upload(grid.conductivity, k);
+        solver->set_conductivity(k);
+        const Iteration iteration = solver->solve(b, x);
+        const std::vector<double> found = on_device.download(x, grid.unknowns());
+        if (!sweeps) {
+          EXPECT_TRUE(iteration.converged) << iteration.reason;
+          EXPECT_LT(residual(grid, right, found), 2 * tolerance());
+          continue;
+        }
+        const std::vector<double> expected =
+            swept(grid, right, start, kSweeps, name == "jacobi" ? 1 : 2);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          EXPECT_NEAR(found[i], expected[i], 100 * epsilon(precision_));
+        }
+      }
+    }
+  }
+}
+
 // Neumann and periodic walls, no shift: b has no mean, and that of x is not determined.
 TEST_P(DeviceSolve, SingularGrids) {
   if (GetParam().method == "jacobi") GTEST_SKIP() << "does not converge on such grids";

@@ -1,5 +1,6 @@
 // result = A x OPERATOR y for the matrix of a grid with a conductivity k; A x without the build
-// option OPERATOR. With the links c 2 k(i) k(j) / (k(i) + k(j)) of neighbours i and j
+// option OPERATOR; 1 / the diagonal of A with DIAGONAL, 0 for a zero. With the links c 2 k(i) k(j)
+// / (k(i) + k(j)) of neighbours i and j
 //   (A x)(i) = shift x(i) + sum over the neighbours of link(i, j) (x(i) - x(j)),
 // where beyond a Dirichlet wall stands x = 0, or -x if it is half a step away, and the same k; an
 // obstacle, k = 0, has the row of the identity if the shift is 0.
@@ -52,6 +53,7 @@ inline pack terms_across(SOURCE(x), SOURCE(k), int row, int t, int at, int count
   return sum;
 }
 
+// DIAGONAL: x is zeros, and y the factor of every element.
 __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), SOURCE(k), int4 sizes,
                                int4 walls, real4 coefficients, int walk) {
   const int nx = sizes.x, ny = sizes.y, nz = sizes.z;
@@ -62,12 +64,17 @@ __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), SOURCE(k), 
     if (i < ny * nz && t * PACK < nx) {
       FETCH(x, i + 2, t);
       FETCH(k, i + 2, t);
-      const pack own = LOAD_PACK(x, i, t), own_k = LOAD_PACK(k, i, t);
+      const pack here = LOAD_PACK(x, i, t), own_k = LOAD_PACK(k, i, t);
+#ifdef DIAGONAL
+      const pack own = 1;
+#else
+      const pack own = here;
+#endif
       const pack beyond = walls.x == DIRICHLET ? (pack)0 : walls.x == DIRICHLET_HALF ? -own : own;
       pack along = 0;
       for (int step = -1; step <= 1; step += 2) {
         const pack next_k = beside_in_row(PASS(k), i, t, nx, step, walls.x, own_k, own_k);
-        const pack next = beside_in_row(PASS(x), i, t, nx, step, walls.x, own, beyond);
+        const pack next = beside_in_row(PASS(x), i, t, nx, step, walls.x, here, beyond);
         along += between(own_k, next_k) * (own - next);
       }
       pack value = shift == 0 ? (own_k == 0 ? own : (pack)0) : shift * own;
@@ -76,6 +83,9 @@ __kernel WORK_GROUP void apply(SOURCE(x), SOURCE(y), TARGET(result), SOURCE(k), 
           coefficients.y * terms_across(PASS(x), PASS(k), i, t, i % ny, ny, 1, walls.y, own, own_k);
       value += coefficients.z *
                terms_across(PASS(x), PASS(k), i, t, i / ny, nz, ny, walls.z, own, own_k);
+#ifdef DIAGONAL
+      value = value > 0 ? LOAD_PACK(y, i, t) / value : (pack)0;
+#endif
 #ifdef OPERATOR
       value = value OPERATOR LOAD_PACK(y, i, t);
 #endif

@@ -160,15 +160,19 @@ Iteration jacobi(const Operator& a, const Surface& inverse_diagonal, Vectors& ve
   return result;
 }
 
-Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
-                       const StoppingRule& rule) {
+void require_two_colours(const Grid& grid) {
   for (int axis = 0; axis < 3; ++axis) {
-    if (a.grid().walls[axis] == Wall::periodic && a.grid().size[axis] % 2 == 1 &&
-        a.grid().coefficients[axis] != 0) {
-      throw InputError("A periodic axis of " + std::to_string(a.grid().size[axis]) +
+    if (grid.walls[axis] == Wall::periodic && grid.size[axis] % 2 == 1 &&
+        grid.coefficients[axis] != 0) {
+      throw InputError("A periodic axis of " + std::to_string(grid.size[axis]) +
                        " points has neighbours of the same colour");
     }
   }
+}
+
+Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
+                       const StoppingRule& rule) {
+  require_two_colours(a.grid());
   ColouredGrid grid(a.grid(), vectors);
   const VectorCut cut = a.cut(grid.halves());
   const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", cut.options() + a.options());
@@ -195,6 +199,19 @@ Iteration gauss_seidel(const SparseOperator& a, const std::vector<std::size_t>& 
                    a.relax(vectors, inverse_diagonal, b, begins[c], begins[c + 1], now, scratch);
                  }
                }));
+}
+
+Iteration gauss_seidel(const Operator& a, std::span<const Surface> inverse_diagonals,
+                       Vectors& vectors, const Surface& b, Surface& x, const StoppingRule& rule) {
+  Surface next = vectors.take();
+  const Iteration result = relax(a, vectors, b, x, rule, one_by_one([&](Surface& now, Surface& q) {
+                                   for (const Surface& inverse : inverse_diagonals) {
+                                     a.apply(vectors, now, Operation::subtract, b, q);
+                                     subtract_product(vectors, inverse, q, now, next);
+                                   }
+                                 }));
+  vectors.give_back(std::move(next));
+  return result;
 }
 
 Iteration gauss_seidel(const DenseOperator& a, Vectors& vectors, const Surface& b, Surface& x,

@@ -23,6 +23,13 @@ class ConductivityOperator : public Operator {
 
   const VectorLayout& layout() const { return layout_; }
 
+  /// result = factors / the diagonal of A, element by element; 0 where that is 0. zeros: a vector
+  /// of zeros.
+  void divide_by_diagonal(Vectors& vectors, const Surface& zeros, const Surface& factors,
+                          Surface& result) const {
+    product(vectors, " -DDIAGONAL", zeros, factors, result);
+  }
+
  private:
   void product(Vectors& vectors, const std::string& operation, const Surface& x, const Surface& y,
                Surface& result) const override;

@@ -223,6 +223,55 @@ class VaryingCg : public VaryingSolver {
   std::optional<ConductivityOperator> operator_;
 };
 
+// Jacobi's method (one colour) and that of Gauss and Seidel with red and black points.
+template <std::size_t colours>
+class VaryingRelaxation : public VaryingSolver {
+ public:
+  VaryingRelaxation(DeviceContext& context, const Grid& grid, const StructuredOptions& options)
+      : grid_(grid),
+        rule_(options.rule),
+        vectors_(context,
+                 {grid.size[1] * grid.size[2], grid.size[0], options.precision, options.storage},
+                 1),
+        zeros_(vectors_.take()) {
+    if (colours == 2) require_two_colours(grid);
+    vectors_.upload({}, zeros_);
+    std::vector<double> factors(grid.unknowns());
+    for (std::size_t colour = 0; colour < colours; ++colour) {
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        const std::size_t row = i / grid.size[0];
+        const std::size_t at = i % grid.size[0] + row % grid.size[1] + row / grid.size[1];
+        factors[i] = at % colours == colour ? 1 : 0;
+      }
+      points_.push_back(vectors_.take());
+      vectors_.upload(factors, points_.back());
+      inverses_.push_back(vectors_.take());
+    }
+  }
+
+  void set_conductivity(const Surface& k) override {
+    operator_.emplace(grid_, k);
+    for (std::size_t colour = 0; colour < colours; ++colour) {
+      operator_->divide_by_diagonal(vectors_, zeros_, points_[colour], inverses_[colour]);
+    }
+  }
+  Iteration solve(const Surface& b, Surface& x) override {
+    if constexpr (colours == 1) {
+      return jacobi(*operator_, inverses_[0], vectors_, b, x, rule_);
+    } else {
+      return gauss_seidel(*operator_, inverses_, vectors_, b, x, rule_);
+    }
+  }
+
+ private:
+  Grid grid_;
+  StoppingRule rule_;
+  Vectors vectors_;
+  Surface zeros_;
+  std::vector<Surface> points_, inverses_;  // of the colours
+  std::optional<ConductivityOperator> operator_;
+};
+
 Grid with_conductivity(Grid grid) {
   grid.conductivity.assign(grid.unknowns(), 1.0);
   return grid;
@@ -370,9 +419,10 @@ std::span<const StructuredMethod> structured_methods() {
       {"cg", "conjugate gradients, for symmetric positive definite matrices", false, 10, 8, nullptr,
        require_symmetric, iterative<conjugate_gradients, IterativeMethod::cg>, varying<VaryingCg>},
       {"gauss-seidel", "Gauss and Seidel's method, by colours", false, 3, 3, nullptr,
-       require_diagonal, iterative<gauss_seidel, IterativeMethod::gauss_seidel>},
+       require_diagonal, iterative<gauss_seidel, IterativeMethod::gauss_seidel>,
+       varying<VaryingRelaxation<2>>},
       {"jacobi", "Jacobi's method", false, 3, 3, nullptr, require_diagonal,
-       iterative<jacobi, IterativeMethod::jacobi>},
+       iterative<jacobi, IterativeMethod::jacobi>, varying<VaryingRelaxation<1>>},
   };
   return table;
 }
