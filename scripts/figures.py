@@ -43,6 +43,18 @@ LEGEND_LOOK = {
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": "lugpu scripts/plot.py"}}
 
 
+def field_fault(row, fields, optional=()):
+    """What is wrong with the fields of a result, {name: types}; or an empty text."""
+    for field, types in fields.items():
+        if field not in row:
+            if field in optional:
+                continue
+            return f"has no {field}"
+        if not isinstance(row[field], types) or isinstance(row[field], bool):
+            return f"has a {field} of the wrong type"
+    return ""
+
+
 def counted(number, thing):
     """A number of things in words."""
     return f"{number} {thing}{'s' * (number > 1)}"

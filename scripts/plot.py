@@ -29,7 +29,7 @@ from figures import (AXIS_BELOW, BASELINE_MARKERS, COLUMN_GAP, GREY, LEFT,  # no
                      LEGEND_CHARACTER, LEGEND_GAP, LEGEND_HANDLE, LEGEND_LINE, LEGEND_LOOK,
                      LEVEL_CORES, MARKERS, NARROWEST, NOTE_LINE, OTHER_COLOUR, PALE, PANEL_HEIGHT,
                      PANEL_WIDTH, RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, ROW_GAP, STYLE, TOP,
-                     counted, footnote, in_order, name_x_axis, paler, plain, save, set_x_axis,
+                     counted, field_fault, footnote, in_order, name_x_axis, paler, plain, save, set_x_axis,
                      set_x_ticks, set_y_axis, size_ticks, slug, spell_time, write_around,
                      write_legend)
 import problem_figures  # noqa: E402
@@ -153,11 +153,8 @@ def row_fault(row):
         return simulation_figures.row_fault(row)
     if problem_figures.is_of_problem(row):
         return problem_figures.row_fault(row)
-    for field, types in (FIELDS | OPTIONAL_FIELDS).items():
-        if field in FIELDS and field not in row:
-            return f"has no {field}"
-        if not isinstance(row.get(field), types):
-            return f"has a {field} of the wrong type"
+    if fault := field_fault(row, FIELDS | OPTIONAL_FIELDS, OPTIONAL_FIELDS):
+        return fault
     cores = core_count(row)
     if cores is not None and cores < 1:
         return f"has {cores} cores or threads"

@@ -11,7 +11,7 @@ import math
 
 from figures import (AXIS_BELOW, GREY, LEFT, LEGEND_GAP, LEGEND_HANDLE, LEGEND_LINE,
                      LEGEND_LOOK, MARKERS, NOTE_CHARACTERS, NOTE_LINE, OTHER_COLOUR,
-                     RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, TOP, cut, in_order, paler, plain,
+                     RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, TOP, cut, field_fault, in_order, paler, plain,
                      set_x_axis, set_y_axis, spell_time, write_around)
 import numpy
 from matplotlib.figure import Figure
@@ -59,11 +59,8 @@ def is_of_problem(row):
 
 def row_fault(row):
     """What keeps a result from being read, or an empty text."""
-    for field, types in FIELDS.items():
-        if field not in row:
-            return f"has no {field}"
-        if not isinstance(row[field], types) or isinstance(row[field], bool):
-            return f"has a {field} of the wrong type"
+    if fault := field_fault(row, FIELDS):
+        return fault
     if not all(isinstance(value, NUMBER_OR_NULL) for value in row["residuals"]):
         return "has residuals that are not numbers"
     if not isinstance(row["checks"].get("residual"), NUMBER_OR_NULL):

@@ -10,7 +10,7 @@ import math
 
 from figures import (AXIS_BELOW, LEFT, LEGEND_GAP, LEGEND_HANDLE, LEGEND_LINE, LEGEND_LOOK, MARKERS,
                      NARROWEST, NOTE_CHARACTERS, NOTE_LINE, OTHER_COLOUR, RATIO_HEIGHT, RATIO_WIDTH,
-                     RIVAL_LOOK, TOP, cut, in_order, paler, plain, set_x_axis, set_y_axis,
+                     RIVAL_LOOK, TOP, cut, field_fault, in_order, paler, plain, set_x_axis, set_y_axis,
                      write_around)
 import problem_figures
 from problem_figures import (COLUMN_GAP, LEGEND_CHARACTER, MARKER_SIZE, MOST_MARKERS, NUMBER,
@@ -36,11 +36,8 @@ def is_simulation(row):
 
 def row_fault(row):
     """What keeps a result from being read, or an empty text."""
-    for field, types in FIELDS.items():
-        if field not in row:
-            return f"has no {field}"
-        if not isinstance(row[field], types) or isinstance(row[field], bool):
-            return f"has a {field} of the wrong type"
+    if fault := field_fault(row, FIELDS):
+        return fault
     if not (len(row["grid"]) == 3 and all(isinstance(n, int) and n > 0 for n in row["grid"])):
         return "has a grid that is not three positive numbers"
     if not row["tolerance"] and not isinstance(row.get("iterations"), int):
