@@ -176,13 +176,10 @@ TEST(SimulationLibrary, SaysWhatWentWrong) {
   EXPECT_EQ(two.iterations(), 2u);
   EXPECT_GT(two.left().back(), 0.01);
 
-  options = in_double("cavity", {32, 32, 1});  // diffusion that is far from stable, unwatched
+  options = in_double("cavity", {32, 32, 1});  // diffusion that is far from stable
   options.explicit_diffusion = true;
   options.reynolds = 0.1;
-  options.tolerance = 0;
-  Simulation lost(shared_context(), "fluid", options);
-  lost.step(300);
-  EXPECT_EQ(lost.trouble(), "The numbers are not finite any more");
+  EXPECT_THROW(Simulation(shared_context(), "fluid", options), Error);
 }
 
 TEST(SimulationLibrary, CopiesAreTheSameAndOutliveTheirContext) {

@@ -230,8 +230,9 @@ class Loops : public PlainFluid {
       return field == dimensions ? 1 : -1;
     };
     Field& f = now(field);
-    const auto& [nx, ny, nz] = grid(field).size();
-    const std::size_t row = grid(field).strides()[1], plane = grid(field).strides()[2];
+    const std::size_t nx = grid(field).size()[0], ny = grid(field).size()[1];
+    const std::size_t nz = grid(field).size()[2], row = grid(field).strides()[1],
+                      plane = grid(field).strides()[2];
     for_rows(field, [&](std::size_t y, std::size_t z) {
       Real* const first = &f[grid(field).place(0, y, z)];
       *(first - 1) = factor(0) * first[0];
@@ -262,9 +263,9 @@ class Loops : public PlainFluid {
       const int halves = (place_of(field) == axis) - (component == axis);
       if (halves == 0) continue;
       const auto stride = static_cast<std::ptrdiff_t>(strides[static_cast<std::size_t>(axis)]);
-      for (int i = 0; i < mean.count; ++i) {
-        mean.rows[static_cast<std::size_t>(mean.count + i)] =
-            mean.rows[static_cast<std::size_t>(i)] + halves * stride;
+      const auto count = static_cast<std::size_t>(mean.count);
+      for (std::size_t i = 0; i < count; ++i) {
+        mean.rows[count + i] = mean.rows[i] + halves * stride;
       }
       mean.count *= 2;
     }
