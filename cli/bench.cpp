@@ -11,6 +11,7 @@
 #include "bench/report.hpp"
 #include "bench/simulated_problems.hpp"
 #include "bench/sweep.hpp"
+#include "bench/trace.hpp"
 #include "bench_problem.hpp"
 #include "bench_report.hpp"
 #include "bench_simulated.hpp"
@@ -43,6 +44,7 @@ struct Arguments {
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;
   int threads = 0;
+  std::string trace;
   Effort effort{.time_products = true};
   ProblemArguments problem;
 };
@@ -119,6 +121,7 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   plan.seed = given.seed;
   plan.matrix = given.matrix;
   plan.effort = given.effort;
+  plan.effort.trace = !given.trace.empty();
   if (plan.matrix != "auto") generate(plan.matrix, 1, plan.seed);  // an unknown kind ends here
   return plan;
 }
@@ -196,9 +199,11 @@ class Sink {
   // By index and compute units of a device.
   using CeilingsOfDevices = std::map<std::pair<int, unsigned>, Ceilings>;
 
-  Sink(const Options& options, nlohmann::json report, CeilingsOfDevices ceilings)
+  Sink(const Options& options, const std::string& trace, nlohmann::json report,
+       CeilingsOfDevices ceilings)
       : options_(options),
         json_(options),
+        trace_file_(trace),
         report_(std::move(report)),
         ceilings_(std::move(ceilings)),
         table_(options.units.size() > 1) {}
@@ -228,13 +233,17 @@ class Sink {
     unprinted_.emplace(i, result);
     print_rows();
     json_.update(report_);
+    add_to_trace(trace_, result);
+    trace_file_.update(trace_);
   }
 
   Exit finish() {
     show_progress("");
     if (options_.prints()) std::cout << '\n' << table_.footer();
     json_.end(report_);
-    return json_.status(error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok);
+    trace_file_.end(trace_);
+    const Exit status = error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok;
+    return trace_file_.status(json_.status(status));
   }
 
   /// Takes over the results of an earlier run, except those that are not final and whose cases this
@@ -266,8 +275,8 @@ class Sink {
   }
 
   const Options& options_;
-  JsonOutput json_;
-  nlohmann::json report_;
+  JsonOutput json_, trace_file_;
+  nlohmann::json report_, trace_ = empty_trace();
   CeilingsOfDevices ceilings_;
   BenchTable table_;
   std::set<std::size_t> expected_, numbers_;  // of the pending cases, and of those done
@@ -281,7 +290,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   require_methods(given.methods, false);
   parse_sizes(given.sizes);
   const nlohmann::json earlier = earlier_report(given.options);
-  check_outputs(given.options, {}, {});
+  check_outputs(given.options, {{"--trace", given.trace}}, {});
   std::vector<DeviceContext> contexts = open_devices(given.options);
   // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
   const int usable = static_cast<int>(cores().usable);
@@ -302,7 +311,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
     report["devices"][i]["ceilings"] = to_json(measured);
     ceilings.emplace(std::pair(devices[i].index, devices[i].compute_units), measured);
   }
-  Sink sink(given.options, std::move(report), std::move(ceilings));
+  Sink sink(given.options, given.trace, std::move(report), std::move(ceilings));
   if (earlier.is_object()) sink.resume(earlier["results"], cases);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) {
@@ -402,6 +411,10 @@ void add_effort_options(CLI::App& command, Arguments& given) {
       ->check(number(0.001, 1e6))
       ->type_name("S");
   command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");
+  command
+      .add_option("--trace", given.trace,
+                  "Write when each kernel of a factorization ran, for chrome://tracing or Perfetto")
+      ->type_name("FILE");
 }
 
 std::vector<std::string> problem_baselines(const std::vector<std::string>& given, bool chosen) {
@@ -416,8 +429,8 @@ std::vector<std::string> problem_baselines(const std::vector<std::string>& given
 
 // What the options of a sweep mean for a problem. The defaults of dense systems are not meant.
 ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
-  for (const char* other :
-       {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix", "--seed", "--threads"}) {
+  for (const char* other : {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix",
+                            "--seed", "--threads", "--trace"}) {
     if (command.count(other) > 0) {
       throw InputError(std::string(other) + " is for dense systems, and --problem for others.");
     }

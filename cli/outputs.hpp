@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exit.hpp"
@@ -34,6 +35,8 @@ bool attempt_to_write(const std::function<void()>& write);
 class JsonOutput {
  public:
   explicit JsonOutput(const Options& options);
+  /// A file of its own; nothing happens without a path.
+  explicit JsonOutput(std::string path) : path_(std::move(path)), to_stdout_(false) {}
 
   /// The results so far: a file has them at once, a stream not before end(). If they cannot be
   /// written, one line on stderr says where they are instead, and where those to come will be.

@@ -50,7 +50,7 @@ bool is_part_of_factor(const std::string& phase) {
 }
 
 // One more factorization, timed on the device, for the phases and the counters.
-void profile(DeviceContext& context, Contender& contender, Result& result) {
+void profile(DeviceContext& context, Contender& contender, bool trace, Result& result) {
   contender.reset();
   context.timeline().clear();
   with_profiling(context, [&] { result.phases_s["factor"] = timed([&] { contender.factor(); }); });
@@ -59,6 +59,7 @@ void profile(DeviceContext& context, Contender& contender, Result& result) {
   for (const auto& [phase, seconds] : timeline.by_phase()) {
     if (is_part_of_factor(phase)) result.phases_s[phase] = seconds;
   }
+  if (trace) result.commands = timeline.commands();
   set_counters(timeline, result.counters);
 }
 
@@ -278,7 +279,7 @@ Result Measurement::finish() {
   if (!contender_) return std::move(result_);
   const Turn turn(*this);
   if (method_) {
-    profile(*context_, *contender_, result_);
+    profile(*context_, *contender_, effort_.trace, result_);
     set_work(*method_, result_);
   } else if (const auto by_device = contender_->profiled_factor()) {
     result_.device_times_s.push_back(*by_device);

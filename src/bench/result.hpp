@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "opencl/timeline.hpp"
 #include "solve/methods.hpp"
 
 namespace lugpu {
@@ -49,6 +50,7 @@ struct Result {
   std::vector<double> times_s;         ///< each factorization, wall clock; in mixed precision with
                                        ///< the refinement
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
+  std::vector<Timeline::Command> commands;  ///< of that factorization, where they were asked for
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
   std::optional<double> product_multiply_adds_per_s;  ///< of Contender::multiply()

@@ -71,7 +71,7 @@ class DeviceContext {
     Kernel& kernel = programs_.find(id);
     cl_uint index = 0;
     (set_argument(kernel.handle, index, arguments), ...);
-    enqueue(phase, kernel, items);
+    enqueue(phase, id.function, kernel, items);
   }
 
   /// Copies `bytes` at `offset` of a buffer to the host and waits for them.
@@ -86,7 +86,7 @@ class DeviceContext {
   void checkpoint() { deadline_.checkpoint(queue()); }
 
  private:
-  void enqueue(const char* phase, Kernel& kernel, Items items);
+  void enqueue(const char* phase, const char* function, Kernel& kernel, Items items);
 
   template <typename T>
   static void set_argument(cl::Kernel& kernel, cl_uint& index, const T& value) {

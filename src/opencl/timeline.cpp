@@ -18,14 +18,14 @@ constexpr double kSecondsPerTick = 1e-9;
 
 }  // namespace
 
-void Timeline::add_kernel(const char* phase, cl::Event event) {
+void Timeline::add_kernel(const char* phase, const char* kernel, cl::Event event) {
   ++kernel_launches_;
-  if (event()) entries_.push_back({phase, std::move(event)});
+  if (event()) entries_.push_back({phase, kernel, std::move(event)});
 }
 
 void Timeline::add_readback(const char* phase, cl::Event event) {
   ++readbacks_;
-  if (event()) entries_.push_back({phase, std::move(event)});
+  if (event()) entries_.push_back({phase, nullptr, std::move(event)});
 }
 
 void Timeline::clear() {
@@ -49,6 +49,20 @@ std::map<std::string, double> Timeline::by_phase() const {
     seconds[entry.phase] += static_cast<double>(ticks) * kSecondsPerTick;
   }
   return seconds;
+}
+
+std::vector<Timeline::Command> Timeline::commands() const {
+  cl_ulong first = std::numeric_limits<cl_ulong>::max();
+  for (const Entry& entry : entries_) first = std::min(first, started(entry.event));
+  const auto seconds = [&](cl_ulong ticks) {
+    return static_cast<double>(ticks - first) * kSecondsPerTick;
+  };
+  std::vector<Command> commands;
+  for (const Entry& entry : entries_) {
+    commands.push_back(
+        {entry.kernel, entry.phase, seconds(started(entry.event)), seconds(ended(entry.event))});
+  }
+  return commands;
 }
 
 }  // namespace lugpu

@@ -15,8 +15,9 @@ namespace lugpu {
 /// finished.
 class Timeline {
  public:
-  /// phase: a string literal, e.g. "update". An event without a command is not timed.
-  void add_kernel(const char* phase, cl::Event event);
+  /// phase, kernel: string literals, e.g. "update" and the function's name. An event without a
+  /// command is not timed.
+  void add_kernel(const char* phase, const char* kernel, cl::Event event);
   /// A transfer back to the host that the host waited for.
   void add_readback(const char* phase, cl::Event event);
   /// Memory that kernels load and store, by their own count.
@@ -31,9 +32,19 @@ class Timeline {
   /// The sum of the commands' durations for each phase.
   std::map<std::string, double> by_phase() const;
 
+  /// A command that was timed.
+  struct Command {
+    const char* kernel;  ///< null for a transfer back to the host
+    const char* phase;
+    double start_s, end_s;  ///< after the start of the first
+  };
+  /// All of them, in the order in which they were enqueued.
+  std::vector<Command> commands() const;
+
  private:
   struct Entry {
     const char* phase;
+    const char* kernel;
     cl::Event event;
   };
   std::vector<Entry> entries_;

@@ -72,6 +72,34 @@ class BenchTest(CommandLine):
                 self.assertAlmostEqual(rates["multiply_adds_over_product"] * product
                                        / rates["multiply_adds_per_s"], 1)
 
+    def test_trace_shows_every_launch(self):
+        """Each factorization is a process, whose kernels add up to the record's phases."""
+        self.lugpu("bench", "-n", "50,300", "--method", f"{BLOCKED},lu", "--pivot", "partial",
+                   "--baseline", "getrf", "--runs", "1", "--min-time", "0",
+                   "--json", "r.json", "--trace", "t.json")
+        events = json.loads((self.folder / "t.json").read_text(encoding="utf-8"))["traceEvents"]
+        titles = {event["pid"]: event["args"]["name"] for event in events
+                  if event["name"] == "process_name"}
+        rows = [row for row in self.report() if row["implementation"] == "lugpu"]
+        self.assertEqual(len(titles), len(rows))
+        for row in rows:
+            process, = [pid for pid, title in titles.items()
+                        if title.startswith(f"{row['routine']}, partial, single, ")
+                        and f"n = {row['n']}," in title]
+            ran = [event for event in events if event["pid"] == process and event["ph"] == "X"]
+            kernels = [event for event in ran if event["name"] != "transfer"]
+            self.assertEqual(len(kernels), row["counters"]["kernel_launches"])
+            self.assertEqual(min(event["ts"] for event in ran), 0)
+            for phase in ("pivot_search", "interchange", "panel", "update"):
+                seconds = sum(event["dur"] for event in ran if event["cat"] == phase) * 1e-6
+                self.assertAlmostEqual(seconds, row["phases_s"].get(phase, 0), delta=1e-9)
+            end = max(event["ts"] + event["dur"] for event in ran)
+            self.assertAlmostEqual(end * 1e-6, row["device_times_s"][0], delta=1e-9)
+
+    def test_trace_is_of_dense_systems(self):
+        done = self.lugpu("bench", "--problem", "poisson2d", "--trace", "t.json", status=2)
+        self.assertIn("--trace", done.stderr)
+
     def test_table_shows_the_medians(self):
         """Milliseconds, GFLOP/s and the speed-up over the rival that pivots as much."""
         done = self.lugpu("bench", "-n", "100", "--method", "lu", "--runs", "2", "--min-time", "0",
