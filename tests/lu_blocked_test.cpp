@@ -1,14 +1,13 @@
 // Blocked LU: every shape around the edges of its blocks, against LAPACK's getrf.
 #include "dense/lu_blocked.hpp"
 
-#include <lapacke.h>
-
 #include <map>
 #include <numeric>
 
 #include "base/error.hpp"
 #include "dense/blocked.hpp"
 #include "dense/pivot_rules.hpp"
+#include "factors.hpp"
 #include "opencl_fixture.hpp"
 
 namespace lugpu {
@@ -23,16 +22,9 @@ void PrintTo(const BlockedKind& kind, std::ostream* out) {
   *out << name(kind.precision) << "_" << name(kind.pivot);
 }
 
-/// What the device left of an m x n matrix.
-struct Factors {
-  Matrix lu;
-  std::vector<int> ipiv;  // 1-based
-  int info = 0;
-};
-
 /// What a factorization of `blocked` left in lu.
-Factors factors_of(DeviceContext& context, const Blocked& blocked, const Surface& lu) {
-  Factors factors{contents(context, lu), std::vector<int>(std::min(lu.rows(), lu.columns())), 0};
+LuFactors factors_of(DeviceContext& context, const Blocked& blocked, const Surface& lu) {
+  LuFactors factors{contents(context, lu), std::vector<int>(std::min(lu.rows(), lu.columns())), 0};
   context.read_back("test", blocked.info(), 0, sizeof(cl_int), &factors.info);
   if (!factors.ipiv.empty()) {
     context.read_back("test", blocked.ipiv(), 0, factors.ipiv.size() * sizeof(cl_int),
@@ -40,16 +32,6 @@ Factors factors_of(DeviceContext& context, const Blocked& blocked, const Surface
   }
   for (int& row : factors.ipiv) ++row;
   return factors;
-}
-
-/// A matrix that this pivoting can handle, rounded to the precision.
-Matrix harmless_for(Pivot pivot, Precision precision, std::size_t m, std::size_t n,
-                    std::uint64_t seed) {
-  Matrix a = random_in(precision, m, n, seed);
-  if (pivot == Pivot::none) {
-    for (std::size_t i = 0; i < std::min(m, n); ++i) a(i, i) += static_cast<double>(m + n);
-  }
-  return rounded_to(precision, a);
 }
 
 Matrix solution_of(DenseFactorization& solver) {
@@ -66,8 +48,8 @@ class LuBlockedTest : public testing::TestWithParam<BlockedKind> {
     if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
   }
 
-  Factors factor(const Matrix& a, std::size_t nb = 0) { return factor(context, a, nb); }
-  Factors factor(DeviceContext& where, const Matrix& a, std::size_t nb = 0) {
+  LuFactors factor(const Matrix& a, std::size_t nb = 0) { return factor(context, a, nb); }
+  LuFactors factor(DeviceContext& where, const Matrix& a, std::size_t nb = 0) {
     Surface surface = surface_of(where, {precision, Storage::buffer}, a);
     const auto blocked = Blocked::make(where, {a.rows(), a.cols(), pivot, precision, nb});
     blocked->factor(surface);
@@ -83,44 +65,6 @@ class LuBlockedTest : public testing::TestWithParam<BlockedKind> {
   const Pivot pivot = GetParam().pivot;
 };
 
-/// max |P A - L U| / (max(m, n) max |A| eps), for any shape.
-double factor_error(const Matrix& a, const Factors& factors, double eps) {
-  Matrix pa = a;
-  for (std::size_t k = 0; k < factors.ipiv.size(); ++k) {
-    const std::size_t p = static_cast<std::size_t>(factors.ipiv[k]) - 1;
-    for (std::size_t j = 0; j < a.cols() && p != k; ++j) std::swap(pa(k, j), pa(p, j));
-  }
-  double worst = 0, largest = 0;
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) {
-      double sum = pa(i, j);
-      const std::size_t last = std::min(i, j + 1);  // L(i, i) = 1
-      for (std::size_t k = 0; k < std::min(last, factors.ipiv.size()); ++k) {
-        sum -= factors.lu(i, k) * factors.lu(k, j);
-      }
-      if (i <= j) sum -= factors.lu(i, j);
-      worst = std::max(worst, std::abs(sum));
-      largest = std::max(largest, std::abs(a(i, j)));
-    }
-  }
-  const double size = static_cast<double>(std::max(a.rows(), a.cols()));
-  return worst / (size * largest * eps);
-}
-
-/// LAPACK's answer in double for a matrix of this precision.
-std::vector<int> getrf_pivots(const Matrix& a, Precision precision) {
-  const auto m = static_cast<lapack_int>(a.rows()), n = static_cast<lapack_int>(a.cols());
-  std::vector<lapack_int> ipiv(std::min(a.rows(), a.cols()));
-  if (precision == Precision::double_precision) {
-    std::vector<double> lu = a.values();
-    LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, n, lu.data(), std::max(m, 1), ipiv.data());
-  } else {
-    std::vector<float> lu(a.values().begin(), a.values().end());
-    LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, m, n, lu.data(), std::max(m, 1), ipiv.data());
-  }
-  return ipiv;
-}
-
 TEST_P(LuBlockedTest, EveryShapeAroundTheEdgesOfBlocks) {
   const std::size_t nb = Blocked::block_size(context.device(), {100, 100});
   const std::vector<std::size_t> sizes = {
@@ -129,7 +73,7 @@ TEST_P(LuBlockedTest, EveryShapeAroundTheEdgesOfBlocks) {
     for (const std::size_t n : sizes) {
       SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
       const Matrix a = harmless(m, n, m + n);
-      const Factors factors = factor(a);
+      const LuFactors factors = factor(a);
       EXPECT_EQ(factors.info, 0);
       EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
       if (pivot == Pivot::partial && precision == Precision::double_precision) {
@@ -141,13 +85,13 @@ TEST_P(LuBlockedTest, EveryShapeAroundTheEdgesOfBlocks) {
 
 TEST_P(LuBlockedTest, NoPivotingInterchangesNothing) {
   if (pivot != Pivot::none) GTEST_SKIP() << "with pivoting";
-  const Factors factors = factor(harmless(200, 200));
+  const LuFactors factors = factor(harmless(200, 200));
   for (std::size_t k = 0; k < 200; ++k) EXPECT_EQ(factors.ipiv[k], static_cast<int>(k) + 1);
 }
 
 TEST_P(LuBlockedTest, MultipliersAreAtMostOneWithPivoting) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
-  const Factors factors = factor(harmless(300, 150));
+  const LuFactors factors = factor(harmless(300, 150));
   for (std::size_t j = 0; j < 150; ++j) {
     for (std::size_t i = j + 1; i < 300; ++i) ASSERT_LE(std::abs(factors.lu(i, j)), 1);
   }
@@ -155,7 +99,7 @@ TEST_P(LuBlockedTest, MultipliersAreAtMostOneWithPivoting) {
 
 TEST_P(LuBlockedTest, BitwiseTheSameEveryTime) {
   const Matrix a = harmless(333, 333);
-  const Factors first = factor(a), second = factor(a);
+  const LuFactors first = factor(a), second = factor(a);
   EXPECT_TRUE(equal(first.lu, second.lu));
   EXPECT_EQ(first.ipiv, second.ipiv);
 }
@@ -165,11 +109,11 @@ TEST_P(LuBlockedTest, TheNumberOfThreadsChangesNoBit) {
   const Device& device = context.device();
   if (device.type != "cpu" || device.compute_units < 2) GTEST_SKIP() << "no threads to leave out";
   const Matrix a = harmless(1300, 900);
-  const Factors all = factor(a);
+  const LuFactors all = factor(a);
   for (const unsigned units : {1u, device.compute_units / 2}) {
     SCOPED_TRACE(units);
     DeviceContext some(with_compute_units(device, units));
-    const Factors factors = factor(some, a);
+    const LuFactors factors = factor(some, a);
     EXPECT_TRUE(equal(factors.lu, all.lu));
     EXPECT_EQ(factors.ipiv, all.ipiv);
   }
@@ -192,13 +136,6 @@ TEST_P(LuBlockedTest, InfoIsTheFirstZeroPivot) {
 
 // Of a block, of its strips and of the panel after it: their searches are not the same code.
 constexpr std::size_t kColumns[] = {0, 1, 6, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100};
-
-/// `value` on the diagonal.
-Matrix diagonal(std::size_t n, double value) {
-  Matrix a(n, n);
-  for (std::size_t i = 0; i < n; ++i) a(i, i) = value;
-  return a;
-}
 
 TEST_P(LuBlockedTest, TheFirstOfEqualPivotsIsTaken) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
@@ -229,7 +166,7 @@ TEST_P(LuBlockedTest, TheSmallestPivotsDivideToo) {
     Matrix a = diagonal(140, 1);
     a(column, column) = small;
     a(column + 2, column) = -small / 4;
-    const Factors factors = factor(a);
+    const LuFactors factors = factor(a);
     EXPECT_EQ(factors.info, 0);
     EXPECT_EQ(factors.lu(column, column), small) << column;
     EXPECT_EQ(factors.lu(column + 2, column), -0.25) << column;
@@ -287,11 +224,31 @@ TEST_P(LuBlockedTest, NumbersOfWorkGroups) {
 // More rows than the work-groups that run at the same time can hold.
 TEST_P(LuBlockedTest, TallPanels) {
   const Matrix a = harmless(256 * context.device().compute_units + 100, 70);
-  const Factors factors = factor(a);
+  const LuFactors factors = factor(a);
   EXPECT_EQ(factors.info, 0);
   EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
   if (pivot == Pivot::partial && precision == Precision::double_precision) {
     EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
+  }
+}
+
+// The class for GPUs on any device, with one compute unit, so that no work-group waits for another:
+// all in registers, or the last columns alone.
+TEST_P(LuBlockedTest, AsOnGpus) {
+  if (pivot != Pivot::none || precision != Precision::single_precision) {
+    GTEST_SKIP() << "PoCL takes minutes to build the panels";
+  }
+  Device device = context.device();
+  if (device.type == "cpu" && device.compute_units > 1) device = with_compute_units(device, 1);
+  device.type = "gpu";
+  DeviceContext gpu(device);
+  for (const auto& [m, n] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {130, 130}, {300, 330}, {601, 601}, {2200, 200}, {2400, 420}}) {
+    SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+    const Matrix a = harmless(m, n);
+    const LuFactors factors = factor(gpu, a);
+    EXPECT_EQ(factors.info, 0);
+    EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
   }
 }
 
@@ -479,7 +436,7 @@ class LuBlockedPingPong : public testing::TestWithParam<PingPongKind> {
     if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
   }
 
-  Factors factor(const Matrix& a, std::size_t nb = 64) {
+  LuFactors factor(const Matrix& a, std::size_t nb = 64) {
     const std::size_t n = a.rows();
     PingPong pair{surface_of(context, kind, a), surface_of(context, kind, filled(n, n, NAN))};
     Surface lu = surface_of(context, {precision, Storage::buffer}, filled(n, n, NAN));
@@ -537,7 +494,7 @@ TEST_P(LuBlockedPingPong, ExactFactors) {
   for (const std::size_t n : {1, 2, 3, 63, 64, 66, 127, 128, 129, 193, 257}) {
     SCOPED_TRACE(n);
     const auto [a, lu] = exact(std::vector<double>(n, 4), pivot == Pivot::partial);
-    const Factors factors = factor(a);
+    const LuFactors factors = factor(a);
     EXPECT_EQ(factors.info, 0);
     EXPECT_TRUE(equal(factors.lu, lu));
     if (pivot == Pivot::partial) {
@@ -553,7 +510,7 @@ TEST_P(LuBlockedPingPong, InfoIsTheFirstZeroPivot) {
     std::vector<double> diagonal(n, 4);
     diagonal[zero] = diagonal[n - 1] = 0;
     const auto [a, lu] = exact(diagonal, pivot == Pivot::partial);
-    const Factors factors = factor(a);
+    const LuFactors factors = factor(a);
     EXPECT_EQ(factors.info, static_cast<int>(zero) + 1);
     if (pivot == Pivot::none) {
       EXPECT_TRUE(equal(factors.lu, lu));
@@ -567,7 +524,7 @@ TEST_P(LuBlockedPingPong, EveryOrderAroundTheEdgesOfBlocks) {
   for (const std::size_t n : {1, 2, 3, 5, 63, 64, 65, 127, 128, 129, 191, 200, 320, 333}) {
     SCOPED_TRACE(n);
     const Matrix a = harmless(n, n);
-    const Factors factors = factor(a);
+    const LuFactors factors = factor(a);
     EXPECT_EQ(factors.info, 0);
     EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
     if (pivot == Pivot::partial && precision == Precision::double_precision) {
@@ -578,7 +535,7 @@ TEST_P(LuBlockedPingPong, EveryOrderAroundTheEdgesOfBlocks) {
 
 TEST_P(LuBlockedPingPong, BitwiseTheSameEveryTime) {
   const Matrix a = harmless(260);
-  const Factors first = factor(a), second = factor(a);
+  const LuFactors first = factor(a), second = factor(a);
   EXPECT_TRUE(equal(first.lu, second.lu));
   EXPECT_EQ(first.ipiv, second.ipiv);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -22,6 +23,7 @@ constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
+constexpr std::size_t kTestOrder = 601;  // of a test system
 
 // As the device lays it out: nothing but 32-bit integers, one after the other.
 static_assert(std::is_trivially_copyable_v<update_arguments> &&
@@ -65,6 +67,7 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
       throw NotTried("lu-blocked could not be tried on " + name +
                      " (method lu may): " + proof.reason);
     case Proof::Outcome::right:
+      kernels_.resident = prefers_resident(context, shape, kernels_);
       allocate();
   }
 }
@@ -79,6 +82,10 @@ void BlockedGpu::allocate() {
   const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
+  if (kernels_.resident) {
+    resident_.emplace(context_, std::min(shape_.m, ResidentLu::kMostRows), shape_.n, shape_.pivot,
+                      shape_.precision, kernels_.nvidia);
+  }
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
@@ -88,13 +95,12 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id, context.settings().folder,
-                   shape.precision,     shape.pivot,
-                   kernels.nvidia,      kernels.waiting};
+  const Key key = {context.device().id, context.settings().folder, shape.precision, shape.pivot,
+                   kernels.nvidia,      kernels.waiting,           kernels.resident};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -106,7 +112,7 @@ BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, 
 BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Shape& shape,
                                                 Kernels kernels) {
   try {
-    const bool right = factors_and_solves(context, shape, kernels, 601, 601) &&
+    const bool right = factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
                        factors_and_solves(context, shape, kernels, 8500, 70);
     return {right ? Proof::Outcome::right : Proof::Outcome::wrong};
   } catch (const Unsupported& error) {
@@ -118,6 +124,47 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
   } catch (const std::bad_alloc&) {
     return {Proof::Outcome::not_tried, "The host does not have enough memory.", true};
   }
+}
+
+bool BlockedGpu::prefers_resident(DeviceContext& context, const Shape& shape, Kernels kernels) {
+  if (shape.ping_pong) return false;
+  Kernels resident = kernels;
+  resident.resident = true;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool>;
+  static std::map<Key, bool> known;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const Key key = {context.device().id, context.settings().folder,
+                   shape.precision,     shape.pivot,
+                   kernels.nvidia,      kernels.waiting};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  const Proof proof = prove(context, shape, resident);
+  const bool preferred =
+      proof.outcome == Proof::Outcome::right &&
+      seconds_to_factor(context, shape, resident) < seconds_to_factor(context, shape, kernels);
+  if (!proof.passing) known[key] = preferred;
+  return preferred;
+}
+
+// Of the fastest of three factorizations of a random test system.
+double BlockedGpu::seconds_to_factor(DeviceContext& context, const Shape& shape, Kernels kernels) {
+  using Clock = std::chrono::steady_clock;
+  Matrix a = random_matrix(kTestOrder, kTestOrder, 1);
+  for (std::size_t i = 0; i < kTestOrder; ++i) a(i, i) += static_cast<double>(kTestOrder);
+  const cl::Buffer columns = upload(context, a, shape.precision);
+  Surface surface(context, kTestOrder, kTestOrder, shape.precision, Storage::buffer);
+  BlockedGpu solver(context, {kTestOrder, kTestOrder, shape.pivot, shape.precision, kPanel},
+                    kernels);
+  double fastest = INFINITY;
+  for (int run = 0; run < 3; ++run) {
+    import_columns(context, columns, kTestOrder, surface, 0);
+    context.queue().finish();
+    const auto start = Clock::now();
+    solver.factor(surface);
+    context.queue().finish();
+    fastest = std::min(fastest, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return fastest;
 }
 
 // A random m x n matrix A: P A v against L (U v) for one v, and A X against A v if it is square.
@@ -180,7 +227,8 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
 std::optional<std::string> BlockedGpu::variant() const {
   const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
   return std::string(kernels_.nvidia ? nvidia : "portable") +
-         (kernels_.waiting ? "" : ", panels by launches");
+         (kernels_.waiting ? "" : ", panels by launches") +
+         (resident_ && resident_from() == 0 ? ", resident" : "");
 }
 
 KernelId BlockedGpu::kernel(const char* file, const char* function) const {
@@ -308,11 +356,23 @@ void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
                to_int(shape_.n));
 }
 
+// The first row and column that is ResidentLu's: the first of a block, or the end.
+std::size_t BlockedGpu::resident_from() const {
+  const std::size_t end = std::min(shape_.m, shape_.n);
+  if (!resident_) return end;
+  if (shape_.m <= ResidentLu::kMostRows) return 0;
+  return std::min(ceiling(shape_.m - ResidentLu::kMostRows, shape_.nb) * shape_.nb, end);
+}
+
 void BlockedGpu::factorize(Surface& a) {
   const std::size_t n = shape_.n, block = shape_.nb;
-  const std::size_t end = std::min(shape_.m, n);
+  const std::size_t end = std::min(shape_.m, n), resident = resident_from();
   start();
   if (end == 0) return;
+  if (resident == 0) {
+    resident_->factor(a, 0, ipiv_, info_);
+    return;
+  }
   // P A(:, 0:64) = L U
   update_and_factor(a, 0, std::min(kPanel, end), 0, 0, {}, {});
 
@@ -335,6 +395,14 @@ void BlockedGpu::factorize(Surface& a) {
     exchange_and_solve(a, panel, last ? block_start : panel, solve_end,
                        shape_.pivot == Pivot::none ? solve_end : n);
     if (after == end) break;
+    if (after == resident) {
+      const Region rest = {after, after, n, block_start, after};
+      run_update(a, {}, rest, {});
+      context_.timeline().add_bytes(2 * kTile * kTile * tiles(rest) *
+                                    element_size(shape_.precision));
+      resident_->factor(a, after, ipiv_, info_);
+      break;
+    }
     const std::size_t next_width = std::min(kPanel, end - after);
     if (last) {
       // Columns next to a last panel that ends anywhere go with it, as far as the next multiple of

@@ -1,13 +1,15 @@
-// Blocked LU by gpu/lu_blocked.cl, gpu/lu_blocked_image.cl, gpu/solve.cl and
+// Blocked LU by gpu/lu_blocked.cl, gpu/resident_lu.cl, gpu/lu_blocked_image.cl, gpu/solve.cl and
 // dense/panel_launches.cl: for GPUs.
 #pragma once
 
 #include "dense/blocked.hpp"
+#include "dense/resident_lu.hpp"
 
 namespace lugpu {
 
 /// Panels of 64 columns; a block of shape.nb columns is one or several of them, whose product
-/// updates the columns right of the next block at once.
+/// updates the columns right of the next block at once. The last rows and columns, or all of a
+/// small matrix, are left to ResidentLu where that is faster.
 class BlockedGpu : public Blocked {
  public:
   /// Chooses the fastest kernels that are proven on the device (see prove()). Throws Unsupported if
@@ -21,9 +23,10 @@ class BlockedGpu : public Blocked {
 
  private:
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
-  /// work-groups that wait for one another, or by several launches a column.
+  /// work-groups that wait for one another, or by several launches a column; the last rows and
+  /// columns by ResidentLu or not.
   struct Kernels {
-    bool nvidia, waiting;
+    bool nvidia, waiting, resident = false;
   };
   /// Columns column : column_end of rows row : m are updated with columns k : k_end of L and rows k
   /// : k_end of U.
@@ -48,6 +51,9 @@ class BlockedGpu : public Blocked {
   /// this device; asked of it once, unless memory was short or the like.
   static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
   static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
+  /// Whether ResidentLu is right and faster on a test system; asked of the device once.
+  static bool prefers_resident(DeviceContext& context, const Shape& shape, Kernels kernels);
+  static double seconds_to_factor(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                  std::size_t m, std::size_t n);
   void allocate();
@@ -66,6 +72,7 @@ class BlockedGpu : public Blocked {
   void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
 
+  std::size_t resident_from() const;
   void factorize(Surface& a) override;
   void solve_triangle(const Triangle& t, Surface& x) override;
   void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) override;
@@ -78,6 +85,7 @@ class BlockedGpu : public Blocked {
   cl::Buffer mail_;          // between work-groups, see gpu/panel_rows.clh
   std::uint64_t mail_bytes_ = 0;
   std::optional<Surface> solved_;  // what solve_triangle has solved for
+  std::optional<ResidentLu> resident_;
 };
 
 }  // namespace lugpu

@@ -1,0 +1,70 @@
+#include "dense/resident_lu.hpp"
+
+#include <algorithm>
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kColumns = 8;                   // of a work-group
+constexpr std::size_t kLetter = 32 * sizeof(cl_int);  // bytes for a block besides L
+
+/// The work-items of a work-group and the rows of each.
+struct Slots {
+  std::size_t items, rows;
+};
+
+// Few work-items have less to wait for one another; 8 rows of 8 columns are as many as registers
+// hold in double precision.
+Slots slots_for(std::size_t rows) {
+  if (rows <= 256) return {128, 2};
+  if (rows <= 512) return {128, 4};
+  if (rows <= 1024) return {128, 8};
+  return {256, 8};
+}
+
+// Letters and L of all blocks, for a matrix of this size.
+std::uint64_t mail_bytes(std::size_t rows, std::size_t columns, Precision precision) {
+  const std::size_t blocks = ceiling(std::min(rows, columns), kColumns);
+  const Slots slots = slots_for(rows);
+  return (1 + blocks) * kLetter +
+         blocks * slots.items * slots.rows * kColumns * element_size(precision);
+}
+
+}  // namespace
+
+ResidentLu::ResidentLu(DeviceContext& context, std::size_t rows, std::size_t columns, Pivot pivot,
+                       Precision precision, bool nvidia)
+    : context_(context),
+      pivot_(pivot),
+      precision_(precision),
+      nvidia_(nvidia),
+      mail_(context.allocate(mail_bytes(rows, columns, precision))),
+      goes_to_(context.allocate(rows * sizeof(cl_int))) {}
+
+std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Precision precision) {
+  const std::size_t most = std::min(rows, kMostRows);
+  return mail_bytes(most, columns, precision) + most * sizeof(cl_int);
+}
+
+void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
+                        const cl::Buffer& info) {
+  const std::size_t m = a.rows() - first, n = a.columns() - first;
+  const Slots slots = slots_for(m);
+  KernelId id =
+      a.kernel("gpu/resident_lu.cl", "factor_columns",
+               " -DITEMS=" + std::to_string(slots.items) + " -DROWS=" + std::to_string(slots.rows) +
+                   " -DPIVOT=" + (pivot_ == Pivot::none ? "0" : "1"));
+  if (nvidia_) id.options += " -DLUGPU_NVIDIA";
+  const auto rows = static_cast<cl_int>(a.rows()), columns = static_cast<cl_int>(a.columns());
+  const auto start = static_cast<cl_int>(first);
+
+  context_.fill(mail_, 0xff, mail_bytes(m, n, precision_));
+  context_.run("panel", id, {ceiling(n, kColumns) * slots.items}, a, rows, columns, start, mail_,
+               ipiv, goes_to_, info);
+  if (pivot_ == Pivot::none) return;
+  id.function = "place_rows";
+  context_.run("interchange", id, {ceiling(a.columns(), kColumns) * slots.items}, a, rows, columns,
+               start, goes_to_);
+}
+
+}  // namespace lugpu

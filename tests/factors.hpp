@@ -1,0 +1,77 @@
+// LuFactors of matrices, and whether they are right.
+#pragma once
+
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "opencl_fixture.hpp"
+
+namespace lugpu {
+
+/// What the device left of an m x n matrix.
+struct LuFactors {
+  Matrix lu;
+  std::vector<int> ipiv;  // 1-based
+  int info = 0;
+};
+
+/// A matrix that this pivoting can handle, rounded to the precision.
+inline Matrix harmless_for(Pivot pivot, Precision precision, std::size_t m, std::size_t n,
+                           std::uint64_t seed) {
+  Matrix a = random_in(precision, m, n, seed);
+  if (pivot == Pivot::none) {
+    for (std::size_t i = 0; i < std::min(m, n); ++i) a(i, i) += static_cast<double>(m + n);
+  }
+  return rounded_to(precision, a);
+}
+
+/// `value` on the diagonal.
+inline Matrix diagonal(std::size_t n, double value) {
+  Matrix a(n, n);
+  for (std::size_t i = 0; i < n; ++i) a(i, i) = value;
+  return a;
+}
+
+/// max |P A - L U| / (max(m, n) max |A| eps), for any shape.
+inline double factor_error(const Matrix& a, const LuFactors& factors, double eps) {
+  Matrix pa = a;
+  for (std::size_t k = 0; k < factors.ipiv.size(); ++k) {
+    const std::size_t p = static_cast<std::size_t>(factors.ipiv[k]) - 1;
+    for (std::size_t j = 0; j < a.cols() && p != k; ++j) std::swap(pa(k, j), pa(p, j));
+  }
+  double worst = 0, largest = 0;
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    for (std::size_t i = 0; i < a.rows(); ++i) {
+      double sum = pa(i, j);
+      const std::size_t last = std::min(i, j + 1);  // L(i, i) = 1
+      for (std::size_t k = 0; k < std::min(last, factors.ipiv.size()); ++k) {
+        sum -= factors.lu(i, k) * factors.lu(k, j);
+      }
+      if (i <= j) sum -= factors.lu(i, j);
+      worst = std::max(worst, std::abs(sum));
+      largest = std::max(largest, std::abs(a(i, j)));
+    }
+  }
+  const double size = static_cast<double>(std::max(a.rows(), a.cols()));
+  return worst / (size * largest * eps);
+}
+
+/// LAPACK's answer in double for a matrix of this precision.
+inline std::vector<int> getrf_pivots(const Matrix& a, Precision precision) {
+  const auto m = static_cast<lapack_int>(a.rows()), n = static_cast<lapack_int>(a.cols());
+  std::vector<lapack_int> ipiv(std::min(a.rows(), a.cols()));
+  if (precision == Precision::double_precision) {
+    std::vector<double> lu = a.values();
+    LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, n, lu.data(), std::max(m, 1), ipiv.data());
+  } else {
+    std::vector<float> lu(a.values().begin(), a.values().end());
+    LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, m, n, lu.data(), std::max(m, 1), ipiv.data());
+  }
+  return ipiv;
+}
+
+}  // namespace lugpu
