@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "iterative/cg.hpp"
+#include "iterative/jacobi_sweeps.hpp"
 #include "iterative/relaxation.hpp"
 #include "opencl_fixture.hpp"
 
@@ -174,6 +175,66 @@ TEST_P(Iterative, SweepsAreThoseOfTheHost) {
         ASSERT_NEAR(g[i], by_colours[i], 40 * epsilon(precision)) << i;
       }
     }
+  }
+}
+
+// x after `count` sweeps.
+std::vector<double> swept(const Grid& grid, const std::vector<double>& b,
+                          const std::vector<double>& start, Precision precision, std::size_t count,
+                          const SweepsCut& cut) {
+  const GridOperator a(grid);
+  Vectors vectors(shared_context(), a.layout(precision, Storage::buffer, kVectorTexel), 1);
+  Surface x = vectors.take(), scratch = vectors.take(), on_b = vectors.take();
+  vectors.upload(start, x);
+  vectors.upload(b, on_b);
+  sweep(a, vectors, on_b, x, scratch, count, cut);
+  return vectors.download(x, grid.unknowns());
+}
+
+void expect_bits_of_single_sweeps(const Grid& grid, Precision precision) {
+  const std::size_t n = grid.unknowns();
+  const std::vector<double> b = random_in(precision, n, 1, 1).values();
+  const std::vector<double> start = random_in(precision, n, 1, 2).values();
+  for (std::size_t count = 1; count <= 6; ++count) {
+    const std::vector<double> known = swept(grid, b, start, precision, count, {1, 1});
+    for (const SweepsCut& cut : {SweepsCut{1, 2}, {3, 4}, {4, 6}, {1000, 6}}) {
+      ASSERT_EQ(swept(grid, b, start, precision, count, cut), known)
+          << grid.size[0] << " x " << grid.size[1] << " x " << grid.size[2] << ", " << count
+          << " sweeps, up to " << cut.sweeps << " with shares of " << cut.share;
+    }
+  }
+}
+
+TEST(JacobiSweeps, HaveTheSameBitsInOneLaunch) {
+  if (shared_context().device().type != "cpu") GTEST_SKIP() << "for the buffers of a CPU";
+  constexpr Wall d = Wall::dirichlet, n = Wall::neumann, p = Wall::periodic,
+                 h = Wall::dirichlet_half;
+  const std::array<Wall, 3> walls[] = {{d, n, p}, {n, p, h}, {p, h, d}, {h, d, n}, {h, h, h}};
+  // Around the widths of vectors, and of more and fewer planes than shares.
+  const std::array<std::size_t, 3> sizes[] = {{1, 1, 1},  {16, 1, 1}, {7, 2, 1},  {8, 5, 1},
+                                              {17, 9, 1}, {33, 3, 1}, {1, 3, 4},  {15, 1, 3},
+                                              {16, 4, 2}, {17, 3, 7}, {40, 2, 9}, {64, 5, 5}};
+  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+    for (const auto& size : sizes) {
+      for (const auto& kinds : walls) {
+        expect_bits_of_single_sweeps({size, kinds, {1, 0.7, size[2] > 1 ? 0.3 : 0}, 0.125},
+                                     precision);
+      }
+    }
+  }
+}
+
+TEST(JacobiSweeps, ManyWithoutALook) {
+  const Wall wall = Wall::neumann;
+  const Grid grid{{24, 200, 1}, {wall, wall, wall}, {1, 0.5, 0}, 0.125};
+  const Precision precision = Precision::single_precision;
+  const std::vector<double> b = random_in(precision, grid.unknowns(), 1, 1).values();
+  const std::vector<double> start = random_in(precision, grid.unknowns(), 1, 2).values();
+  const SurfaceKind kind{precision, Storage::buffer, kVectorTexel};
+  for (const std::size_t count : {0, 1, 7, 30}) {
+    const Solved solved = solve_by(jacobi, grid, b, kind, {0, count, true}, start);
+    EXPECT_EQ(solved.iteration.iterations, count);
+    EXPECT_EQ(solved.x, swept(grid, b, start, precision, count, {1, 1}));
   }
 }
 

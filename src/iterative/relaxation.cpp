@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "iterative/jacobi_sweeps.hpp"
 #include "iterative/norm.hpp"
 
 namespace lugpu {
@@ -141,12 +142,10 @@ class ColouredGrid {
 
 Iteration jacobi(const GridOperator& a, Vectors& vectors, const Surface& b, Surface& x,
                  const StoppingRule& rule) {
-  const VectorCut cut = a.cut(vectors);
-  const KernelId kernel = x.kernel("grid/jacobi.cl", "jacobi", cut.options() + a.options());
-  return relax(a, vectors, b, x, rule, one_by_one([&](Surface& now, Surface& next) {
-                 a.run(vectors.context(), cut, kernel, now, b, next);
-                 std::swap(now, next);
-               }));
+  const SweepsCut cut = SweepsCut::make(vectors.context().device(), a.grid(), x);
+  return relax(a, vectors, b, x, rule, [&](Surface& now, Surface& scratch, std::size_t count) {
+    sweep(a, vectors, b, now, scratch, count, cut);
+  });
 }
 
 Iteration jacobi(const Operator& a, const Surface& inverse_diagonal, Vectors& vectors,

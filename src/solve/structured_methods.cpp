@@ -202,14 +202,14 @@ std::unique_ptr<DeviceSolver> multigrid_cg(DeviceContext& context, const Structu
   return std::make_unique<IterativeSolver>(context, a.order(), multigrid->layout(), solve);
 }
 
+VectorLayout layout_on(const Grid& grid, const StructuredOptions& options) {
+  return {grid.size[1] * grid.size[2], grid.size[0], options.precision, options.storage};
+}
+
 class VaryingCg : public VaryingSolver {
  public:
   VaryingCg(DeviceContext& context, const Grid& grid, const StructuredOptions& options)
-      : grid_(grid),
-        rule_(options.rule),
-        vectors_(context,
-                 {grid.size[1] * grid.size[2], grid.size[0], options.precision, options.storage},
-                 1) {}
+      : grid_(grid), rule_(options.rule), vectors_(context, layout_on(grid, options), 1) {}
 
   void set_conductivity(const Surface& k) override { operator_.emplace(grid_, k); }
   Iteration solve(const Surface& b, Surface& x) override {
@@ -230,9 +230,7 @@ class VaryingRelaxation : public VaryingSolver {
   VaryingRelaxation(DeviceContext& context, const Grid& grid, const StructuredOptions& options)
       : grid_(grid),
         rule_(options.rule),
-        vectors_(context,
-                 {grid.size[1] * grid.size[2], grid.size[0], options.precision, options.storage},
-                 1),
+        vectors_(context, layout_on(grid, options), 1),
         zeros_(vectors_.take()) {
     if (colours == 2) require_two_colours(grid);
     vectors_.upload({}, zeros_);
