@@ -207,6 +207,22 @@ CLI::Validator number(double least, double most) {
       range);
 }
 
+CLI::Validator fraction(double least, double most) {
+  const std::string range = format("%g..%g or %g%%..%g%%", least, most, 100 * least, 100 * most);
+  return CLI::Validator(
+      [=](std::string& value) {
+        const bool per_cent = value.ends_with('%');
+        const auto read = read_number<double>(value.substr(0, value.size() - per_cent));
+        const double part = read.value_or(-1) / (per_cent ? 100 : 1);
+        if (!(part >= least && part <= most)) {
+          return '"' + value + "\" is not a fraction in " + range;
+        }
+        value = format("%.17g", part);
+        return std::string();
+      },
+      range);
+}
+
 namespace {
 
 // The devices that the options name, each once.

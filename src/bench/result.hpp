@@ -75,6 +75,10 @@ Result record_of(const Case& what, const Report& report);
 /// empty.
 double gflops(const Result& result);
 
+/// Adds what records say of their samples: median_s, min_s, rel_stdev, rel_mad, median_interval_s
+/// and outliers; null unless `timed`, and then there are samples.
+void add_statistics(const std::vector<double>& times_s, bool timed, nlohmann::json& row);
+
 /// Only an ok result shows a speed; one that failed keeps its samples and its checks.
 nlohmann::json to_json(const Result& result);
 

@@ -144,15 +144,14 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
     run.time_step = simulation->time_step();
     run.left_name = simulation->left_name();
     std::size_t batch = 1;
-    double sampled = 0;
+    Samples samples(effort);
     bool goes_on = true;
     while (goes_on) {
       goes_on = run_batch(context, *simulation, batch, run);
       const double took = run.times_s.back() * static_cast<double>(batch);
-      sampled += took;
-      const bool asked = run.times_s.size() >= static_cast<std::size_t>(effort.runs) &&
-                         (sampled >= effort.min_time_s || run.times_s.size() >= kMostSamples);
-      goes_on = goes_on && !asked && seconds_since(start) < effort.timeout_s / 2;
+      samples.add(run.times_s.back(), took);
+      run.times_s = samples.kept();
+      goes_on = goes_on && !samples.enough() && seconds_since(start) < effort.timeout_s / 2;
       if (took < kBatchSeconds) batch = std::min(2 * batch, kMostOfBatch);
     }
     Result done;

@@ -84,10 +84,7 @@ json to_json(const StructuredResult& result) {
   row["choice"] = result.choice.empty() ? json(nullptr) : json(result.choice);
   row["setup_s"] = timed ? number_or_null(result.setup_s) : json(nullptr);
   row["times_s"] = result.times_s;
-  row["median_s"] = timed ? json(median(result.times_s)) : json(nullptr);
-  row["min_s"] =
-      timed ? json(*std::min_element(result.times_s.begin(), result.times_s.end())) : json(nullptr);
-  row["rel_stdev"] = timed ? json(relative_deviation(result.times_s)) : json(nullptr);
+  add_statistics(result.times_s, timed, row);
   row["iterations"] = has_steps ? json(result.iteration.iterations) : json(nullptr);
   row["residuals"] = residuals;
   row["checks"] = {{"residual", number_or_null(result.residual)},
