@@ -73,7 +73,7 @@ void add_device_options(CLI::App& command, Options& options, bool many) {
       ->type_name("DIR");
 }
 
-void add_output_options(CLI::App& command, Options& options) {
+void add_report_options(CLI::App& command, Options& options) {
   command.add_option("--json", options.json, "Write the results as JSON; - for stdout")
       ->check(not_empty())
       ->type_name("FILE|-");
@@ -85,6 +85,10 @@ void add_output_options(CLI::App& command, Options& options) {
   command.add_flag("-q,--quiet", options.quiet, "Print errors only")->each([](const std::string&) {
     be_quiet();
   });
+}
+
+void add_output_options(CLI::App& command, Options& options) {
+  add_report_options(command, options);
   command.add_flag("-v,--verbose", options.verbose, "Print kernel builds and their logs too");
 }
 

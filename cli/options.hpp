@@ -39,7 +39,10 @@ struct Options {
 /// -p, -d and --units (several where `many`), --no-vendor-kernels, --kernel-dir.
 void add_device_options(CLI::App& command, Options& options, bool many);
 
-/// --json, --force, -q, -v, --color.
+/// --json, --force, -q, --color.
+void add_report_options(CLI::App& command, Options& options);
+
+/// These and -v.
 void add_output_options(CLI::App& command, Options& options);
 
 /// Names of methods() and "auto".

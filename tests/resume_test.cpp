@@ -90,7 +90,7 @@ class SweepFile {
 std::string complaint(const json& report) {
   const SweepFile file(report);
   try {
-    EXPECT_EQ(read_sweep(file.path()), report);
+    EXPECT_EQ(read_sweep(file.path(), "--resume"), report);
     return "";
   } catch (const InputError& error) {
     const std::string sentence = error.what();
@@ -235,7 +235,7 @@ TEST(ReadSweep, TakesEarlyFiles) {
 }
 
 TEST(ReadSweep, RefusesOtherReports) {
-  for (const char* key : {"paths", "probes", "advice"}) {
+  for (const char* key : {"paths", "probes", "advice", "comparison"}) {
     json report = sweep();
     report[key] = json::array();
     expect_mentions(complaint(report), {key});

@@ -105,11 +105,15 @@ const char* name(RunStatus status) {
   return "error";
 }
 
-bool same_case(const json& a, const json& b) {
-  static const char* const keys[] = {
+std::span<const char* const> case_fields() {
+  static constexpr const char* kFields[] = {
       "implementation", "routine", "pivot", "precision", "storage", "texel", "schedule", "device",
       "compute_units",  "n",       "nrhs",  "nb",        "threads", "seed",  "matrix"};
-  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+  return kFields;
+}
+
+bool same_case(const json& a, const json& b) {
+  return std::ranges::all_of(case_fields(), [&](const char* key) {
     return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
   });
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct Case {
   /// Whether a rival runs and not a method of lugpu.
   bool is_baseline() const { return implementation != "lugpu"; }
 };
+
+/// The fields of a record that tell its case from others.
+std::span<const char* const> case_fields();
 
 /// Same row: a resumed sweep need not run it again.
 bool same_case(const nlohmann::json& a, const nlohmann::json& b);

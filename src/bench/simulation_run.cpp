@@ -165,11 +165,15 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
   return run;
 }
 
+std::span<const char* const> simulation_fields() {
+  static constexpr const char* kFields[] = {
+      "problem", "scene",        "grid",      "implementation", "routine",
+      "device",  "device_index", "precision", "tolerance",      "iterations"};
+  return kFields;
+}
+
 bool same_simulation(const nlohmann::json& a, const nlohmann::json& b) {
-  static const char* const keys[] = {"problem",   "scene",     "grid",         "implementation",
-                                     "routine",   "device",    "device_index", "precision",
-                                     "tolerance", "iterations"};
-  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+  return std::ranges::all_of(simulation_fields(), [&](const char* key) {
     return a.value(key, nlohmann::json()) == b.value(key, nlohmann::json());
   });
 }

@@ -88,6 +88,12 @@ std::optional<Interval> ratio_interval(const std::vector<double>& a, const std::
   return middle_95_percent(std::move(ratios));
 }
 
+double low_decile(std::vector<double> samples) {
+  const auto at = samples.begin() + static_cast<std::ptrdiff_t>((samples.size() - 1) / 10);
+  std::nth_element(samples.begin(), at, samples.end());
+  return *at;
+}
+
 double uncertainty(const std::vector<double>& samples) {
   const std::optional<Interval> interval = median_interval(samples);
   if (!interval) return std::numeric_limits<double>::infinity();

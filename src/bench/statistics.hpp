@@ -39,6 +39,10 @@ std::optional<Interval> median_interval(const std::vector<double>& samples);
 /// has fewer than two.
 std::optional<Interval> ratio_interval(const std::vector<double>& a, const std::vector<double>& b);
 
+/// The time that a tenth of the samples do not exceed: theirs on an idle machine, as nearly as they
+/// show it, since other load only adds to it. samples is not empty.
+double low_decile(std::vector<double> samples);
+
 /// Half the width of median_interval over the median: how well the median is known. Infinite for
 /// fewer than two samples.
 double uncertainty(const std::vector<double>& samples);

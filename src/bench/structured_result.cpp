@@ -52,12 +52,16 @@ StructuredResult record_of(const StructuredCase& what, const Solution<double>& s
   return result;
 }
 
+std::span<const char* const> structured_case_fields() {
+  static constexpr const char* kFields[] = {
+      "problem",   "grid",      "matrix",         "implementation", "routine",
+      "precision", "storage",   "device",         "compute_units",  "n",
+      "nrhs",      "tolerance", "most_iterations"};
+  return kFields;
+}
+
 bool same_structured_case(const json& a, const json& b) {
-  static const char* const keys[] = {"problem",        "grid",      "matrix",  "implementation",
-                                     "routine",        "precision", "storage", "device",
-                                     "compute_units",  "n",         "nrhs",    "tolerance",
-                                     "most_iterations"};
-  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+  return std::ranges::all_of(structured_case_fields(), [&](const char* key) {
     return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
   });
 }
