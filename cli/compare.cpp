@@ -64,8 +64,8 @@ std::string rule(double threshold) {
          " of 1. faster, slower: the interval is on one side of 1, and both the medians and the "
          "shortest tenth of the samples differ by more than " +
          limit +
-         ". unclear: neither; bench both again on an idle machine, with --noise 2% for more "
-         "samples.";
+         ", and other programs had less than a tenth of the machine where it was slower. unclear: "
+         "neither; bench both again on an idle machine, with --noise 2% for more samples.";
 }
 
 // The lines above the table, each with its label.

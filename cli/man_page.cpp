@@ -68,7 +68,8 @@ const std::map<std::string, Page>& pages() {
        {"Cases are the same where every field that tells cases apart is; only the device may be "
         "another one, if each file has one. The heading says what else differs between the runs. "
         "An interval shows only what one run saw of the other load on a machine; therefore a "
-        "change must show in the shortest samples too, which that leaves alone.",
+        "change must show in the shortest samples too, which that leaves alone, and other programs "
+        "must not have had much of the machine.",
         {{"Run a benchmark twice, and see what is the same:",
           "lugpu bench -n 64:256:*2 --pivot full --json again.json && lugpu compare full.json "
           "again.json"},

@@ -170,6 +170,21 @@ TEST(Compare, WhatIsNotOkSaysWhy) {
   EXPECT_EQ(comparison.cases[2].reason, "takes no time in A");
 }
 
+TEST(Compare, OtherProgramsMayBeWhyARunIsSlower) {
+  json loaded = row(8, kTwoSeconds);
+  loaded["other_load"] = 0.4;
+  const Comparison comparison = compare(report({row(8, kSecond)}), report({loaded}), kThreshold);
+  EXPECT_EQ(changes(comparison), std::vector<std::string>({"unclear"}));
+  EXPECT_EQ(comparison.cases[0].reason, "other programs had 40 % of the processors in B");
+  EXPECT_EQ(changes(compare(report({loaded}), report({row(8, kSecond)}), kThreshold)),
+            std::vector<std::string>({"unclear"}));
+  json longest = row(8, samples(4, 0.01, 3));
+  longest["other_load"] = 0.01;
+  EXPECT_EQ(changes(compare(report({loaded}), report({longest}), kThreshold)),
+            std::vector<std::string>({"slower"}))
+      << "slower though the other one was disturbed";
+}
+
 TEST(Compare, TakesProblemsAndSimulations) {
   const json problem = {{"problem", "poisson2d"},
                         {"grid", 32},

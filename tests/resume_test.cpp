@@ -183,6 +183,7 @@ TEST(ReadSweep, NamesTheRowAndTheFieldThatIsWrong) {
       {"median_interval_s", 1},
       {"median_interval_s", {"1", "2"}},
       {"outliers", 0.5},
+      {"other_load", "1"},
       {"gflops", "1"},
       {"flop_formula", nullptr},
       {"phases_s", {1, 2}},
@@ -227,8 +228,9 @@ TEST(ReadSweep, NamesTheFieldThatIsMissing) {
 
 TEST(ReadSweep, TakesEarlyFiles) {
   json report = sweep();
-  for (const char* field : {"variant", "choice", "compute_units", "rel_mad", "median_interval_s",
-                            "outliers", "rates", "refinement", "equilibration", "determinant"}) {
+  for (const char* field :
+       {"variant", "choice", "compute_units", "rel_mad", "median_interval_s", "outliers",
+        "other_load", "rates", "refinement", "equilibration", "determinant"}) {
     for (json& row : report["results"]) row.erase(field);
   }
   EXPECT_EQ(complaint(report), "");

@@ -66,6 +66,17 @@ std::string trouble(const json& row, const std::string& where) {
   return row["status"].get<std::string>() + ' ' + where + (reason.empty() ? "" : ": " + reason);
 }
 
+// That other programs took so much of the machine that they may be why it was slower there.
+std::string other_load(const json& row, const std::string& where) {
+  constexpr double kMuch = 0.1;
+  const double share = row.contains("other_load") && row["other_load"].is_number()
+                           ? row["other_load"].get<double>()
+                           : 0;
+  if (share < kMuch) return "";
+  return "other programs had " + std::to_string(std::lround(100 * share)) +
+         " % of the processors " + where;
+}
+
 ComparedCase compare_rows(const json& what, const json& a, const json& b, double threshold) {
   ComparedCase compared{what, Change::not_comparable, median_of(a), median_of(b), {}, {}};
   const std::string in_a = trouble(a, "in A"), in_b = trouble(b, "in B");
@@ -73,6 +84,10 @@ ComparedCase compare_rows(const json& what, const json& a, const json& b, double
   if (!compared.reason.empty()) return compared;
   compared.ratio = compare_times(times_of(a), times_of(b), threshold);
   compared.change = compared.ratio->change;
+  const bool slower = compared.change == Change::slower;
+  if (!slower && compared.change != Change::faster) return compared;
+  compared.reason = other_load(slower ? b : a, slower ? "in B" : "in A");
+  if (!compared.reason.empty()) compared.change = Change::unclear;
   return compared;
 }
 

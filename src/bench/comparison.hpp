@@ -38,10 +38,13 @@ SpeedRatio compare_times(const std::vector<double>& a, const std::vector<double>
 
 struct ComparedCase {
   nlohmann::json what;  ///< the fields of its record that tell it from others
+  /// That of the ratio; but unclear where other programs had a tenth of the processors or more
+  /// while it was slower.
   Change change;
   std::optional<double> a_s, b_s;   ///< medians, seconds, where it is ok
   std::optional<SpeedRatio> ratio;  ///< where it is ok in both
-  std::string reason;               ///< of not_comparable: why, a part of a sentence
+  std::string reason;  ///< why it is not comparable, or unclear because of other programs; a part
+                       ///< of a sentence
 };
 
 struct Comparison {

@@ -234,6 +234,7 @@ bool Measurement::wants_sample() const {
 
 void Measurement::sample() {
   const Turn turn(*this);
+  if (!other_load_) other_load_.emplace();
   contender_->reset();
   samples_.add(timed([&] { run(*contender_, result_.what.problem); }));
 }
@@ -264,6 +265,7 @@ Result Measurement::finish() {
   if (!contender_) return std::move(result_);
   const Turn turn(*this);
   result_.times_s = samples_.kept();
+  if (other_load_) result_.other_load = other_load_->share();
   if (method_) {
     profile(*context_, *contender_, result_);
     set_work(*method_, result_);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/other_load.hpp"
 #include "baselines/baselines.hpp"
 #include "bench/result.hpp"
 #include "bench/samples.hpp"
@@ -66,8 +67,9 @@ class Measurement {
   std::unique_ptr<Contender> contender_;  // null for a baseline that is skipped
   Result result_;
   Samples samples_{effort_};
-  double used_s_ = 0;  // of the timeout
-  int pace_ = 1;       // Deadline::pace()
+  std::optional<OtherLoad> other_load_;  // since the first sample
+  double used_s_ = 0;                    // of the timeout
+  int pace_ = 1;                         // Deadline::pace()
 };
 
 /// The pieces of one case, one after the other.

@@ -195,6 +195,7 @@ json to_json(const Result& result) {
   row["times_s"] = result.times_s;
   row["device_times_s"] = result.device_times_s;
   add_statistics(result.times_s, timed, row);
+  row["other_load"] = value_or_null(result.other_load);
   row["gflops"] = timed ? json(gflops(result)) : json(nullptr);
   row["flop_formula"] = formula_of(result.what).text;
   row["phases_s"] = result.phases_s;

@@ -55,6 +55,7 @@ struct Result {
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
+  std::optional<double> other_load;  ///< OtherLoad::share() while the samples were taken
   std::optional<double> product_multiply_adds_per_s;  ///< of Contender::multiply()
   Checks checks;
   std::optional<Refinement> refinement;    ///< Contender::refinement()

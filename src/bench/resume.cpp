@@ -122,6 +122,7 @@ const std::vector<Field>& fields_of_row() {
       {"rel_mad", or_null<is_amount>, "a number or null", true},
       {"median_interval_s", or_null<is_list_of<is_amount>>, "a list of seconds or null", true},
       {"outliers", or_null<is_whole>, "a whole number or null", true},
+      {"other_load", or_null<is_amount>, "a number or null", true},
       {"gflops", or_null<is_amount>, "a number or null"},
       {"flop_formula", is_text, "a text"},
       {"phases_s", is_object_of<is_amount>, "an object of seconds"},
