@@ -406,6 +406,18 @@ void add_effort_options(CLI::App& command, Arguments& given) {
       ->check(number(0, 3600))
       ->type_name("S");
   command
+      .add_option("--max-time", given.effort.max_time_s,
+                  "Seconds of timed runs per case, at most, whatever else asks for more; but one "
+                  "run (default: half of --timeout)")
+      ->check(number(0, 1e6))
+      ->type_name("S");
+  command
+      .add_option("--noise", given.effort.noise,
+                  "After --runs and --min-time, go on until the 95 % interval of the median is "
+                  "within so much of it, e.g. 2%, but not beyond --max-time (default: do not)")
+      ->transform(fraction(1e-4, 1))
+      ->type_name("P");
+  command
       .add_option("--timeout", given.effort.timeout_s,
                   "Time limit of a case in seconds; longer ones are skipped (default: 20)")
       ->check(number(0.001, 1e6))

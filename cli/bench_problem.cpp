@@ -15,6 +15,7 @@
 #include "bench/sweep.hpp"
 #include "bench_report.hpp"
 #include "formats/formats.hpp"
+#include "noise.hpp"
 #include "outputs.hpp"
 #include "problem_table.hpp"
 #include "terminal.hpp"
@@ -137,7 +138,14 @@ class ProblemSweep {
       if (options_.prints()) std::cout << '\n';
     }
     show_progress("");
-    if (options_.prints()) std::cout << problem_footer() << answer(results_);
+    if (options_.prints()) {
+      const auto noisy =
+          std::count_if(results_.begin(), results_.end(), [](const StructuredResult& result) {
+            return result.status == RunStatus::ok && is_noisy(result.times_s);
+          });
+      std::cout << problem_footer() << noise_warning(static_cast<std::size_t>(noisy))
+                << answer(results_);
+    }
     json_.end(report_);
     return json_.status(error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok);
   }

@@ -14,7 +14,7 @@ nlohmann::json earlier_report(const Options& options) {
     throw InputError("--resume needs --json FILE, the file to continue.");
   }
   if (!std::ifstream(options.json)) return nullptr;
-  return read_sweep(options.json);
+  return read_sweep(options.json, "--resume");
 }
 
 nlohmann::json begin_report(nlohmann::json head, const Options& options,

@@ -11,6 +11,7 @@
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
 #include "bench_report.hpp"
+#include "noise.hpp"
 #include "outputs.hpp"
 #include "terminal.hpp"
 
@@ -79,7 +80,12 @@ class SimulatedSweep {
   Exit run() {
     for (const std::string& problem : given_.problems) run(*simulated_problem(problem));
     show_progress("");
-    if (options_.prints()) std::cout << footer() << fastest();
+    if (options_.prints()) {
+      const auto noisy = std::count_if(runs_.begin(), runs_.end(), [](const SimulationRun& run) {
+        return run.status == RunStatus::ok && is_noisy(run.times_s);
+      });
+      std::cout << footer() << noise_warning(static_cast<std::size_t>(noisy)) << fastest();
+    }
     json_.end(report_);
     return json_.status(error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/statistics.hpp"
+#include "noise.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -83,6 +84,7 @@ std::string BenchTable::row(const Result& result) {
                         : Ink::dim;
     return head + paint(ink, status) + text.substr(status.size()) + "\n";
   }
+  noisy_ += is_noisy(result.times_s);
   return head +
          format("%8s %3.0f %8s %7s ", milliseconds(median(result.times_s)).c_str(),
                 100 * relative_deviation(result.times_s), plain_number(gflops(result)).c_str(),
@@ -100,7 +102,7 @@ std::string BenchTable::footer() const {
                  "full pivoting over getc2. check: the larger of factor_ratio and solve_ratio, "
                  "which pass under 30.",
              0, 0) +
-         "\n";
+         "\n" + noise_warning(noisy_);
 }
 
 }  // namespace lugpu::cli

@@ -1,6 +1,7 @@
 // The table that `lugpu bench` prints: one row per case, 80 columns.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@ class BenchTable {
   /// same n, precision and (in a sweep over them) cores that was given before: getrf, or getc2 for
   /// full pivoting.
   std::string row(const Result& result);
+  /// What the columns mean, and a warning if rows so far are noisy.
   std::string footer() const;
   /// Takes a baseline from an earlier run, if this row of its JSON is one.
   void remember(const nlohmann::json& row);
@@ -31,6 +33,7 @@ class BenchTable {
 
   const bool over_cores_;
   std::map<Rival, double> baseline_medians_;
+  std::size_t noisy_ = 0;  // rows
 };
 
 }  // namespace lugpu::cli

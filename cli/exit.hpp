@@ -12,6 +12,7 @@ enum class Exit {
   singular = 3,      ///< an exact zero pivot although pivoting was on
   check_failed = 4,  ///< a check failed, or elimination without pivoting broke down
   no_device = 5,     ///< no usable OpenCL device
+  slower = 6,        ///< compare --fail-slower: a case is slower than it allows
 };
 
 /// The one that an error causes.

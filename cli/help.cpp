@@ -29,6 +29,7 @@ constexpr ExitStatus kExitStatuses[] = {
     {Exit::singular, "singular matrix"},
     {Exit::check_failed, "failed check or breakdown without pivoting"},
     {Exit::no_device, "no usable device"},
+    {Exit::slower, "slower than --fail-slower allows"},
 };
 
 constexpr const char* kExitStatusHead = "Exit status:";

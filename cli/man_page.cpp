@@ -64,6 +64,17 @@ const std::map<std::string, Page>& pages() {
           "lugpu bench --problem poisson2d --grid 32 --tolerance 1e-8"},
          {"Continue after an interrupt:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json --resume"}}}},
+      {"compare",
+       {"Cases are the same where every field that tells cases apart is; only the device may be "
+        "another one, if each file has one. The heading says what else differs between the runs. "
+        "An interval shows only what one run saw of the other load on a machine; therefore a "
+        "change must show in the shortest samples too, which that leaves alone, and other programs "
+        "must not have had much of the machine.",
+        {{"Run a benchmark twice, and see what is the same:",
+          "lugpu bench -n 64:256:*2 --pivot full --json again.json && lugpu compare full.json "
+          "again.json"},
+         {"In a script, which has exit status 6 if a case is slower by more than a tenth:",
+          "lugpu compare full.json again.json --fail-slower 10% -q || echo slower"}}}},
       {"simulate",
        {"Frames a second are the median of batches of steps, without the drawing. The phases are "
         "timed in a few steps before that, each waited for. What is left of the divergence (or of "

@@ -73,7 +73,7 @@ void add_device_options(CLI::App& command, Options& options, bool many) {
       ->type_name("DIR");
 }
 
-void add_output_options(CLI::App& command, Options& options) {
+void add_report_options(CLI::App& command, Options& options) {
   command.add_option("--json", options.json, "Write the results as JSON; - for stdout")
       ->check(not_empty())
       ->type_name("FILE|-");
@@ -85,6 +85,10 @@ void add_output_options(CLI::App& command, Options& options) {
   command.add_flag("-q,--quiet", options.quiet, "Print errors only")->each([](const std::string&) {
     be_quiet();
   });
+}
+
+void add_output_options(CLI::App& command, Options& options) {
+  add_report_options(command, options);
   command.add_flag("-v,--verbose", options.verbose, "Print kernel builds and their logs too");
 }
 
@@ -203,6 +207,22 @@ CLI::Validator number(double least, double most) {
         const auto read = read_number<double>(value);
         const bool ok = read && *read >= least && *read <= most;
         return ok ? std::string() : '"' + value + "\" is not a number in " + range;
+      },
+      range);
+}
+
+CLI::Validator fraction(double least, double most) {
+  const std::string range = format("%g..%g or %g%%..%g%%", least, most, 100 * least, 100 * most);
+  return CLI::Validator(
+      [=](std::string& value) {
+        const bool per_cent = value.ends_with('%');
+        const auto read = read_number<double>(value.substr(0, value.size() - per_cent));
+        const double part = read.value_or(-1) / (per_cent ? 100 : 1);
+        if (!(part >= least && part <= most)) {
+          return '"' + value + "\" is not a fraction in " + range;
+        }
+        value = format("%.17g", part);
+        return std::string();
       },
       range);
 }

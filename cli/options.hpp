@@ -39,7 +39,10 @@ struct Options {
 /// -p, -d and --units (several where `many`), --no-vendor-kernels, --kernel-dir.
 void add_device_options(CLI::App& command, Options& options, bool many);
 
-/// --json, --force, -q, -v, --color.
+/// --json, --force, -q, --color.
+void add_report_options(CLI::App& command, Options& options);
+
+/// These and -v.
 void add_output_options(CLI::App& command, Options& options);
 
 /// Names of methods() and "auto".
@@ -81,6 +84,10 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 
 /// Takes a decimal number in [least, most].
 CLI::Validator number(double least, double most);
+
+/// Takes a fraction in [least, most], e.g. 0.02, or the same in per cent, e.g. 2%, and makes it a
+/// fraction; for transform().
+CLI::Validator fraction(double least, double most);
 
 /// prepare_pocl_cache(), with a note about it on stderr for -v; open_devices() does it.
 void prepare_pocl(const Options& options);

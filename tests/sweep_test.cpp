@@ -595,6 +595,9 @@ TEST(ToJson, OfAnOkResult) {
   EXPECT_EQ(row["median_s"], 2.0);
   EXPECT_EQ(row["min_s"], 1.0);
   EXPECT_EQ(row["rel_stdev"], 0.5);
+  EXPECT_EQ(row["rel_mad"], 0.5);
+  EXPECT_EQ(row["median_interval_s"], json({1.0, 3.0}));
+  EXPECT_EQ(row["outliers"], 0);
   EXPECT_DOUBLE_EQ(row["gflops"].get<double>(), 2.0 / 3 * 27000 / 2 * 1e-9);
   EXPECT_EQ(row["status"], "ok");
   EXPECT_EQ(row["pivot"], "full");
@@ -610,6 +613,13 @@ TEST(ToJson, OfAnOkResult) {
   EXPECT_TRUE(row["checks"]["growth"].is_null());
 }
 
+TEST(ToJson, OneSampleHasNoInterval) {
+  Result result = example_result();
+  result.times_s = {1};
+  EXPECT_TRUE(to_json(result)["median_interval_s"].is_null());
+  EXPECT_EQ(to_json(result)["rel_mad"], 0.0);
+}
+
 TEST(ToJson, OnlyOkShowsASpeed) {
   for (const RunStatus status :
        {RunStatus::failed, RunStatus::unsupported, RunStatus::skipped, RunStatus::error}) {
@@ -617,7 +627,8 @@ TEST(ToJson, OnlyOkShowsASpeed) {
     result.status = status;
     const json row = to_json(result);
     EXPECT_EQ(row["status"], name(status));
-    for (const char* key : {"gflops", "median_s", "min_s", "rel_stdev"}) {
+    for (const char* key :
+         {"gflops", "median_s", "min_s", "rel_stdev", "rel_mad", "median_interval_s", "outliers"}) {
       EXPECT_TRUE(row[key].is_null()) << key;
     }
     EXPECT_EQ(row["times_s"].size(), 3u) << "the samples are kept";

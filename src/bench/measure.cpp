@@ -228,29 +228,16 @@ void Measurement::warm_up() {
 
 bool Measurement::wants_sample() const {
   if (!contender_) return false;
-  const bool asked =
-      samples_ >= static_cast<std::size_t>(effort_.runs) && sampled_s_ >= effort_.min_time_s;
   // The second half of the time is for the checks.
-  const bool late = samples_ > 0 && used_s_ > effort_.timeout_s / 2;
-  return !asked && !late;
+  const bool late = samples_.count() > 0 && used_s_ > effort_.timeout_s / 2;
+  return !samples_.enough() && !late;
 }
 
 void Measurement::sample() {
   const Turn turn(*this);
+  if (!other_load_) other_load_.emplace();
   contender_->reset();
-  keep(timed([&] { run(*contender_, result_.what.problem); }));
-}
-
-void Measurement::keep(double seconds) {
-  sampled_s_ += seconds;
-  if (samples_++ % samples_apart_ != 0) return;
-  std::vector<double>& times = result_.times_s;
-  if (times.size() == kMostSamples) {
-    for (std::size_t i = 0; i < kMostSamples / 2; ++i) times[i] = times[2 * i];
-    times.resize(kMostSamples / 2);
-    samples_apart_ *= 2;
-  }
-  times.push_back(seconds);
+  samples_.add(timed([&] { run(*contender_, result_.what.problem); }));
 }
 
 // After the last timed factorization: solve, download, check, judge.
@@ -278,6 +265,8 @@ void Measurement::conclude() {
 Result Measurement::finish() {
   if (!contender_) return std::move(result_);
   const Turn turn(*this);
+  result_.times_s = samples_.kept();
+  if (other_load_) result_.other_load = other_load_->share();
   if (method_) {
     profile(*context_, *contender_, effort_.trace, result_);
     set_work(*method_, result_);

@@ -1,24 +1,27 @@
 // Measures cases: prepare, upload, warm up, time, check.
 #pragma once
 
+#include <cmath>
 #include <memory>
+#include <optional>
 
+#include "base/other_load.hpp"
 #include "baselines/baselines.hpp"
 #include "bench/result.hpp"
+#include "bench/samples.hpp"
 #include "opencl/context.hpp"
 #include "solve/solve.hpp"
 
 namespace lugpu {
 
-/// The most samples that a result keeps: of more, every second, fourth, eighth ... one, so that
-/// they are spread evenly over the time. Thus even a run of hours makes a readable record.
-inline constexpr std::size_t kMostSamples = 1000;
-
 /// How long and how often.
 struct Effort {
-  int warmup = 1;           ///< untimed factorizations first
-  int runs = 5;             ///< timed factorizations, at least; 0 for the profiled one alone
-  double min_time_s = 0.2;  ///< and at least this long in all; see kMostSamples
+  int warmup = 1;                ///< untimed factorizations first
+  int runs = 5;                  ///< timed factorizations, at least; 0 for the profiled one alone
+  double min_time_s = 0.2;       ///< and at least this long in all; see kMostSamples
+  double max_time_s = INFINITY;  ///< and at most this long, though it be fewer, but one at least
+  std::optional<double> noise =
+      std::nullopt;       ///< and until uncertainty() is at most this, though it be more
   double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
   double turn_s = 0.02;   ///< a sweep changes cases after this long and at least one sample
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
@@ -56,7 +59,6 @@ class Measurement {
   class Turn;
 
   void warm_up();
-  void keep(double seconds);
   void conclude();
 
   DeviceContext* context_;          // null on the host
@@ -65,11 +67,10 @@ class Measurement {
   Effort effort_;
   std::unique_ptr<Contender> contender_;  // null for a baseline that is skipped
   Result result_;
-  double used_s_ = 0;              // of the timeout
-  double sampled_s_ = 0;           // of all samples
-  std::size_t samples_ = 0;        // taken
-  std::size_t samples_apart_ = 1;  // one of this many is kept
-  int pace_ = 1;                   // Deadline::pace()
+  Samples samples_{effort_};
+  std::optional<OtherLoad> other_load_;  // since the first sample
+  double used_s_ = 0;                    // of the timeout
+  int pace_ = 1;                         // Deadline::pace()
 };
 
 /// The pieces of one case, one after the other.

@@ -74,6 +74,7 @@ class Measuring {
     const double first = seconds_since(start_);
     if (first < effort_.timeout_s / 2) {
       if (maker_.direct) {  // again, with all kernels built
+        samples_ = Samples(effort_);
         result_.times_s.clear();
         prepare(rule);
         upload();
@@ -97,16 +98,13 @@ class Measuring {
   void sample() {
     const Clock::time_point start = Clock::now();
     result_.iteration = solver_->solve();
-    result_.times_s.push_back(seconds_since(start));
-    sampled_s_ += result_.times_s.back();
+    samples_.add(seconds_since(start));
+    result_.times_s = samples_.kept();
   }
 
   bool wants_sample() const {
-    const std::size_t taken = result_.times_s.size();
-    if (taken == 0) return true;
-    const bool asked = taken >= static_cast<std::size_t>(effort_.runs) &&
-                       (sampled_s_ >= effort_.min_time_s || taken >= kMostSamples);
-    return !asked && seconds_since(start_) < effort_.timeout_s / 2;
+    if (samples_.count() == 0) return true;
+    return !samples_.enough() && seconds_since(start_) < effort_.timeout_s / 2;
   }
 
   void check() {
@@ -134,8 +132,8 @@ class Measuring {
   const Effort& effort_;
   StructuredResult& result_;
   std::unique_ptr<PreparedSolver> solver_;
+  Samples samples_{effort_};
   Clock::time_point start_;
-  double sampled_s_ = 0;
 };
 
 // 0 if it does not tell.

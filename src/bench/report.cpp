@@ -219,12 +219,20 @@ std::string to_text(const json& report) {
 
 json read_report(const std::string& path) {
   std::ifstream stream(path);
-  if (!stream || std::filesystem::is_directory(path)) throw InputError("Cannot read " + path + ".");
+  if (!stream || std::filesystem::is_directory(path)) {
+    throw InputError("Cannot read " + path + "; give a file that `lugpu bench --json` wrote.");
+  }
   const json report = json::parse(stream, nullptr, false);
-  const bool ours = report.is_object() && report.contains("schema_version") &&
-                    report["schema_version"] == kSchemaVersion && report.contains("results") &&
-                    report["results"].is_array();
-  if (!ours) throw InputError(path + " is not a result file of this version of lugpu.");
+  const json::json_pointer version("/schema_version"), results("/results");
+  if (!report.is_object() || !report.contains(version) || !report.contains(results) ||
+      !report[results].is_array()) {
+    throw InputError(path + " is not a result file of lugpu; give one of `lugpu bench --json`.");
+  }
+  if (report[version] != kSchemaVersion) {
+    throw InputError(path + " has schema version " + report[version].dump() +
+                     ", and this lugpu reads version " + std::to_string(kSchemaVersion) +
+                     "; use the lugpu that wrote it.");
+  }
   return report;
 }
 

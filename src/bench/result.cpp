@@ -105,11 +105,15 @@ const char* name(RunStatus status) {
   return "error";
 }
 
-bool same_case(const json& a, const json& b) {
-  static const char* const keys[] = {
+std::span<const char* const> case_fields() {
+  static constexpr const char* kFields[] = {
       "implementation", "routine", "pivot", "precision", "storage", "texel", "schedule", "device",
       "compute_units",  "n",       "nrhs",  "nb",        "threads", "seed",  "matrix"};
-  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+  return kFields;
+}
+
+bool same_case(const json& a, const json& b) {
+  return std::ranges::all_of(case_fields(), [&](const char* key) {
     return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
   });
 }
@@ -167,6 +171,22 @@ double gflops(const Result& result) {
   return formula_of(result.what).count(n) / median(result.times_s) * 1e-9;
 }
 
+void add_statistics(const std::vector<double>& times_s, bool timed, json& row) {
+  for (const char* field :
+       {"median_s", "min_s", "rel_stdev", "rel_mad", "median_interval_s", "outliers"}) {
+    row[field] = nullptr;
+  }
+  if (!timed) return;
+  row["median_s"] = median(times_s);
+  row["min_s"] = *std::min_element(times_s.begin(), times_s.end());
+  row["rel_stdev"] = relative_deviation(times_s);
+  row["rel_mad"] = relative_median_deviation(times_s);
+  row["outliers"] = outliers(times_s);
+  if (const auto interval = median_interval(times_s)) {
+    row["median_interval_s"] = {interval->low, interval->high};
+  }
+}
+
 json to_json(const Result& result) {
   json row = to_json(result.what);
   const bool timed = result.status == RunStatus::ok && !result.times_s.empty();
@@ -174,10 +194,8 @@ json to_json(const Result& result) {
   row["choice"] = result.choice.empty() ? json(nullptr) : json(result.choice);
   row["times_s"] = result.times_s;
   row["device_times_s"] = result.device_times_s;
-  row["median_s"] = timed ? json(median(result.times_s)) : json(nullptr);
-  row["min_s"] =
-      timed ? json(*std::min_element(result.times_s.begin(), result.times_s.end())) : json(nullptr);
-  row["rel_stdev"] = timed ? json(relative_deviation(result.times_s)) : json(nullptr);
+  add_statistics(result.times_s, timed, row);
+  row["other_load"] = value_or_null(result.other_load);
   row["gflops"] = timed ? json(gflops(result)) : json(nullptr);
   row["flop_formula"] = formula_of(result.what).text;
   row["phases_s"] = result.phases_s;

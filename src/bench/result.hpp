@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct Case {
   bool is_baseline() const { return implementation != "lugpu"; }
 };
 
+/// The fields of a record that tell its case from others.
+std::span<const char* const> case_fields();
+
 /// Same row: a resumed sweep need not run it again.
 bool same_case(const nlohmann::json& a, const nlohmann::json& b);
 
@@ -53,6 +57,7 @@ struct Result {
   std::vector<Timeline::Command> commands;  ///< of that factorization, where they were asked for
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
+  std::optional<double> other_load;  ///< OtherLoad::share() while the samples were taken
   std::optional<double> product_multiply_adds_per_s;  ///< of Contender::multiply()
   Checks checks;
   std::optional<Refinement> refinement;    ///< Contender::refinement()
@@ -76,6 +81,10 @@ Result record_of(const Case& what, const Report& report);
 /// The operations of the row's formula over the median time, in GFLOP/s. result.times_s is not
 /// empty.
 double gflops(const Result& result);
+
+/// Adds what records say of their samples: median_s, min_s, rel_stdev, rel_mad, median_interval_s
+/// and outliers; null unless `timed`, and then there are samples.
+void add_statistics(const std::vector<double>& times_s, bool timed, nlohmann::json& row);
 
 /// Only an ok result shows a speed; one that failed keeps its samples and its checks.
 nlohmann::json to_json(const Result& result);

@@ -119,6 +119,10 @@ const std::vector<Field>& fields_of_row() {
       {"median_s", or_null<is_amount>, "seconds or null"},
       {"min_s", or_null<is_amount>, "seconds or null"},
       {"rel_stdev", or_null<is_amount>, "a number or null"},
+      {"rel_mad", or_null<is_amount>, "a number or null", true},
+      {"median_interval_s", or_null<is_list_of<is_amount>>, "a list of seconds or null", true},
+      {"outliers", or_null<is_whole>, "a whole number or null", true},
+      {"other_load", or_null<is_amount>, "a number or null", true},
       {"gflops", or_null<is_amount>, "a number or null"},
       {"flop_formula", is_text, "a text"},
       {"phases_s", is_object_of<is_amount>, "an object of seconds"},
@@ -229,9 +233,10 @@ std::string fault_of_row(const json& row, const std::string& place) {
   return {};
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw InputError(path + ": " + why +
-                   "; --resume needs a file of `lugpu bench --json` as it was " + "written.");
+[[noreturn]] void refuse(const std::string& path, const std::string& why,
+                         const std::string& reader) {
+  throw InputError(path + ": " + why + "; " + reader +
+                   " needs a file of `lugpu bench --json` as it was written.");
 }
 
 // A part of a report's head that decides about speed or accuracy.
@@ -264,17 +269,25 @@ constexpr Part kDevice[] = {{"/platform", "platform"},
                             {"/compute_units", "number of compute units"},
                             {"/vendor_kernels", "use of the vendor's kernels"}};
 
+// What two reports are called in the list of what differs between them.
+struct Sides {
+  const char* first;
+  const char* second;
+};
+constexpr Sides kThereAndHere = {"there", "here"}, kAAndB = {"in A", "in B"};
+
 // Those that are present on both sides and differ. A missing one is not a difference: a field that
 // early files did not have, or the library of a rival that one of the runs did not ask for.
 template <std::size_t count>
 std::vector<std::string> differences(const json& earlier, const json& now,
-                                     const Part (&parts)[count], const std::string& of) {
+                                     const Part (&parts)[count], const std::string& of,
+                                     const Sides& sides) {
   std::vector<std::string> all;
   for (const Part& part : parts) {
     const json::json_pointer place(part.place);
     if (!earlier.contains(place) || !now.contains(place) || earlier[place] == now[place]) continue;
-    all.push_back(part.words + of + " (" + to_line(earlier[place]) + " there, " +
-                  to_line(now[place]) + " here)");
+    all.push_back(part.words + of + " (" + to_line(earlier[place]) + ' ' + sides.first + ", " +
+                  to_line(now[place]) + ' ' + sides.second + ')');
   }
   return all;
 }
@@ -282,23 +295,41 @@ std::vector<std::string> differences(const json& earlier, const json& now,
 // Of builds that have the same revision.
 std::vector<std::string> difference_of_builds(const json& earlier, const json& now) {
   const std::string revision = now["tool"]["git_rev"];
-  const json program = earlier["tool"].value("program", json());
-  if (earlier["tool"]["git_rev"] != revision || program == now["tool"]["program"]) return {};
+  const auto program = [](const json& report) { return report["tool"].value("program", json()); };
+  if (earlier["tool"]["git_rev"] != revision || program(earlier) == program(now)) return {};
   if (revision.ends_with("-dirty")) return {"build of lugpu (from a changed tree)"};
   if (revision.empty()) return {"build of lugpu (from no checkout)"};
   return {};
 }
 
-// Of a device in the file; if there are several of its name here, from the one nearest to it.
-std::vector<std::string> differences_of_device(const json& device, const json& now) {
+// Of a device in one report; if there are several of its name in the other, from the one nearest to
+// it.
+std::vector<std::string> differences_of_device(const json& device, const json& now,
+                                               const Sides& sides) {
   std::vector<std::vector<std::string>> all;
   for (const json& candidate : now["devices"]) {
     if (candidate["name"] != device["name"]) continue;
-    all.push_back(differences(device, candidate, kDevice, " of " + to_line(device["name"])));
+    all.push_back(differences(device, candidate, kDevice, " of " + to_line(device["name"]), sides));
   }
-  if (all.empty()) return {"device (" + to_line(device["name"]) + " there, not here)"};
+  if (all.empty()) {
+    return {"device (" + to_line(device["name"]) + ' ' + sides.first + ", not " + sides.second +
+            ')'};
+  }
   return *std::min_element(all.begin(), all.end(),
                            [](const auto& a, const auto& b) { return a.size() < b.size(); });
+}
+
+// Of the build, the host, the libraries, and of every device of `earlier`.
+std::vector<std::string> all_differences(const json& earlier, const json& now, const Sides& sides) {
+  std::vector<std::string> all = differences(earlier, now, kHead, "", sides);
+  const auto append = [&](const std::vector<std::string>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  append(difference_of_builds(earlier, now));
+  for (const json& device : earlier["devices"]) {
+    append(differences_of_device(device, now, sides));
+  }
+  return all;
 }
 
 }  // namespace
@@ -308,37 +339,47 @@ void add_digests(json& report, const std::string& kernel_dir) {
   report["tool"]["kernels"] = kernel_digest(kernel_dir);
 }
 
-json read_sweep(const std::string& path) {
+json read_sweep(const std::string& path, const std::string& reader) {
   json report = read_report(path);
   const auto is_device = [](const json& device) {
     return device.is_object() && device.contains("name") && is_text(device["name"]);
   };
   const json tool = report.value("tool", json());
   const json devices = report.value("devices", json());
-  if (!tool.is_object() || !tool.contains("git_rev") ||
+  if (!tool.is_object() || !tool.contains("git_rev") || !tool["git_rev"].is_string() ||
       !report.value("context", json()).is_object() ||
       !report.value("libraries", json()).is_object() || !devices.is_array() ||
       !std::all_of(devices.begin(), devices.end(), is_device)) {
-    refuse(path, "it does not say what ran where");
+    refuse(path, "it does not say what ran where", reader);
   }
-  for (const char* key : {"paths", "probes", "advice"}) {
-    if (report.contains(key)) refuse(path, std::string("it has ") + key);
+  for (const char* key : {"paths", "probes", "advice", "comparison"}) {
+    if (report.contains(key)) refuse(path, std::string("it has ") + key, reader);
   }
   for (std::size_t i = 0; i < report["results"].size(); ++i) {
     const std::string why =
         fault_of_row(report["results"][i], "results[" + std::to_string(i) + "]");
-    if (!why.empty()) refuse(path, why);
+    if (!why.empty()) refuse(path, why, reader);
   }
   return report;
 }
 
-void require_comparable(const json& earlier, const json& now, const std::string& path) {
-  std::vector<std::string> all = differences(earlier, now, kHead, "");
-  const auto append = [&](const std::vector<std::string>& more) {
-    all.insert(all.end(), more.begin(), more.end());
+std::vector<std::string> differences(const json& a, const json& b) {
+  const auto has = [](const json& report, const json& name) {
+    return std::ranges::any_of(report["devices"],
+                               [&](const json& device) { return device["name"] == name; });
   };
-  append(difference_of_builds(earlier, now));
-  for (const json& device : earlier["devices"]) append(differences_of_device(device, now));
+  std::vector<std::string> all;
+  for (const json& device : b["devices"]) {
+    if (has(a, device["name"])) continue;
+    all.push_back("device (" + to_line(device["name"]) + " in B, not in A)");
+  }
+  const std::vector<std::string> more = all_differences(a, b, kAAndB);
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+void require_comparable(const json& earlier, const json& now, const std::string& path) {
+  const std::vector<std::string> all = all_differences(earlier, now, kThereAndHere);
   if (all.empty()) return;
   std::string list;
   for (const std::string& difference : all) list += (list.empty() ? "" : ", ") + difference;

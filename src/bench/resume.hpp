@@ -1,9 +1,10 @@
-// Continuing from the file of an earlier sweep: whether it is one, and whether its rows may be
-// combined with new ones under one head.
+// The file of an earlier sweep: whether it is one, what differs from another one, and whether its
+// rows may be combined with new ones under one head.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace lugpu {
 
@@ -12,8 +13,12 @@ namespace lugpu {
 void add_digests(nlohmann::json& report, const std::string& kernel_dir);
 
 /// Reads the file of a sweep back. Throws InputError that names the file and, for the first invalid
-/// row, its index, the field and what that should be.
-nlohmann::json read_sweep(const std::string& path);
+/// row, its index, the field and what that should be. reader: what needs it, e.g. "--resume".
+nlohmann::json read_sweep(const std::string& path, const std::string& reader);
+
+/// What decides about speed and differs between two reports (read_sweep), each e.g. `host ("x" in
+/// A, "y" in B)`: build, kernels, host, libraries, devices and their drivers.
+std::vector<std::string> differences(const nlohmann::json& a, const nlohmann::json& b);
 
 /// Throws InputError that says what differs unless the rows of `earlier` (read_sweep of path) are
 /// comparable with those of a run whose head is `now` (report_head, add_libraries, add_digests).

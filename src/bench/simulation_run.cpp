@@ -144,15 +144,14 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
     run.time_step = simulation->time_step();
     run.left_name = simulation->left_name();
     std::size_t batch = 1;
-    double sampled = 0;
+    Samples samples(effort);
     bool goes_on = true;
     while (goes_on) {
       goes_on = run_batch(context, *simulation, batch, run);
       const double took = run.times_s.back() * static_cast<double>(batch);
-      sampled += took;
-      const bool asked = run.times_s.size() >= static_cast<std::size_t>(effort.runs) &&
-                         (sampled >= effort.min_time_s || run.times_s.size() >= kMostSamples);
-      goes_on = goes_on && !asked && seconds_since(start) < effort.timeout_s / 2;
+      samples.add(run.times_s.back(), took);
+      run.times_s = samples.kept();
+      goes_on = goes_on && !samples.enough() && seconds_since(start) < effort.timeout_s / 2;
       if (took < kBatchSeconds) batch = std::min(2 * batch, kMostOfBatch);
     }
     Result done;
@@ -166,11 +165,15 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
   return run;
 }
 
+std::span<const char* const> simulation_fields() {
+  static constexpr const char* kFields[] = {
+      "problem", "scene",        "grid",      "implementation", "routine",
+      "device",  "device_index", "precision", "tolerance",      "iterations"};
+  return kFields;
+}
+
 bool same_simulation(const nlohmann::json& a, const nlohmann::json& b) {
-  static const char* const keys[] = {"problem",   "scene",     "grid",         "implementation",
-                                     "routine",   "device",    "device_index", "precision",
-                                     "tolerance", "iterations"};
-  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+  return std::ranges::all_of(simulation_fields(), [&](const char* key) {
     return a.value(key, nlohmann::json()) == b.value(key, nlohmann::json());
   });
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,6 +75,9 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
                                  const StepperMaker& make, const Effort& effort);
 
 nlohmann::json to_json(const SimulationRun& run);
+
+/// The fields of a record that tell its case from others.
+std::span<const char* const> simulation_fields();
 
 /// Whether two records are of the same case.
 bool same_simulation(const nlohmann::json& a, const nlohmann::json& b);

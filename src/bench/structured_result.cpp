@@ -52,12 +52,16 @@ StructuredResult record_of(const StructuredCase& what, const Solution<double>& s
   return result;
 }
 
+std::span<const char* const> structured_case_fields() {
+  static constexpr const char* kFields[] = {
+      "problem",   "grid",      "matrix",         "implementation", "routine",
+      "precision", "storage",   "device",         "compute_units",  "n",
+      "nrhs",      "tolerance", "most_iterations"};
+  return kFields;
+}
+
 bool same_structured_case(const json& a, const json& b) {
-  static const char* const keys[] = {"problem",        "grid",      "matrix",  "implementation",
-                                     "routine",        "precision", "storage", "device",
-                                     "compute_units",  "n",         "nrhs",    "tolerance",
-                                     "most_iterations"};
-  return std::all_of(std::begin(keys), std::end(keys), [&](const char* key) {
+  return std::ranges::all_of(structured_case_fields(), [&](const char* key) {
     return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
   });
 }
@@ -84,10 +88,7 @@ json to_json(const StructuredResult& result) {
   row["choice"] = result.choice.empty() ? json(nullptr) : json(result.choice);
   row["setup_s"] = timed ? number_or_null(result.setup_s) : json(nullptr);
   row["times_s"] = result.times_s;
-  row["median_s"] = timed ? json(median(result.times_s)) : json(nullptr);
-  row["min_s"] =
-      timed ? json(*std::min_element(result.times_s.begin(), result.times_s.end())) : json(nullptr);
-  row["rel_stdev"] = timed ? json(relative_deviation(result.times_s)) : json(nullptr);
+  add_statistics(result.times_s, timed, row);
   row["iterations"] = has_steps ? json(result.iteration.iterations) : json(nullptr);
   row["residuals"] = residuals;
   row["checks"] = {{"residual", number_or_null(result.residual)},

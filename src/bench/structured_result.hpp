@@ -2,6 +2,8 @@
 // (docs/lugpu.schema.json).
 #pragma once
 
+#include <span>
+
 #include "bench/result.hpp"
 #include "solve/solve_sparse.hpp"
 
@@ -54,6 +56,9 @@ StructuredCase case_of(const SparsePlan& plan, const std::string& matrix, const 
 
 /// The record of a single solution, by the method that it says.
 StructuredResult record_of(const StructuredCase& what, const Solution<double>& solution);
+
+/// The fields of a record that tell its case from others.
+std::span<const char* const> structured_case_fields();
 
 /// Same row: a resumed sweep need not run it again.
 bool same_structured_case(const nlohmann::json& a, const nlohmann::json& b);

@@ -53,6 +53,42 @@ class BenchTest(CommandLine):
             self.assertAlmostEqual(row["rel_stdev"], deviation, delta=1e-9)
             self.assertAlmostEqual(row["gflops"] * row["median_s"], 2 / 3 * 8**3 * 1e-9,
                                    delta=1e-15)
+            deviations = [abs(time - row["median_s"]) for time in times]
+            mad = statistics.median(deviations)
+            self.assertAlmostEqual(row["rel_mad"], mad / row["median_s"], delta=1e-9)
+            self.assertEqual(row["outliers"], sum(one > 5 * 1.4826 * mad for one in deviations))
+            low, high = row["median_interval_s"]
+            self.assertLessEqual(min(times), low)
+            self.assertLessEqual(low, row["median_s"])
+            self.assertLessEqual(row["median_s"], high)
+            self.assertLessEqual(high, max(times))
+
+    def test_max_time_ends_a_case(self):
+        """Though --runs, --min-time and --noise ask for more; but there is one run."""
+        row, = self.results(*small(runs=1000, min_time=3600, noise="0.01%"), "--max-time", "0")
+        self.assertEqual(len(row["times_s"]), 1)
+
+    def test_noise_goes_on_until_the_median_is_known(self):
+        """To the fraction given, or to --max-time."""
+        row, = self.results(*small(sizes=64, runs=5, noise="10%", max_time=5))
+        low, high = row["median_interval_s"]
+        self.assertGreaterEqual(len(row["times_s"]), 5)
+        self.assertTrue((high - low) / 2 <= 0.1 * row["median_s"] or sum(row["times_s"]) > 0.1, row)
+
+    def test_noise_is_said_below_the_table(self):
+        """In one sentence that says what to do, exactly where a median is uncertain by more than 5 %."""
+        for runs in (1, 2, 50):
+            with self.subTest(runs=runs):
+                done = self.lugpu(*small(sizes="8,64", runs=runs, baseline="getrf"), "--json", "r.json",
+                                  "--force")
+                intervals = [(row["median_interval_s"], row["median_s"]) for row in self.report()]
+                noisy = sum(bool(ends) and (ends[1] - ends[0]) / 2 / median > 0.05
+                            for ends, median in intervals)
+                footer = " ".join(done.stdout.split()).partition("which pass under 30.")[2]
+                self.assertEqual(bool(noisy), "Noise: " in footer, (noisy, footer))
+                if noisy:
+                    self.assertRegex(footer, f"^ Noise: ({noisy} medians are|one median is) uncertain "
+                                             "by more than 5 %; stop other programs, or add --noise")
 
     def test_rates_follow_from_the_counters(self):
         """And lu-blocked beyond two blocks says how fast its products are alone."""

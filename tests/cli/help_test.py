@@ -11,8 +11,8 @@ from program import (BLOCKED, COLUMNS, COMMANDS, FORMATS, KINDS, METHODS, PIVOTS
 
 
 class HelpTest(CommandLine):
-    EXIT_STATUSES = {None: "012345", "devices": "0125", "solve": "012345", "advise": "012345",
-                     "bench": "01245", "probe": "0125", "simulate": "01245", "verify": "01245", "generate": "012",
+    EXIT_STATUSES = {None: "0123456", "devices": "0125", "solve": "012345", "advise": "012345",
+                     "bench": "01245", "compare": "0126", "probe": "0125", "simulate": "01245", "verify": "01245", "generate": "012",
                      "help": "012"}
 
     def help_of(self, *command):
@@ -83,7 +83,7 @@ class HelpTest(CommandLine):
         text = self.help_of()
         for command in COMMANDS:
             self.assertRegex(text, rf"(?m)^  {command} ")
-        for meaning in ("0 done", "1 failed", "2 bad", "3 singular", "4 failed", "5 no usable"):
+        for meaning in ("0 done", "1 failed", "2 bad", "3 singular", "4 failed", "5 no usable", "6 slower"):
             self.assertIn(meaning, " ".join(text.split()))
 
     def assert_lists(self, text, words):
@@ -97,13 +97,15 @@ class HelpTest(CommandLine):
         solver = ["--method", "--pivot", "--texel", "--schedule", "--nb"]
         own = {"solve": ["-o", "--output", "MATRIX", "RHS", *solver],
                "bench": ["-n", "--sizes", "--baseline", "--threads", "--warmup", "--runs",
-                         "--min-time", "--timeout", "--matrix", "--nrhs", "--seed", "--resume",
+                         "--min-time", "--max-time", "--noise", "--timeout", "--matrix", "--nrhs", "--seed", "--resume",
                          *solver],
                "probe": ["-n", "--sizes", "--runs"]}
         for command, options in own.items():
             with self.subTest(command=command):
                 self.assert_lists(self.help_of(command), shared + options)
         self.assert_lists(self.help_of("advise"), ["MATRIX", "RHS", "-d", "--timeout", "--json"])
+        self.assert_lists(self.help_of("compare"), ["FILE_A", "FILE_B", "--threshold", "--fail-slower",
+                                                    "--markdown", "--json", "--color", "-q"])
         self.assert_lists(self.help_of("verify"), ["-d", "--kernel-dir", "--json", "-q", "--full"])
 
     def test_help_lists_values(self):

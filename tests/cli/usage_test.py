@@ -49,26 +49,28 @@ class BadUsageTest(CommandLine):
 
     def test_whole_numbers(self):
         """Every option and argument whose help names a range takes decimal digits and nothing else, one of
-        seconds and a tolerance a decimal point too."""
+        seconds, a tolerance and a fraction a decimal point too."""
         found = []
         for command, needed in (("solve", ["a.csv"]), ("advise", ["a.csv"]), ("bench", []), ("probe", []),
-                                ("verify", []), ("generate", ["random", "5", "-o", "x.csv"])):
+                                ("verify", []), ("compare", ["a.json", "b.json"]), ("generate", ["random", "5", "-o", "x.csv"])):
             text = self.lugpu(command, "--help").stdout
             self.assertNotRegex(text, r":[A-Z]+ in \[")  # how CLI11 shows a range that it checks itself
             for flag, kind in re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+) (\w+):[\d.e+-]+\.\.[\d.e+-]+", text):
                 found.append(flag)
                 words = ["0x10", "+1", " 3", "3 ", "1_0", "1'0", "", "nan", "١"]
-                for word in words + ([] if kind in "ST" else ["1e1", "1.0"]):
+                for word in words + ([] if kind in "STP" else ["1e1", "1.0"]):
                     with self.subTest(command=command, flag=flag, word=word):
                         self.refused(command, *needed, flag, word, words=[flag, f'"{word}"'])
         self.assertLessEqual({"--nb", "--units", "--digits", "--nrhs", "--seed", "--threads", "--warmup", "--runs",
-                              "--min-time", "--timeout"}, set(found))
+                              "--min-time", "--max-time", "--noise", "--timeout", "--threshold",
+                              "--fail-slower"}, set(found))
         for word in ("0x10", "+1", " 3", "1e1", "1.0", ""):
             self.refused("generate", "random", word, "-o", "x.csv", words=[f'"{word}"'])
         self.lugpu("generate", "random", "5", "-o", "x.csv", "--seed", "007")
 
     def test_unknown_flag(self):
         for command in (["devices"], ["solve", "a.csv"], small(), ["probe"], ["verify"],
+                        ["compare", "a.json", "b.json"],
                         ["advise", "a.csv"], ["generate", "random", "5", "-o", "x.csv"]):
             with self.subTest(command=command):
                 self.refused(*command, "--frobnicate", words=["--frobnicate"])
@@ -121,6 +123,8 @@ class BadUsageTest(CommandLine):
                              "warmup": ["-1", "abc"], "nrhs": ["0", "-1", "abc"],
                              "units": ["0", "-1", "abc"],
                              "min_time": ["-1", "abc", "nan", "inf"],
+                             "max_time": ["-1", "abc", "nan", "inf"],
+                             "noise": ["0", "-1%", "20", "abc", "%", "1%%", ""],
                              "timeout": ["0", "-1", "nan", "inf", "abc", ""],
                              "seed": ["abc", "1.5", "-1", "18446744073709551616"]}.items():
             for value in values:

@@ -1,0 +1,42 @@
+#include "bench/samples.hpp"
+
+#include "bench/measure.hpp"
+#include "bench/statistics.hpp"
+
+namespace lugpu {
+
+Samples::Samples(const Effort& effort)
+    : least_(static_cast<std::size_t>(effort.runs)),
+      least_s_(effort.min_time_s),
+      most_s_(effort.max_time_s),
+      noise_(effort.noise) {}
+
+void Samples::add(double seconds, double all_seconds) {
+  total_s_ += all_seconds;
+  keep(seconds);
+  // An interval takes milliseconds, so it is not computed anew for every sample.
+  if (!noise_ || !has_least() || count_ < next_look_) return;
+  quiet_ = uncertainty(kept_) <= *noise_;
+  next_look_ = count_ + count_ / 4 + 1;
+}
+
+bool Samples::enough() const {
+  if (count_ > 0 && total_s_ >= most_s_) return true;
+  return has_least() && (!noise_ || quiet_);
+}
+
+bool Samples::has_least() const {
+  return count_ >= least_ && total_s_ >= least_s_;
+}
+
+void Samples::keep(double seconds) {
+  if (count_++ % apart_ != 0) return;
+  if (kept_.size() == kMostSamples) {
+    for (std::size_t i = 0; i < kMostSamples / 2; ++i) kept_[i] = kept_[2 * i];
+    kept_.resize(kMostSamples / 2);
+    apart_ *= 2;
+  }
+  kept_.push_back(seconds);
+}
+
+}  // namespace lugpu
