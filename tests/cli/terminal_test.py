@@ -28,7 +28,7 @@ class TerminalTest(CommandLine):
                                 ("generate", ["random", "5", "-o", "x.csv"])):
             text = self.lugpu(command, "--help").stdout
             flags = [flag for flag in re.findall(r"(?m)^ +(?:-\w,)?(--[\w-]+) [A-Z]+", text)
-                     if flag not in ("--output", "--inverse", "--json", "--inverse")]
+                     if flag not in ("--output", "--inverse", "--json", "--trace")]
             for arguments in (*([flag, self.ODD] for flag in flags), ["--" + self.ODD], [self.ODD] * 3):
                 with self.subTest(command=command, arguments=arguments):
                     done = self.run_lugpu(command, *needed, *arguments)
