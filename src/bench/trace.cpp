@@ -34,11 +34,12 @@ void add_to_trace(nlohmann::json& trace, const Result& result) {
   events.push_back(naming("thread_name", process, kKernels, "kernels"));
   events.push_back(naming("thread_name", process, kTransfers, "transfers to the host"));
   for (const Timeline::Command& command : result.commands) {
-    events.push_back({{"name", command.kernel ? command.kernel : "transfer"},
+    const bool is_kernel = !command.kernel.empty();
+    events.push_back({{"name", is_kernel ? command.kernel : "transfer"},
                       {"cat", command.phase},
                       {"ph", "X"},
                       {"pid", process},
-                      {"tid", command.kernel ? kKernels : kTransfers},
+                      {"tid", is_kernel ? kKernels : kTransfers},
                       {"ts", command.start_s * kMicroseconds},
                       {"dur", (command.end_s - command.start_s) * kMicroseconds}});
   }

@@ -25,7 +25,7 @@ void Timeline::add_kernel(const char* phase, const char* kernel, cl::Event event
 
 void Timeline::add_readback(const char* phase, cl::Event event) {
   ++readbacks_;
-  if (event()) entries_.push_back({phase, nullptr, std::move(event)});
+  if (event()) entries_.push_back({phase, "", std::move(event)});
 }
 
 void Timeline::clear() {

@@ -15,7 +15,7 @@ namespace lugpu {
 /// finished.
 class Timeline {
  public:
-  /// phase, kernel: string literals, e.g. "update" and the function's name. An event without a
+  /// phase: a string literal, e.g. "update"; kernel: the function's name. An event without a
   /// command is not timed.
   void add_kernel(const char* phase, const char* kernel, cl::Event event);
   /// A transfer back to the host that the host waited for.
@@ -34,7 +34,7 @@ class Timeline {
 
   /// A command that was timed.
   struct Command {
-    const char* kernel;  ///< null for a transfer back to the host
+    std::string kernel;  ///< empty for a transfer back to the host
     const char* phase;
     double start_s, end_s;  ///< after the start of the first
   };
@@ -44,7 +44,7 @@ class Timeline {
  private:
   struct Entry {
     const char* phase;
-    const char* kernel;
+    std::string kernel;
     cl::Event event;
   };
   std::vector<Entry> entries_;

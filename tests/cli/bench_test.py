@@ -7,7 +7,7 @@ import re
 import statistics
 from pathlib import Path
 
-from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, PRECISIONS, RIVALS, SCHEDULES,
+from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, PRECISIONS, RIVALS, ROOT, SCHEDULES,
                      STORAGES, TEXELS, CommandLine, case_of, main, parse_report, small,
                      table_rows)
 
@@ -125,12 +125,19 @@ class BenchTest(CommandLine):
             ran = [event for event in events if event["pid"] == process and event["ph"] == "X"]
             kernels = [event for event in ran if event["name"] != "transfer"]
             self.assertEqual(len(kernels), row["counters"]["kernel_launches"])
+            names = {event["name"] for event in kernels}
+            self.assertTrue(names <= self.kernel_names(), names)
             self.assertEqual(min(event["ts"] for event in ran), 0)
             for phase in ("pivot_search", "interchange", "panel", "update"):
                 seconds = sum(event["dur"] for event in ran if event["cat"] == phase) * 1e-6
                 self.assertAlmostEqual(seconds, row["phases_s"].get(phase, 0), delta=1e-9)
             end = max(event["ts"] + event["dur"] for event in ran)
             self.assertAlmostEqual(end * 1e-6, row["device_times_s"][0], delta=1e-9)
+
+    def kernel_names(self):
+        """All functions of the kernel files."""
+        text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "kernels").rglob("*.cl*"))
+        return set(re.findall(r"void (\w+)\(", text))
 
     def test_trace_is_of_dense_systems(self):
         done = self.lugpu("bench", "--problem", "poisson2d", "--trace", "t.json", status=2)
