@@ -74,4 +74,14 @@ inline std::vector<int> getrf_pivots(const Matrix& a, Precision precision) {
   return ipiv;
 }
 
+/// No zero pivot, a small error and, where rounding does not decide, LAPACK's pivots.
+inline void expect_right(const Matrix& a, const LuFactors& factors, Pivot pivot,
+                         Precision precision) {
+  EXPECT_EQ(factors.info, 0);
+  EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
+  if (pivot == Pivot::partial && precision == Precision::double_precision) {
+    EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
+  }
+}
+
 }  // namespace lugpu

@@ -73,12 +73,7 @@ TEST_P(LuBlockedTest, EveryShapeAroundTheEdgesOfBlocks) {
     for (const std::size_t n : sizes) {
       SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
       const Matrix a = harmless(m, n, m + n);
-      const LuFactors factors = factor(a);
-      EXPECT_EQ(factors.info, 0);
-      EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
-      if (pivot == Pivot::partial && precision == Precision::double_precision) {
-        EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
-      }
+      expect_right(a, factor(a), pivot, precision);
     }
   }
 }
@@ -224,12 +219,7 @@ TEST_P(LuBlockedTest, NumbersOfWorkGroups) {
 // More rows than the work-groups that run at the same time can hold.
 TEST_P(LuBlockedTest, TallPanels) {
   const Matrix a = harmless(256 * context.device().compute_units + 100, 70);
-  const LuFactors factors = factor(a);
-  EXPECT_EQ(factors.info, 0);
-  EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
-  if (pivot == Pivot::partial && precision == Precision::double_precision) {
-    EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
-  }
+  expect_right(a, factor(a), pivot, precision);
 }
 
 // The class for GPUs on any device, with one compute unit, so that no work-group waits for another:
@@ -246,9 +236,7 @@ TEST_P(LuBlockedTest, AsOnGpus) {
            {130, 130}, {300, 330}, {601, 601}, {2200, 200}, {2400, 420}}) {
     SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
     const Matrix a = harmless(m, n);
-    const LuFactors factors = factor(gpu, a);
-    EXPECT_EQ(factors.info, 0);
-    EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
+    expect_right(a, factor(gpu, a), pivot, precision);
   }
 }
 
@@ -524,12 +512,7 @@ TEST_P(LuBlockedPingPong, EveryOrderAroundTheEdgesOfBlocks) {
   for (const std::size_t n : {1, 2, 3, 5, 63, 64, 65, 127, 128, 129, 191, 200, 320, 333}) {
     SCOPED_TRACE(n);
     const Matrix a = harmless(n, n);
-    const LuFactors factors = factor(a);
-    EXPECT_EQ(factors.info, 0);
-    EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
-    if (pivot == Pivot::partial && precision == Precision::double_precision) {
-      EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
-    }
+    expect_right(a, factor(a), pivot, precision);
   }
 }
 

@@ -53,12 +53,7 @@ class ResidentLuTest : public testing::TestWithParam<ResidentKind> {
   void is_right(std::size_t m, std::size_t n) {
     SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
     const Matrix a = harmless(m, n);
-    const LuFactors factors = factor(a);
-    EXPECT_EQ(factors.info, 0);
-    EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
-    if (pivot == Pivot::partial && precision == Precision::double_precision) {
-      EXPECT_EQ(factors.ipiv, getrf_pivots(a, precision));
-    }
+    expect_right(a, factor(a), pivot, precision);
   }
 
   static DeviceContext& shared_unit() {

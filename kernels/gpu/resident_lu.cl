@@ -11,7 +11,8 @@
 //
 // `mail` is filled with ones before each factorization: whatever differs has arrived, and stores
 // need no order. Its first LETTER words hold the number of work-groups that have started, minus
-// one; then each block has a letter of LETTER words, and in `l` COLUMNS elements for each slot.
+// one; then each block has a letter of LETTER words; after all letters each has L, COLUMNS elements
+// for each slot.
 //
 // Build options: ITEMS, a multiple of 32; ROWS; PIVOT, 1 or 0; LUGPU_NVIDIA, with NVIDIA's
 // instructions (compute capability 8.0).
@@ -33,7 +34,7 @@ typedef struct {
   int slot[COLUMNS], displaced[COLUMNS], from[COLUMNS], zero;
 } pivots_of_block;
 
-// All of a row's elements in the registers.
+// A row of the registers, and in local memory as QUARTETS of its elements.
 #define QUARTETS (COLUMNS / 4)
 inline void put_row(const real* x, __local real4* to) {
   to[0] = (real4)(x[0], x[1], x[2], x[3]);
