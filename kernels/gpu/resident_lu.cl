@@ -10,9 +10,8 @@
 // device than that those which have started go on.
 //
 // `mail` is filled with ones before each factorization: whatever differs has arrived, and stores
-// need no order. Its first LETTER words hold the number of work-groups that have started, minus
-// one; then each block has a letter of LETTER words; after all letters each has L, COLUMNS elements
-// for each slot.
+// need no order. Its first word is the number of work-groups that have started, minus one; then
+// comes the mail of each block.
 //
 // Build options: ITEMS, a multiple of 32; ROWS; PIVOT, 1 or 0; LUGPU_NVIDIA, with NVIDIA's
 // instructions (compute capability 8.0).
@@ -24,15 +23,7 @@
 #ifndef SPIN_LIMIT
 #define SPIN_LIMIT (1 << 20)
 #endif
-// A block's letter: the slots of its pivot rows, the slots of the rows at whose positions they come
-// to be, the positions they come from, COLUMNS numbers each; then the first zero pivot up to there,
-// counted from 1, or 0.
-#define LETTER 32
-#define ZERO_WORD (3 * COLUMNS)
-
-typedef struct {
-  int slot[COLUMNS], displaced[COLUMNS], from[COLUMNS], zero;
-} pivots_of_block;
+#define CHUNK (ROWS * WIRES > 16 ? 16 / WIRES : ROWS)  // rows whose L is in registers at a time
 
 // A row of the registers, and in local memory as QUARTETS of its elements.
 #define QUARTETS (COLUMNS / 4)
@@ -55,97 +46,128 @@ inline void get_row(const __local real4* from, real* x) {
 
 typedef struct {
   int block;                        // of the work-group
-  real4 inner[COLUMNS * QUARTETS];  // the pivot rows of a block in its columns,
+  wire inner[CORNER];               // the pivot rows of a block in its columns,
   real4 outer[COLUMNS * QUARTETS];  // in this work-group's,
   real4 u[COLUMNS * QUARTETS];      // and there as rows of U
-  pivots_of_block pivots;           // of the work-group's block
   elimination_scratch elimination;
 #if PIVOT
+  int4 moves[2 * NUMBERS];  // from a letter: displaced slots, and where the pivots come from
   short position[SLOTS];
 #endif
 } resident_scratch;
 
-#define CHUNK (ROWS < 4 ? ROWS : 4)  // rows whose L is in registers at a time
-
-// Rows of L of a block, from row `first` of the work-item's.
-inline void receive_rows(volatile __global const wire* l, int first, wire (*rows)[WIRES],
-                         int* patience) {
+// This work-group's elements of a block's pivot rows, from the work-items that have them.
+inline void gather_pivot_rows(const real (*x)[COLUMNS], const int* slot, __local real4* outer) {
+  const int me = get_local_id(0);
+  uint mine = 0;  // a bit for each pivot row
 #pragma unroll
-  for (int r = 0; r < CHUNK; ++r) {
+  for (int i = 0; i < COLUMNS; ++i) mine |= (slot[i] % ITEMS == me ? 1u : 0u) << i;
+  while (mine != 0) {
+    const int i = 31 - clz(mine);
+    int row = slot[0];
 #pragma unroll
-    for (int w = 0; w < WIRES; ++w) {
-      rows[r][w] = await(l + ((first + r) * ITEMS + (int)get_local_id(0)) * WIRES + w, patience);
+    for (int k = 1; k < COLUMNS; ++k) row = i == k ? slot[k] : row;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+      if (row == r * ITEMS + me) put_row(x[r], outer + i * QUARTETS);
     }
+    mine ^= 1u << i;
   }
 }
 
-// outer: this work-group's elements of the block's pivot rows; inner: the block's own.
-inline void gather_pivot_rows(const real (*x)[COLUMNS], const int* slot,
-                              volatile __global const wire* l, __local resident_scratch* shared,
-                              int* patience) {
+// u = inverse(L11) outer, a column by each of the first work-items. All is read before anything is
+// written, so that the reads need not wait for one another.
+inline void solve_for_u(int count, __local resident_scratch* shared) {
   const int me = get_local_id(0);
+  const __local real* outer = (const __local real*)shared->outer;
+  real u[COLUMNS];
+#pragma unroll
+  for (int i = 0; i < COLUMNS; ++i) u[i] = i < count ? outer[i * COLUMNS + me] : (real)0;
+#pragma unroll
+  for (int i = 1; i < COLUMNS; ++i) {
+    real row[COLUMNS];
+    get_row((const __local real4*)shared->inner + i * QUARTETS, row);
+#pragma unroll
+    for (int k = 0; k < i; ++k) u[i] = fma(-row[k], u[k], u[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < COLUMNS; ++i) ((__local real*)shared->u)[i * COLUMNS + me] = u[i];
+}
+
+#if PIVOT
+// The row that was at position j0 + i goes to where pivot i was, for each of a block's.
+inline void follow(int j0, int count, const int* slot, const __local int4* moves,
+                   __local short* position) {
+  int move[2 * COLUMNS];
+#pragma unroll
+  for (int i = 0; i < 2 * NUMBERS; ++i) {
+    const int4 four = moves[i];
+    move[4 * i] = four.x, move[4 * i + 1] = four.y;
+    move[4 * i + 2] = four.z, move[4 * i + 3] = four.w;
+  }
 #pragma unroll
   for (int i = 0; i < COLUMNS; ++i) {
-    if (slot[i] / 32 % (ITEMS / 32) != me / 32) continue;  // the same for 32 neighbours
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      if (slot[i] == r * ITEMS + me) put_row(x[r], shared->outer + i * QUARTETS);
-    }
+    if (i >= count) continue;
+    position[move[i]] = move[COLUMNS + i];
+    position[slot[i]] = j0 + i;
   }
-  if (me < COLUMNS * WIRES) {
-    int mine = slot[0];
+}
+#endif
+
+// x -= L u for CHUNK rows.
+inline void subtract_products(real (*x)[COLUMNS], const wire (*rows)[WIRES],
+                              const __local real4* packed_u) {
 #pragma unroll
-    for (int i = 1; i < COLUMNS; ++i) mine = me / WIRES == i ? slot[i] : mine;
-    ((__local wire*)shared->inner)[me] = await(l + mine * WIRES + me % WIRES, patience);
+  for (int k = 0; k < COLUMNS; ++k) {
+    real u[COLUMNS];
+    get_row(packed_u + k * QUARTETS, u);
+#pragma unroll
+    for (int r = 0; r < CHUNK; ++r) {
+      const real factor = element_of_wires(rows[r], k);
+#pragma unroll
+      for (int c = 0; c < COLUMNS; ++c) x[r][c] = fma(-factor, u[c], x[r][c]);
+    }
   }
 }
 
 // x -= L inverse(L11) (the pivot rows of x), for a block left of the work-group's. Pivot row i has
 // zeros from column i of L on, and rows that were pivot rows before have zeros alone: so pivot rows
 // become rows of U, and earlier ones stay.
-inline void apply_block(real (*x)[COLUMNS], int block, int count,
-                        volatile __global const int* letter, volatile __global const wire* l,
+inline void apply_block(real (*x)[COLUMNS], int block, int count, volatile __global wire* mail,
                         __local resident_scratch* shared, int* patience) {
   const int me = get_local_id(0);
+  volatile __global const wire* extra = rows_of(mail);
+  if (me < CORNER) extra = corner_of(mail) + me;
+  const int move = PIVOT ? me - (ITEMS - 2 * NUMBERS) : -1;
+  if (move >= 0) extra = mail + NUMBERS + move;
+  wire rows[CHUNK][WIRES], more;
   int slot[COLUMNS];
-#if PIVOT
-  await_numbers(letter, slot, patience);
-  if (me == ITEMS - 1) follow(letter, block * COLUMNS, count, slot, shared->position, patience);
-#else
+#if !PIVOT
 #pragma unroll
   for (int i = 0; i < COLUMNS; ++i) slot[i] = block * COLUMNS + i;
 #endif
-  gather_pivot_rows((const real(*)[COLUMNS])x, slot, l, shared, patience);
-  wire rows[CHUNK][WIRES];
-  receive_rows(l, 0, rows, patience);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (me < COLUMNS) {
-    real u[COLUMNS];
-#pragma unroll
-    for (int i = 0; i < COLUMNS; ++i) {
-      real row[COLUMNS];
-      get_row(shared->inner + i * QUARTETS, row);
-      u[i] = i < count ? ((const __local real*)shared->outer)[i * COLUMNS + me] : (real)0;
-#pragma unroll
-      for (int k = 0; k < i; ++k) u[i] = i < count ? fma(-row[k], u[k], u[i]) : (real)0;
-      ((__local real*)shared->u)[i * COLUMNS + me] = u[i];
-    }
+  // Only the next work-group asks for the rows before they are there; the others wait for a word.
+  if (block + 1 < shared->block) {
+    if (me == 0) await_int((volatile __global const int*)mail + ZERO_WORD, patience);
+    barrier(CLK_LOCAL_MEM_FENCE);
   }
+  receive(mail, extra, move >= 0, 0, rows, slot, &more, patience);
+  if (me < CORNER) shared->inner[me] = more;
+#if PIVOT
+  if (move >= 0) shared->moves[move] = as_int4(more);
+#endif
+  gather_pivot_rows((const real(*)[COLUMNS])x, slot, shared->outer);
   barrier(CLK_LOCAL_MEM_FENCE);
+  if (me < COLUMNS) solve_for_u(count, shared);
+#if PIVOT
+  if (me == ITEMS - 1) follow(block * COLUMNS, count, slot, shared->moves, shared->position);
+#endif
+  barrier(CLK_LOCAL_MEM_FENCE);
+  subtract_products(x, (const wire(*)[WIRES])rows, shared->u);
 #pragma unroll
-  for (int first = 0; first < ROWS; first += CHUNK) {
-    if (first > 0) receive_rows(l, first, rows, patience);
-#pragma unroll
-    for (int k = 0; k < COLUMNS; ++k) {
-      real u[COLUMNS];
-      get_row(shared->u + k * QUARTETS, u);
-#pragma unroll
-      for (int r = 0; r < CHUNK; ++r) {
-        const real factor = element_of_wires(rows[r], k);
-#pragma unroll
-        for (int c = 0; c < COLUMNS; ++c) x[first + r][c] = fma(-factor, u[c], x[first + r][c]);
-      }
-    }
+  for (int first = CHUNK; first < ROWS; first += CHUNK) {
+    receive(mail, extra, move >= 0, first, rows, slot, &more, patience);
+    subtract_products(x + first, (const wire(*)[WIRES])rows, shared->u);
   }
 }
 
@@ -173,60 +195,14 @@ inline void store_row(__global real* to, int columns, const real* x) {
   }
 }
 
-// Eliminates the work-group's block and sends it. On its first call, with block < 0, no row takes
-// part: that brings the code into the instruction cache.
-inline void factor_block(real (*x)[COLUMNS], int block, int rows, int width,
-                         volatile __global int* letter, volatile __global wire* l,
-                         __local resident_scratch* shared, int* patience) {
-  const int me = get_local_id(0), j0 = max(block, 0) * COLUMNS;
-  const int count = block < 0 ? 0 : min(COLUMNS, width - j0);
-  int position[ROWS];
-#if PIVOT
-  barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) position[r] = shared->position[r * ITEMS + me];
-#else
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) position[r] = r * ITEMS + me < rows ? r * ITEMS + me : -1;
-#endif
-  eliminate(x, position, j0, count, &shared->pivots, &shared->elimination);
-  if (block >= 0) send_rows((const real(*)[COLUMNS])x, position, j0, count, l);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (block < 0) return;
-#if PIVOT
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) shared->position[r * ITEMS + me] = position[r];
-  if (me < COLUMNS) {
-    const bool eliminated = me < count;  // otherwise any row will do
-    letter[me] = eliminated ? shared->pivots.slot[me] : 0;
-    letter[COLUMNS + me] = eliminated ? shared->pivots.displaced[me] : 0;
-    letter[2 * COLUMNS + me] = eliminated ? shared->pivots.from[me] : 0;
-  }
-#endif
-  if (me == 0) {
-    const int zero = shared->pivots.zero;
-    const int earlier = block > 0 ? await_int(letter - LETTER + ZERO_WORD, patience) : 0;
-    letter[ZERO_WORD] = earlier > 0 ? earlier : zero > 0 ? j0 + zero : 0;
-  }
-}
-
-// What the caller is told of the interchanges: of the work-group's block, and of all after the
-// last.
-inline void note_pivots(int block, int blocks, int rows, int width, int first,
-                        __local resident_scratch* shared, __global int* ipiv,
-                        __global int* goes_to) {
-  const int me = get_local_id(0), k = block * COLUMNS + me;
-  if (block >= blocks) return;
-#if PIVOT
-  if (me < COLUMNS && k < width) ipiv[first + k] = first + shared->pivots.from[me];
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    const int row = r * ITEMS + me;
-    if (block == blocks - 1 && row < rows) goes_to[row] = first + shared->position[row];
-  }
-#else
-  if (me < COLUMNS && k < width) ipiv[first + k] = first + k;
-#endif
+// Eliminates the work-group's block and sends it.
+inline void factor_block(real (*x)[COLUMNS], int* position, int block, int width,
+                         volatile __global wire* mail, __global int* ipiv, int first,
+                         __local resident_scratch* shared) {
+  const int j0 = block * COLUMNS, count = min(COLUMNS, width - j0);
+  const int zero = eliminate(x, position, j0, count, mail, ipiv, first, &shared->elimination);
+  send_corner((const real(*)[COLUMNS])x, position, j0, count, mail);
+  if (get_local_id(0) == 0) shared->block = zero > 0 ? j0 + zero : 0;
 }
 
 // The first `width` columns of those from `first` on are eliminated, in rows first : m; width is
@@ -239,40 +215,55 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   __local resident_scratch shared[1];
   const int me = get_local_id(0), rows = m - first;
   const int width = min(rows, n - first), blocks = (width + COLUMNS - 1) / COLUMNS;
-  volatile __global wire* l = (volatile __global wire*)(mail + (1 + blocks) * LETTER);
   if (me == 0) shared->block = atomic_inc(mail) + 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   const int block = shared->block, column = first + block * COLUMNS;
+  const bool last = block == blocks - 1;
   int patience = SPIN_LIMIT;
   real x[ROWS][COLUMNS];
+  int position[ROWS];
   load_columns(a + (size_t)first * pitch + column, pitch, rows, n - column, x);
-#if PIVOT
+  prepare_offers(&shared->elimination);
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     const int row = r * ITEMS + me;
-    shared->position[row] = row < rows ? row : -1;
-  }
+    position[r] = row < rows ? row : -1;
+#if PIVOT
+    shared->position[row] = position[r];
 #endif
-#pragma unroll 1
-  for (int b = -1; b <= min(block, blocks - 1); ++b) {
-    volatile __global int* letter = mail + (1 + max(b, 0)) * LETTER;
-    volatile __global wire* l_of = l + (size_t)max(b, 0) * (SLOTS * WIRES);
-    if (b >= 0 && b < block) {
-      apply_block(x, b, min(COLUMNS, width - b * COLUMNS), letter, l_of, shared, &patience);
-    } else {
-      factor_block(x, b, rows, width, letter, l_of, shared, &patience);
-    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  note_pivots(block, blocks, rows, width, first, shared, ipiv, goes_to);
-  if (me == 0 && block == blocks - 1) {
-    const int zero = await_int(mail + blocks * LETTER + ZERO_WORD, &patience);
-    if (zero > 0 && *info == 0) *info = first + zero;
+#pragma unroll 1
+  for (int b = 0; b < min(block, blocks); ++b) {
+    apply_block(x, b, min(COLUMNS, width - b * COLUMNS), mail_of(mail, b), shared, &patience);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (block < blocks) {
+#if PIVOT
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) position[r] = shared->position[r * ITEMS + me];
+#endif
+    factor_block(x, position, block, width, mail_of(mail, block), ipiv, first, shared);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me == 0) {
+      int zero = 0;
+      if (block > 0) {
+        zero = await_int(
+            (volatile __global const int*)mail_of(mail, block - 1) + ZERO_WORD, &patience);
+      }
+      if (zero == 0) zero = shared->block;
+      ((volatile __global int*)mail_of(mail, block))[ZERO_WORD] = zero;
+      if (last && zero > 0 && *info == 0) *info = first + zero;
+    }
   }
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     const int row = r * ITEMS + me;
-    if (row < rows) store_row(a + (size_t)(first + row) * pitch + column, n - column, x[r]);
+    if (row >= rows) continue;
+    store_row(a + (size_t)(first + row) * pitch + column, n - column, x[r]);
+#if PIVOT
+    if (last) goes_to[row] = first + position[r];
+#endif
   }
   if (patience < 0) *info = -1;  // a work-group that has started did not go on
 }

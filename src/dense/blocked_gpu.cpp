@@ -83,8 +83,9 @@ void BlockedGpu::allocate() {
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
   if (kernels_.resident) {
-    resident_.emplace(context_, std::min(shape_.m, ResidentLu::kMostRows), shape_.n, shape_.pivot,
-                      shape_.precision, kernels_.nvidia);
+    resident_.emplace(context_,
+                      std::min(shape_.m, ResidentLu::most_rows(shape_.pivot, shape_.precision)),
+                      shape_.n, shape_.pivot, shape_.precision, kernels_.nvidia);
   }
 }
 
@@ -112,9 +113,11 @@ BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, 
 BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Shape& shape,
                                                 Kernels kernels) {
   try {
-    const bool right = factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
-                       (kernels.resident ? factors_and_solves(context, shape, kernels, 2200, 300)
-                                         : factors_and_solves(context, shape, kernels, 8500, 70));
+    const std::size_t most = ResidentLu::most_rows(shape.pivot, shape.precision);
+    const bool right =
+        factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
+        (kernels.resident ? factors_and_solves(context, shape, kernels, most + 152, 300)
+                          : factors_and_solves(context, shape, kernels, 8500, 70));
     return {right ? Proof::Outcome::right : Proof::Outcome::wrong};
   } catch (const Unsupported& error) {
     return {Proof::Outcome::unsupported, error.what()};
@@ -361,8 +364,9 @@ void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
 std::size_t BlockedGpu::resident_from() const {
   const std::size_t end = std::min(shape_.m, shape_.n);
   if (!resident_) return end;
-  if (shape_.m <= ResidentLu::kMostRows) return 0;
-  return std::min(ceiling(shape_.m - ResidentLu::kMostRows, shape_.nb) * shape_.nb, end);
+  const std::size_t most = ResidentLu::most_rows(shape_.pivot, shape_.precision);
+  if (shape_.m <= most) return 0;
+  return std::min(ceiling(shape_.m - most, shape_.nb) * shape_.nb, end);
 }
 
 void BlockedGpu::factorize(Surface& a) {

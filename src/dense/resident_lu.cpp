@@ -6,28 +6,30 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kColumns = 8;                   // of a work-group
-constexpr std::size_t kLetter = 32 * sizeof(cl_int);  // bytes for a block besides L
+constexpr std::size_t kLetter = 32 * sizeof(cl_int);  // bytes
 
 /// The work-items of a work-group and the rows of each.
 struct Slots {
   std::size_t items, rows;
 };
 
-// Few work-items have less to wait for one another; 8 rows of 8 columns are as many as registers
-// hold in double precision.
-Slots slots_for(std::size_t rows) {
-  if (rows <= 256) return {128, 2};
-  if (rows <= 512) return {128, 4};
-  if (rows <= 1024) return {128, 8};
-  return {256, 8};
+// Few rows in a work-item are few instructions for each column, few work-items have less to wait
+// for one another; 8 rows of 8 columns are as many as registers hold in double precision.
+Slots slots_for(std::size_t rows, Precision precision) {
+  if (rows <= 256) return {256, 1};
+  if (rows <= 512) return {256, 2};
+  if (rows <= 1024) return {512, 2};
+  if (precision == Precision::double_precision) return {256, 8};
+  return {512, 4};
 }
 
-// Letters and L of all blocks, for a matrix of this size.
+// The number of work-groups that have started; letters, corners and L of all blocks, for a matrix
+// of this size.
 std::uint64_t mail_bytes(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t blocks = ceiling(std::min(rows, columns), kColumns);
-  const Slots slots = slots_for(rows);
-  return (1 + blocks) * kLetter +
-         blocks * slots.items * slots.rows * kColumns * element_size(precision);
+  const Slots slots = slots_for(rows, precision);
+  return kLetter + blocks * (kLetter + (kColumns + slots.items * slots.rows) * kColumns *
+                                           element_size(precision));
 }
 
 }  // namespace
@@ -41,15 +43,21 @@ ResidentLu::ResidentLu(DeviceContext& context, std::size_t rows, std::size_t col
       mail_(context.allocate(mail_bytes(rows, columns, precision))),
       goes_to_(context.allocate(rows * sizeof(cl_int))) {}
 
-std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Precision precision) {
-  const std::size_t most = std::min(rows, kMostRows);
+std::size_t ResidentLu::most_rows(Pivot pivot, Precision precision) {
+  if (pivot == Pivot::none) return 512;
+  return precision == Precision::single_precision ? 2048 : 1024;
+}
+
+std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Pivot pivot,
+                                    Precision precision) {
+  const std::size_t most = std::min(rows, most_rows(pivot, precision));
   return mail_bytes(most, columns, precision) + most * sizeof(cl_int);
 }
 
 void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
                         const cl::Buffer& info) {
   const std::size_t m = a.rows() - first, n = a.columns() - first;
-  const Slots slots = slots_for(m);
+  const Slots slots = slots_for(m, precision_);
   KernelId id =
       a.kernel("gpu/resident_lu.cl", "factor_columns",
                " -DITEMS=" + std::to_string(slots.items) + " -DROWS=" + std::to_string(slots.rows) +

@@ -9,14 +9,16 @@ namespace lugpu {
 /// last rows and columns of one.
 class ResidentLu {
  public:
-  /// More do not fit into the registers of a work-group.
-  static constexpr std::size_t kMostRows = 2048;
+  /// With more rows it is not the fastest way, or they do not fit into the registers of a
+  /// work-group.
+  static std::size_t most_rows(Pivot pivot, Precision precision);
 
-  /// For up to `rows` (at most kMostRows) and `columns`. nvidia: with NVIDIA's instructions.
+  /// For up to `rows` (at most most_rows()) and `columns`. nvidia: with NVIDIA's instructions.
   ResidentLu(DeviceContext& context, std::size_t rows, std::size_t columns, Pivot pivot,
              Precision precision, bool nvidia);
   /// Bytes of device memory that such an object has, at most.
-  static std::uint64_t workspace(std::size_t rows, std::size_t columns, Precision precision);
+  static std::uint64_t workspace(std::size_t rows, std::size_t columns, Pivot pivot,
+                                 Precision precision);
 
   /// Enqueues the factorization of the rows and columns of `a`, m x n, from `first` (a multiple of
   /// 8) on. L (unit, below the diagonal) and U overwrite them; the interchanges are made in all
