@@ -12,7 +12,9 @@
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
 // NVIDIA's GPUs.
 
-#ifdef LUGPU_NVIDIA
+#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
+#include "nvidia/double_tile.clh"
+#elif defined(LUGPU_NVIDIA)
 #include "nvidia/tile.clh"
 #else
 #include "gpu/tile.clh"

@@ -6,7 +6,9 @@
 //
 // Build options: NB; LUGPU_RGBA, and LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs.
 
-#ifdef LUGPU_NVIDIA
+#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
+#include "nvidia/double_tile.clh"
+#elif defined(LUGPU_NVIDIA)
 #include "nvidia/tile.clh"
 #else
 #include "gpu/tile.clh"
