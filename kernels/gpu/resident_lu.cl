@@ -107,9 +107,10 @@ inline void follow(int j0, int count, const int* slot, const __local int4* moves
   }
 #pragma unroll
   for (int i = 0; i < COLUMNS; ++i) {
-    if (i >= count) continue;
-    position[move[i]] = move[COLUMNS + i];
-    position[slot[i]] = j0 + i;
+    if (i < count) {
+      position[move[i]] = move[COLUMNS + i];
+      position[slot[i]] = j0 + i;
+    }
   }
 }
 #endif
@@ -259,10 +260,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     const int row = r * ITEMS + me;
-    if (row >= rows) continue;
-    store_row(a + (size_t)(first + row) * pitch + column, n - column, x[r]);
+    if (row < rows) store_row(a + (size_t)(first + row) * pitch + column, n - column, x[r]);
 #if PIVOT
-    if (last) goes_to[row] = first + position[r];
+    if (row < rows && last) goes_to[row] = first + position[r];
 #endif
   }
   if (patience < 0) *info = -1;  // a work-group that has started did not go on
