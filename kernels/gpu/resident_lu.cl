@@ -46,7 +46,7 @@ inline void get_row(const __local real4* from, real* x) {
 
 typedef struct {
   int block;                        // of the work-group
-  wire inner[CORNER];               // the pivot rows of a block in its columns,
+  real4 inner[COLUMNS * QUARTETS];  // the pivot rows of a block in its columns,
   real4 outer[COLUMNS * QUARTETS];  // in this work-group's,
   real4 u[COLUMNS * QUARTETS];      // and there as rows of U
   elimination_scratch elimination;
@@ -86,7 +86,7 @@ inline void solve_for_u(int count, __local resident_scratch* shared) {
 #pragma unroll
   for (int i = 1; i < COLUMNS; ++i) {
     real row[COLUMNS];
-    get_row((const __local real4*)shared->inner + i * QUARTETS, row);
+    get_row(shared->inner + i * QUARTETS, row);
 #pragma unroll
     for (int k = 0; k < i; ++k) u[i] = fma(-row[k], u[k], u[i]);
   }
@@ -153,7 +153,7 @@ inline void apply_block(real (*x)[COLUMNS], int block, int count, volatile __glo
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   receive(mail, extra, move >= 0, 0, rows, slot, &more, patience);
-  if (me < CORNER) shared->inner[me] = more;
+  if (me < CORNER) ((__local wire*)shared->inner)[me] = more;
 #if PIVOT
   if (move >= 0) shared->moves[move] = as_int4(more);
 #endif
