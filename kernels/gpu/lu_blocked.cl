@@ -10,9 +10,12 @@
 // right.
 //
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
-// NVIDIA's GPUs.
+// NVIDIA's GPUs; with LUGPU_WGMMA, for singles, update_and_factor takes those of compute capability
+// 9.0, and the host has to patch the program.
 
-#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
+#ifdef LUGPU_WGMMA
+#include "nvidia/wgmma_tile.clh"
+#elif defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
 #include "nvidia/double_tile.clh"
 #elif defined(LUGPU_NVIDIA)
 #include "nvidia/tile.clh"
@@ -41,7 +44,11 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
 #endif
     __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
     __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info) {
+#ifdef LUGPU_WGMMA
+  __local ulong2 scratch[WGMMA_PLACEHOLDER_BYTES / 16] __attribute__((aligned(1024)));
+#else
   __local ulong2 scratch[TILE_BYTES / 16];
+#endif
   const int group = get_group_id(0);
   const int m = launch.m, groups = launch.panel.groups;
   if (group < groups) {
@@ -72,8 +79,15 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
     k = launch.far_region.k, k_end = launch.far_region.k_end;
     across = tiles_across(column, column_end);
   }
-  update_tile(a, pitch, a, pitch, row + tile / across * 128, column + tile % across * 128, m,
-              column_end, k, k_end, false, (__local real*)scratch);
+  row += tile / across * 128;
+  column += tile % across * 128;
+#ifdef LUGPU_WGMMA
+  update_square_tile(
+      a, pitch, a, pitch, row, column, m, column_end, k, k_end, (__local char*)scratch);
+#else
+  update_tile(
+      a, pitch, a, pitch, row, column, m, column_end, k, k_end, false, (__local real*)scratch);
+#endif
 }
 
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "dense/matrix_units.hpp"
 #include "kernels/gpu/update_arguments.h"
+#include "kernels/nvidia/wgmma_memory.h"
 #include "matrix/random.hpp"
 
 namespace lugpu {
@@ -51,9 +52,13 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
   }
   const bool nvidia =
       context.settings().vendor && has_matrix_units(context.device(), shape.precision);
+  const bool wgmma = nvidia && has_wgmma(context.device()) && !shape.ping_pong &&
+                     shape.precision == Precision::single_precision;
   Proof proof;
-  for (const Kernels kernels : {Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
-    if (proof.outcome == Proof::Outcome::right || (kernels.nvidia && !nvidia)) continue;
+  for (const Kernels kernels : {Kernels{true, true, true}, Kernels{true, true},
+                                Kernels{false, true}, Kernels{false, false}}) {
+    if (proof.outcome == Proof::Outcome::right) break;
+    if ((kernels.nvidia && !nvidia) || (kernels.wgmma && !wgmma)) continue;
     kernels_ = kernels;
     proof = prove(context, shape, kernels);
   }
@@ -96,12 +101,13 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id, context.settings().folder, shape.precision, shape.pivot,
-                   kernels.nvidia,      kernels.waiting,           kernels.resident};
+  const Key key = {
+      context.device().id, context.settings().folder, shape.precision, shape.pivot,
+      kernels.nvidia,      kernels.waiting,           kernels.wgmma,   kernels.resident};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -134,13 +140,12 @@ bool BlockedGpu::prefers_resident(DeviceContext& context, const Shape& shape, Ke
   if (shape.ping_pong) return false;
   Kernels resident = kernels;
   resident.resident = true;
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool>;
   static std::map<Key, bool> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id, context.settings().folder,
-                   shape.precision,     shape.pivot,
-                   kernels.nvidia,      kernels.waiting};
+  const Key key = {context.device().id, context.settings().folder, shape.precision, shape.pivot,
+                   kernels.nvidia,      kernels.waiting,           kernels.wgmma};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = prove(context, shape, resident);
   const bool preferred =
@@ -230,7 +235,7 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
 
 std::optional<std::string> BlockedGpu::variant() const {
   const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
-  return std::string(kernels_.nvidia ? nvidia : "portable") +
+  return std::string(kernels_.nvidia ? nvidia : "portable") + (kernels_.wgmma ? ", wgmma" : "") +
          (kernels_.waiting ? "" : ", panels by launches") +
          (resident_ && resident_from() == 0 ? ", resident" : "");
 }
@@ -245,7 +250,10 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   const bool limited = std::string(function) == "update_and_factor" &&
                        shape_.precision == Precision::single_precision &&
                        compute_capability(context_.device()) > 0;
-  if (limited) {
+  if (limited && kernels_.wgmma) {
+    id.options += " -DLUGPU_WGMMA";
+    id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, WGMMA_LOCAL_BYTES, 2};
+  } else if (limited) {
     id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128";
     id.group = kItems;
   }

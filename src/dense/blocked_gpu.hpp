@@ -23,10 +23,10 @@ class BlockedGpu : public Blocked {
 
  private:
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
-  /// work-groups that wait for one another, or by several launches a column; the last rows and
-  /// columns by ResidentLu or not.
+  /// work-groups that wait for one another, or by several launches a column; NVIDIA's with products
+  /// by wgmma or without; the last rows and columns by ResidentLu or not.
   struct Kernels {
-    bool nvidia, waiting, resident = false;
+    bool nvidia, waiting, wgmma = false, resident = false;
   };
   /// Columns column : column_end of rows row : m are updated with columns k : k_end of L and rows k
   /// : k_end of U.

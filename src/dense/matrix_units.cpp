@@ -15,4 +15,8 @@ bool has_matrix_units(const Device& device, Precision precision) {
   return compute_capability(device) >= (precision == Precision::double_precision ? 90 : 80);
 }
 
+bool has_wgmma(const Device& device) {
+  return compute_capability(device) / 10 == 9;
+}
+
 }  // namespace lugpu

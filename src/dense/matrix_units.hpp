@@ -12,4 +12,7 @@ int compute_capability(const Device& device);
 /// from 8.0 on, the shapes of doubles used here from 9.0.
 bool has_matrix_units(const Device& device, Precision precision);
 
+/// Whether the instructions wgmma are there: compute capability 9 alone has them.
+bool has_wgmma(const Device& device);
+
 }  // namespace lugpu

@@ -76,6 +76,22 @@ std::string opencl_error_name(cl_int code) {
   return std::string(found->second) + " (" + std::to_string(code) + ")";
 }
 
+// Empty where the driver has none or does not give it: what the build returned matters more.
+std::string build_log(const cl::Program& program, const cl::Device& device) {
+  std::size_t size = 0;
+  if (clGetProgramBuildInfo(program(), device(), CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
+      CL_SUCCESS) {
+    return "";
+  }
+  std::string log(size, '\0');
+  if (clGetProgramBuildInfo(program(), device(), CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) !=
+      CL_SUCCESS) {
+    return "";
+  }
+  log.erase(0, log.find_first_not_of(" \n"));
+  return log.c_str();  // up to its NUL
+}
+
 bool is_out_of_memory(cl_int code) {
   return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
 }

@@ -10,6 +10,9 @@ namespace lugpu {
 /// which is a vendor's -> "OpenCL error -9999".
 std::string opencl_error_name(cl_int code);
 
+/// What the compiler said when a program was last built for a device, or "".
+std::string build_log(const cl::Program& program, const cl::Device& device);
+
 /// Whether the device or the host had no memory left. (-5 is also what NVIDIA's driver reports
 /// after a kernel that went astray.)
 bool is_out_of_memory(cl_int code);

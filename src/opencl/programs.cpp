@@ -15,22 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Empty where the driver has none or does not give it: what the build returned matters more.
-std::string build_log(cl_program program, cl_device_id device) {
-  std::size_t size = 0;
-  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) !=
-      CL_SUCCESS) {
-    return "";
-  }
-  std::string log(size, '\0');
-  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr) !=
-      CL_SUCCESS) {
-    return "";
-  }
-  log.erase(0, log.find_first_not_of(" \n"));
-  return log.c_str();  // up to its NUL
-}
-
 }  // namespace
 
 Programs::Programs(const cl::Context& context, const Device& device, KernelSettings settings)
@@ -48,6 +32,12 @@ std::string Programs::build_options(const KernelId& id) const {
   if (id.texel == Texel::rgba) options += " -DLUGPU_RGBA";
   if (correctly_rounded_division_) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   return options;
+}
+
+std::string Programs::program_key(const KernelId& id) const {
+  std::string key = id.file + build_options(id);
+  if (id.patch) key.append(" patched, bytes ").append(std::to_string(id.patch->local_bytes));
+  return key;
 }
 
 std::string Programs::source_of(const std::string& file) const {
@@ -90,20 +80,23 @@ std::string Programs::with_includes(const std::string& file) const {
 }
 
 cl::Program& Programs::find_program(const KernelId& id) {
-  const std::string options = build_options(id);
-  const std::string key = id.file + options;
+  const std::string key = program_key(id);
   if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
 
   const auto start = Clock::now();
-  const std::string file = id.file;
+  const std::string file = id.file, options = build_options(id);
   cl::Program program(context_, with_includes("common/surface.clh") + with_includes(file));
   const cl_device_id device = handle_();
   const cl_int built = clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
-  const std::string log = build_log(program(), device);
+  std::string log = build_log(program, handle_);
   if (built != CL_SUCCESS) {
     throw NotTried("The kernels of " + file + " (" + options + ") do not build on " + device_name_ +
                    ": clBuildProgram failed with " + opencl_error_name(built) +
                    (log.empty() ? ", no log." : ": " + log));
+  }
+  if (id.patch) {
+    program = patched_program(program, handle_, *id.patch);
+    log += build_log(program, handle_);
   }
   build_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   if (settings_.verbose)
@@ -112,7 +105,7 @@ cl::Program& Programs::find_program(const KernelId& id) {
 }
 
 Kernel& Programs::find(const KernelId& id) {
-  const std::string key = std::string(id.function) + ' ' + id.file + build_options(id);
+  const std::string key = std::string(id.function) + ' ' + program_key(id);
   if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
   Kernel kernel{cl::Kernel(find_program(id), id.function), 0, 0};
   const auto group = kernel.handle.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(handle_);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "opencl/device.hpp"
+#include "opencl/patched_program.hpp"
 
 namespace lugpu {
 
@@ -17,6 +19,7 @@ struct KernelId {
   Texel texel = Texel::r;
   std::string options = "";  ///< more build options, e.g. " -DLANES=64"
   std::size_t group = 0;     ///< work-items of a work-group, where the kernel leaves that open
+  std::optional<Patch> patch = std::nullopt;  ///< of the program's binary; NVIDIA's alone
 };
 
 /// Which kernels are used.
@@ -38,7 +41,7 @@ class Programs {
 
   const KernelSettings& settings() const { return settings_; }
   /// Builds what has not been built yet. Throws NotTried with the error and the log if that fails,
-  /// Unsupported if the device's work-groups are too small.
+  /// Unsupported if the device's work-groups are too small or the program cannot be patched.
   Kernel& find(const KernelId& id);
   /// Seconds spent building so far.
   double build_seconds() const { return build_seconds_; }
@@ -48,6 +51,8 @@ class Programs {
 
  private:
   std::string build_options(const KernelId& id) const;
+  /// One for each program: by file, build options and patch.
+  std::string program_key(const KernelId& id) const;
   std::string source_of(const std::string& file) const;
   /// The text of a kernel file, with its `#include "file"` lines replaced by those files.
   std::string with_includes(const std::string& file) const;
@@ -59,8 +64,8 @@ class Programs {
   std::size_t max_work_group_;
   bool correctly_rounded_division_;
   KernelSettings settings_;
-  std::map<std::string, cl::Program> programs_;  // by file and build options
-  std::map<std::string, Kernel> kernels_;        // by function, file and build options
+  std::map<std::string, cl::Program> programs_;  // by program_key()
+  std::map<std::string, Kernel> kernels_;        // by function and program_key()
   double build_seconds_ = 0;
 };
 
