@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ostream>
 #include <vector>
 
 #include "opencl_fixture.hpp"
 
 namespace lugpu {
+
+inline void PrintTo(Precision precision, std::ostream* out) {
+  *out << name(precision);
+}
 
 /// What the device left of an m x n matrix.
 struct LuFactors {

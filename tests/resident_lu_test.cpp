@@ -1,5 +1,5 @@
-// LU with all columns in registers, every shape around the edges of its blocks and work-groups,
-// against LAPACK's getrf. On one compute unit, where no work-group waits.
+// LU with partial pivoting, all columns in registers, every shape around the edges of its blocks
+// and work-groups, against LAPACK's getrf. On one compute unit, where no work-group waits.
 #include "dense/resident_lu.hpp"
 
 #include "dense/matrix_units.hpp"
@@ -8,21 +8,12 @@
 namespace lugpu {
 namespace {
 
-struct ResidentKind {
-  Precision precision;
-  Pivot pivot;
-};
-
-void PrintTo(const ResidentKind& kind, std::ostream* out) {
-  *out << name(kind.precision) << "_" << name(kind.pivot);
-}
-
 Device one_unit() {
   const Device& device = shared_context().device();
   return device.type == "cpu" && device.compute_units > 1 ? with_compute_units(device, 1) : device;
 }
 
-class ResidentLuTest : public testing::TestWithParam<ResidentKind> {
+class ResidentLuTest : public testing::TestWithParam<Precision> {
  protected:
   void SetUp() override {
     const std::string missing =
@@ -38,7 +29,7 @@ class ResidentLuTest : public testing::TestWithParam<ResidentKind> {
     for (std::size_t k = 0; k < first; ++k) ipiv[k] = static_cast<cl_int>(k);
     const cl::Buffer rows(context.handle(), ipiv.begin(), ipiv.end(), false);
     const cl::Buffer info = context.zeros(1);
-    ResidentLu lu(context, a.rows() - first, a.cols() - first, pivot, precision,
+    ResidentLu lu(context, a.rows() - first, a.cols() - first, precision,
                   has_matrix_units(context.device(), precision));
     lu.factor(surface, first, rows, info);
     LuFactors factors{contents(context, surface), std::vector<int>(pivots), 0};
@@ -49,13 +40,13 @@ class ResidentLuTest : public testing::TestWithParam<ResidentKind> {
   }
 
   Matrix harmless(std::size_t m, std::size_t n) {
-    return harmless_for(pivot, precision, m, n, m + n);
+    return harmless_for(Pivot::partial, precision, m, n, m + n);
   }
 
   void is_right(std::size_t m, std::size_t n) {
     SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
     const Matrix a = harmless(m, n);
-    expect_right(a, factor(a), pivot, precision);
+    expect_right(a, factor(a), Pivot::partial, precision);
   }
 
   static DeviceContext& shared_unit() {
@@ -63,8 +54,7 @@ class ResidentLuTest : public testing::TestWithParam<ResidentKind> {
     return context;
   }
   DeviceContext& context = shared_unit();
-  const Precision precision = GetParam().precision;
-  const Pivot pivot = GetParam().pivot;
+  const Precision precision = GetParam();
 };
 
 TEST_P(ResidentLuTest, EveryShapeAroundTheEdgesOfBlocks) {
@@ -77,10 +67,9 @@ TEST_P(ResidentLuTest, EveryShapeAroundTheEdgesOfBlocks) {
 TEST_P(ResidentLuTest, RowsAroundTheEdgesOfWorkGroups) {
   for (const std::size_t m : {255, 256}) is_right(m, 70);
   // Kernels for more rows are built anew, which takes a while: each once.
-  const bool single = precision == Precision::single_precision, partial = pivot == Pivot::partial;
-  if (single && partial) is_right(1025, 40), is_right(2048, 30);
-  if (!single && partial) is_right(513, 40), is_right(1024, 30);
-  if (!partial) is_right(257, 40), is_right(512, 30);
+  const bool single = precision == Precision::single_precision;
+  if (single) is_right(1025, 40), is_right(2048, 30);
+  if (!single) is_right(513, 40), is_right(1024, 30);
 }
 
 TEST_P(ResidentLuTest, BitwiseTheSameEveryTime) {
@@ -131,7 +120,6 @@ TEST_P(ResidentLuTest, InfoIsTheFirstZeroPivot) {
 }
 
 TEST_P(ResidentLuTest, TheFirstOfEqualPivotsIsTaken) {
-  if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
   for (const std::size_t column : {0, 1, 7, 8, 65, 100}) {
     SCOPED_TRACE(column);
     Matrix a = diagonal(140, 1);
@@ -145,7 +133,6 @@ TEST_P(ResidentLuTest, TheFirstOfEqualPivotsIsTaken) {
 }
 
 TEST_P(ResidentLuTest, NaNIsNeverAPivotWhereThereIsANumber) {
-  if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
   for (const std::size_t column : {0, 7, 8, 65}) {
     for (const std::size_t nan : {column, std::size_t{110}, std::size_t{139}}) {
       SCOPED_TRACE("column " + std::to_string(column) + ", NaN in row " + std::to_string(nan));
@@ -188,10 +175,7 @@ TEST_P(ResidentLuTest, TheSmallestPivotsDivideToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ResidentLuTest,
-                         testing::Values(ResidentKind{Precision::single_precision, Pivot::none},
-                                         ResidentKind{Precision::single_precision, Pivot::partial},
-                                         ResidentKind{Precision::double_precision, Pivot::none},
-                                         ResidentKind{Precision::double_precision, Pivot::partial}),
+                         testing::Values(Precision::single_precision, Precision::double_precision),
                          testing::PrintToStringParamName());
 
 }  // namespace

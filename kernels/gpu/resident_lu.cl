@@ -1,6 +1,7 @@
-// LU of a matrix with few rows, all of whose columns stay in registers: a work-group owns COLUMNS
-// columns of all rows, ROWS in each work-item. It applies the blocks of columns left of its own as
-// they arrive, eliminates its own, sends L to the others, and stores what it has.
+// LU with partial pivoting of a matrix with few rows, all of whose columns stay in registers: a
+// work-group owns COLUMNS columns of all rows, ROWS in each work-item. It applies the blocks of
+// columns left of its own as they arrive, eliminates its own, sends L to the others, and stores
+// what it has.
 //
 // Rows do not move: row r * ITEMS + me of the matrix is work-item me's row r, its `slot`, and its
 // `position` is where getrf's interchanges have brought it. place_rows() moves all rows at the end.
@@ -13,8 +14,8 @@
 // need no order. Its first word is the number of work-groups that have started, minus one; then
 // comes the mail of each block.
 //
-// Build options: ITEMS, a multiple of 32; ROWS; PIVOT, 1 or 0; LUGPU_NVIDIA, with NVIDIA's
-// instructions (compute capability 8.0).
+// Build options: ITEMS, a multiple of 32; ROWS; LUGPU_NVIDIA, with NVIDIA's instructions (compute
+// capability 8.0).
 
 #include "gpu/reciprocal.clh"
 
@@ -38,11 +39,7 @@ inline void get_row(const __local real4* from, real* x) {
 }
 
 #include "gpu/resident_mail.clh"
-#if PIVOT
 #include "gpu/resident_partial.clh"
-#else
-#include "gpu/resident_none.clh"
-#endif
 
 typedef struct {
   int block;                        // of the work-group
@@ -50,10 +47,8 @@ typedef struct {
   real4 outer[COLUMNS * QUARTETS];  // in this work-group's,
   real4 u[COLUMNS * QUARTETS];      // and there as rows of U
   elimination_scratch elimination;
-#if PIVOT
   int4 moves[2 * NUMBERS];  // from a letter: displaced slots, and where the pivots come from
   short position[SLOTS];
-#endif
 } resident_scratch;
 
 // This work-group's elements of a block's pivot rows, from the work-items that have them.
@@ -94,7 +89,6 @@ inline void solve_for_u(int count, __local resident_scratch* shared) {
   for (int i = 0; i < COLUMNS; ++i) ((__local real*)shared->u)[i * COLUMNS + me] = u[i];
 }
 
-#if PIVOT
 // The row that was at position j0 + i goes to where pivot i was, for each of a block's.
 inline void follow(int j0, int count, const int* slot, const __local int4* moves,
                    __local short* position) {
@@ -113,7 +107,6 @@ inline void follow(int j0, int count, const int* slot, const __local int4* moves
     }
   }
 }
-#endif
 
 // x -= L u for CHUNK rows.
 inline void subtract_products(real (*x)[COLUMNS], const wire (*rows)[WIRES],
@@ -139,14 +132,10 @@ inline void apply_block(real (*x)[COLUMNS], int block, int count, volatile __glo
   const int me = get_local_id(0);
   volatile __global const wire* extra = rows_of(mail);
   if (me < CORNER) extra = corner_of(mail) + me;
-  const int move = PIVOT ? me - (ITEMS - 2 * NUMBERS) : -1;
+  const int move = me - (ITEMS - 2 * NUMBERS);
   if (move >= 0) extra = mail + NUMBERS + move;
   wire rows[CHUNK][WIRES], more;
   int slot[COLUMNS];
-#if !PIVOT
-#pragma unroll
-  for (int i = 0; i < COLUMNS; ++i) slot[i] = block * COLUMNS + i;
-#endif
   // Only the next work-group asks for the rows before they are there; the others wait for a word.
   if (block + 1 < shared->block) {
     if (me == 0) await_int((volatile __global const int*)mail + ZERO_WORD, patience);
@@ -154,15 +143,11 @@ inline void apply_block(real (*x)[COLUMNS], int block, int count, volatile __glo
   }
   receive(mail, extra, move >= 0, 0, rows, slot, &more, patience);
   if (me < CORNER) ((__local wire*)shared->inner)[me] = more;
-#if PIVOT
   if (move >= 0) shared->moves[move] = as_int4(more);
-#endif
   gather_pivot_rows((const real(*)[COLUMNS])x, slot, shared->outer);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (me < COLUMNS) solve_for_u(count, shared);
-#if PIVOT
   if (me == ITEMS - 1) follow(block * COLUMNS, count, slot, shared->moves, shared->position);
-#endif
   barrier(CLK_LOCAL_MEM_FENCE);
   subtract_products(x, (const wire(*)[WIRES])rows, shared->u);
 #pragma unroll
@@ -229,9 +214,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   for (int r = 0; r < ROWS; ++r) {
     const int row = r * ITEMS + me;
     position[r] = row < rows ? row : -1;
-#if PIVOT
     shared->position[row] = position[r];
-#endif
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
@@ -240,10 +223,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (block < blocks) {
-#if PIVOT
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) position[r] = shared->position[r * ITEMS + me];
-#endif
     factor_block(x, position, block, width, mail_of(mail, block), ipiv, first, shared);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
@@ -261,14 +242,11 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   for (int r = 0; r < ROWS; ++r) {
     const int row = r * ITEMS + me;
     if (row < rows) store_row(a + (size_t)(first + row) * pitch + column, n - column, x[r]);
-#if PIVOT
     if (row < rows && last) goes_to[row] = first + position[r];
-#endif
   }
   if (patience < 0) *info = -1;  // a work-group that has started did not go on
 }
 
-#if PIVOT
 // Row first + i to row goes_to[i], in columns 0 : n, COLUMNS of them in a work-group.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void place_rows(
     __global real* a, int pitch, int m, int n, int first, __global const int* goes_to) {
@@ -282,4 +260,3 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void place_rows(
     if (row < rows) store_row(a + (size_t)goes_to[row] * pitch + column, n - column, x[r]);
   }
 }
-#endif

@@ -23,9 +23,7 @@ std::uint64_t Blocked::workspace(const Device& device, const Shape& shape) {
   const std::uint64_t tiles = shape.ping_pong ? BlockedCpu::tile_bytes(device, shape.precision) : 0;
   return (nb * (2 * shape.m + shape.n + 64) + 40 * shape.m) * element_size(shape.precision) +
          std::min(shape.m, shape.n) * sizeof(cl_int) + tiles + (1 << 20) +
-         (device.type == "cpu"
-              ? 0
-              : ResidentLu::workspace(shape.m, shape.n, shape.pivot, shape.precision));
+         (device.type == "cpu" ? 0 : BlockedGpu::resident_workspace(shape));
 }
 
 Blocked::Blocked(DeviceContext& context, const Shape& shape)

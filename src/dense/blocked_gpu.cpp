@@ -25,6 +25,7 @@ constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
 constexpr std::size_t kTestOrder = 601;  // of a test system
+constexpr std::size_t kLargeTestOrder = LuNone::kMostOfNarrowTiles + 65;
 
 // As the device lays it out: nothing but 32-bit integers, one after the other.
 static_assert(std::is_trivially_copyable_v<update_arguments> &&
@@ -34,6 +35,17 @@ static_assert(std::is_trivially_copyable_v<update_arguments> &&
 
 cl_int to_int(std::size_t value) {
   return static_cast<cl_int>(value);
+}
+
+// Whether all of such a matrix may be LuNone's.
+bool suits_none(const Shape& shape) {
+  return shape.pivot == Pivot::none && !shape.ping_pong && shape.m == shape.n &&
+         shape.n <= LuNone::kMostOrder;
+}
+
+// Which kernel of LuNone it is then.
+bool has_wide_tiles(const Shape& shape) {
+  return suits_none(shape) && shape.n > LuNone::kMostOfNarrowTiles;
 }
 
 }  // namespace
@@ -87,11 +99,19 @@ void BlockedGpu::allocate() {
   const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
-  if (kernels_.resident) {
-    resident_.emplace(context_,
-                      std::min(shape_.m, ResidentLu::most_rows(shape_.pivot, shape_.precision)),
-                      shape_.n, shape_.pivot, shape_.precision, kernels_.nvidia);
+  if (!kernels_.resident) return;
+  if (shape_.pivot != Pivot::none) {
+    resident_.emplace(context_, std::min(shape_.m, ResidentLu::most_rows(shape_.precision)),
+                      shape_.n, shape_.precision, kernels_.nvidia);
+  } else if (suits_none(shape_)) {
+    none_.emplace(context_, shape_.n, shape_.precision, kernels_.nvidia);
   }
+}
+
+std::uint64_t BlockedGpu::resident_workspace(const Shape& shape) {
+  if (suits_none(shape)) return LuNone::workspace(shape.n, shape.precision);
+  if (shape.pivot == Pivot::none) return 0;
+  return ResidentLu::workspace(shape.m, shape.n, shape.precision);
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
@@ -101,13 +121,19 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {
-      context.device().id, context.settings().folder, shape.precision, shape.pivot,
-      kernels.nvidia,      kernels.waiting,           kernels.wgmma,   kernels.resident};
+  const Key key = {context.device().id,
+                   context.settings().folder,
+                   shape.precision,
+                   shape.pivot,
+                   kernels.nvidia,
+                   kernels.waiting,
+                   kernels.wgmma,
+                   kernels.resident,
+                   kernels.resident && has_wide_tiles(shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -115,15 +141,19 @@ BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, 
 }
 
 // Several work-groups in a panel, ragged tiles, blocks of two panels; and so many work-groups that
-// pivots are chosen in the other way. All columns in registers, and the last ones alone.
+// pivots are chosen in the other way. All columns in registers, and the last ones alone; or, in one
+// launch without pivoting, tiles of one block or two.
 BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Shape& shape,
                                                 Kernels kernels) {
   try {
-    const std::size_t most = ResidentLu::most_rows(shape.pivot, shape.precision);
-    const bool right =
-        factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
-        (kernels.resident ? factors_and_solves(context, shape, kernels, most + 152, 300)
-                          : factors_and_solves(context, shape, kernels, 8500, 70));
+    std::size_t m = 8500, n = 70;
+    if (kernels.resident && shape.pivot != Pivot::none) {
+      m = ResidentLu::most_rows(shape.precision) + 152, n = 300;
+    } else if (kernels.resident) {
+      m = n = has_wide_tiles(shape) ? kLargeTestOrder : kPanel + 1;
+    }
+    const bool right = factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
+                       factors_and_solves(context, shape, kernels, m, n);
     return {right ? Proof::Outcome::right : Proof::Outcome::wrong};
   } catch (const Unsupported& error) {
     return {Proof::Outcome::unsupported, error.what()};
@@ -137,15 +167,16 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
 }
 
 bool BlockedGpu::prefers_resident(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  if (shape.ping_pong) return false;
+  if (shape.ping_pong || (shape.pivot == Pivot::none && !suits_none(shape))) return false;
   Kernels resident = kernels;
   resident.resident = true;
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool>;
   static std::map<Key, bool> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id, context.settings().folder, shape.precision, shape.pivot,
-                   kernels.nvidia,      kernels.waiting,           kernels.wgmma};
+  const Key key = {
+      context.device().id, context.settings().folder, shape.precision, shape.pivot,
+      kernels.nvidia,      kernels.waiting,           kernels.wgmma,   has_wide_tiles(shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = prove(context, shape, resident);
   const bool preferred =
@@ -237,7 +268,7 @@ std::optional<std::string> BlockedGpu::variant() const {
   const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
   return std::string(kernels_.nvidia ? nvidia : "portable") + (kernels_.wgmma ? ", wgmma" : "") +
          (kernels_.waiting ? "" : ", panels by launches") +
-         (resident_ && resident_from() == 0 ? ", resident" : "");
+         (resident_ && resident_from() == 0 ? ", resident" : "") + (none_ ? ", one launch" : "");
 }
 
 KernelId BlockedGpu::kernel(const char* file, const char* function) const {
@@ -372,7 +403,7 @@ void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
 std::size_t BlockedGpu::resident_from() const {
   const std::size_t end = std::min(shape_.m, shape_.n);
   if (!resident_) return end;
-  const std::size_t most = ResidentLu::most_rows(shape_.pivot, shape_.precision);
+  const std::size_t most = ResidentLu::most_rows(shape_.precision);
   if (shape_.m <= most) return 0;
   return std::min(ceiling(shape_.m - most, shape_.nb) * shape_.nb, end);
 }
@@ -382,6 +413,10 @@ void BlockedGpu::factorize(Surface& a) {
   const std::size_t end = std::min(shape_.m, n), resident = resident_from();
   start();
   if (end == 0) return;
+  if (none_) {
+    none_->factor(a, ipiv_, info_);
+    return;
+  }
   if (resident == 0) {
     resident_->factor(a, 0, ipiv_, info_);
     return;

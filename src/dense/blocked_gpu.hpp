@@ -1,15 +1,17 @@
-// Blocked LU by gpu/lu_blocked.cl, gpu/resident_lu.cl, gpu/lu_blocked_image.cl, gpu/solve.cl and
-// dense/panel_launches.cl: for GPUs.
+// Blocked LU by gpu/lu_blocked.cl, gpu/resident_lu.cl, gpu/lu_none.cl, gpu/lu_blocked_image.cl,
+// gpu/solve.cl and dense/panel_launches.cl: for GPUs.
 #pragma once
 
 #include "dense/blocked.hpp"
+#include "dense/lu_none.hpp"
 #include "dense/resident_lu.hpp"
 
 namespace lugpu {
 
 /// Panels of 64 columns; a block of shape.nb columns is one or several of them, whose product
 /// updates the columns right of the next block at once. The last rows and columns, or all of a
-/// small matrix, are left to ResidentLu where that is faster.
+/// small matrix, are left to ResidentLu where that is faster; without pivoting all of a square
+/// matrix is left to LuNone.
 class BlockedGpu : public Blocked {
  public:
   /// Chooses the fastest kernels that are proven on the device (see prove()). Throws Unsupported if
@@ -17,6 +19,8 @@ class BlockedGpu : public Blocked {
   /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
+  /// Bytes of device memory that ResidentLu or LuNone has, at most.
+  static std::uint64_t resident_workspace(const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
 
   std::optional<std::string> variant() const override;
@@ -24,7 +28,7 @@ class BlockedGpu : public Blocked {
  private:
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
   /// work-groups that wait for one another, or by several launches a column; NVIDIA's with products
-  /// by wgmma or without; the last rows and columns by ResidentLu or not.
+  /// by wgmma or without; with ResidentLu for the last rows and columns, or LuNone, or neither.
   struct Kernels {
     bool nvidia, waiting, wgmma = false, resident = false;
   };
@@ -51,7 +55,8 @@ class BlockedGpu : public Blocked {
   /// this device; asked of it once, unless memory was short or the like.
   static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
   static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
-  /// Whether ResidentLu is right and faster on a test system; asked of the device once.
+  /// Whether ResidentLu, or LuNone without pivoting, is right and faster on a test system; asked of
+  /// the device once.
   static bool prefers_resident(DeviceContext& context, const Shape& shape, Kernels kernels);
   static double seconds_to_factor(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
@@ -86,6 +91,7 @@ class BlockedGpu : public Blocked {
   std::uint64_t mail_bytes_ = 0;
   std::optional<Surface> solved_;  // what solve_triangle has solved for
   std::optional<ResidentLu> resident_;
+  std::optional<LuNone> none_;
 };
 
 }  // namespace lugpu

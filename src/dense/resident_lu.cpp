@@ -34,23 +34,20 @@ std::uint64_t mail_bytes(std::size_t rows, std::size_t columns, Precision precis
 
 }  // namespace
 
-ResidentLu::ResidentLu(DeviceContext& context, std::size_t rows, std::size_t columns, Pivot pivot,
+ResidentLu::ResidentLu(DeviceContext& context, std::size_t rows, std::size_t columns,
                        Precision precision, bool nvidia)
     : context_(context),
-      pivot_(pivot),
       precision_(precision),
       nvidia_(nvidia),
       mail_(context.allocate(mail_bytes(rows, columns, precision))),
       goes_to_(context.allocate(rows * sizeof(cl_int))) {}
 
-std::size_t ResidentLu::most_rows(Pivot pivot, Precision precision) {
-  if (pivot == Pivot::none) return 512;
+std::size_t ResidentLu::most_rows(Precision precision) {
   return precision == Precision::single_precision ? 2048 : 1024;
 }
 
-std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Pivot pivot,
-                                    Precision precision) {
-  const std::size_t most = std::min(rows, most_rows(pivot, precision));
+std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Precision precision) {
+  const std::size_t most = std::min(rows, most_rows(precision));
   return mail_bytes(most, columns, precision) + most * sizeof(cl_int);
 }
 
@@ -60,8 +57,7 @@ void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
   const Slots slots = slots_for(m, precision_);
   KernelId id =
       a.kernel("gpu/resident_lu.cl", "factor_columns",
-               " -DITEMS=" + std::to_string(slots.items) + " -DROWS=" + std::to_string(slots.rows) +
-                   " -DPIVOT=" + (pivot_ == Pivot::none ? "0" : "1"));
+               " -DITEMS=" + std::to_string(slots.items) + " -DROWS=" + std::to_string(slots.rows));
   if (nvidia_) id.options += " -DLUGPU_NVIDIA";
   const auto rows = static_cast<cl_int>(a.rows()), columns = static_cast<cl_int>(a.columns());
   const auto start = static_cast<cl_int>(first);
@@ -69,7 +65,6 @@ void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
   context_.fill(mail_, 0xff, mail_bytes(m, n, precision_));
   context_.run("panel", id, {ceiling(n, kColumns) * slots.items}, a, rows, columns, start, mail_,
                ipiv, goes_to_, info);
-  if (pivot_ == Pivot::none) return;
   id.function = "place_rows";
   context_.run("interchange", id, {ceiling(a.columns(), kColumns) * slots.items}, a, rows, columns,
                start, goes_to_);

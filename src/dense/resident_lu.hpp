@@ -1,4 +1,5 @@
-// LU of matrices with few rows, whose columns stay in the registers of a GPU: gpu/resident_lu.cl.
+// LU with partial pivoting of matrices with few rows, whose columns stay in the registers of a GPU:
+// gpu/resident_lu.cl.
 #pragma once
 
 #include "opencl/surface.hpp"
@@ -11,14 +12,13 @@ class ResidentLu {
  public:
   /// With more rows it is not the fastest way, or they do not fit into the registers of a
   /// work-group.
-  static std::size_t most_rows(Pivot pivot, Precision precision);
+  static std::size_t most_rows(Precision precision);
 
   /// For up to `rows` (at most most_rows()) and `columns`. nvidia: with NVIDIA's instructions.
-  ResidentLu(DeviceContext& context, std::size_t rows, std::size_t columns, Pivot pivot,
-             Precision precision, bool nvidia);
+  ResidentLu(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
+             bool nvidia);
   /// Bytes of device memory that such an object has, at most.
-  static std::uint64_t workspace(std::size_t rows, std::size_t columns, Pivot pivot,
-                                 Precision precision);
+  static std::uint64_t workspace(std::size_t rows, std::size_t columns, Precision precision);
 
   /// Enqueues the factorization of the rows and columns of `a`, m x n, from `first` (a multiple of
   /// 8) on. L (unit, below the diagonal) and U overwrite them; the interchanges are made in all
@@ -29,7 +29,6 @@ class ResidentLu {
 
  private:
   DeviceContext& context_;
-  Pivot pivot_;
   Precision precision_;
   bool nvidia_;
   cl::Buffer mail_, goes_to_;

@@ -1,0 +1,45 @@
+#include "dense/lu_none.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kBlock = 64;                 // NB of the kernel
+constexpr std::size_t kItems = 256;                // of a work-group
+constexpr std::size_t kWord = 8 * sizeof(cl_int);  // bytes
+
+// Of both factors of all blocks on the diagonal.
+std::size_t inverse_bytes(std::size_t order, Precision precision) {
+  return 2 * ceiling(order, kBlock) * kBlock * kBlock * element_size(precision);
+}
+
+// The number of tasks taken; of each block, how much of its row of L, of its column of U and of its
+// diagonal is known.
+std::size_t progress_bytes(std::size_t order) {
+  return (1 + 3 * ceiling(order, kBlock)) * kWord;
+}
+
+}  // namespace
+
+LuNone::LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia)
+    : context_(context),
+      order_(order),
+      precision_(precision),
+      nvidia_(nvidia),
+      inverses_(context.allocate(inverse_bytes(order, precision))),
+      progress_(context.allocate(progress_bytes(order))) {}
+
+std::uint64_t LuNone::workspace(std::size_t order, Precision precision) {
+  return inverse_bytes(order, precision) + progress_bytes(order);
+}
+
+void LuNone::factor(Surface& a, const cl::Buffer& ipiv, const cl::Buffer& info) {
+  const std::string options = order_ > kMostOfNarrowTiles ? " -DF=2" : " -DF=1";
+  const KernelId id = {"gpu/lu_none.cl", "factor_none",
+                       precision_,       Storage::buffer,
+                       Texel::rgba,      options + (nvidia_ ? " -DLUGPU_NVIDIA" : "")};
+  context_.fill(progress_, 0, progress_bytes(order_));
+  context_.run("panel", id, {context_.device().compute_units * kItems}, a,
+               static_cast<cl_int>(order_), inverses_, progress_, ipiv, info);
+}
+
+}  // namespace lugpu
