@@ -117,7 +117,7 @@ std::uint64_t BlockedGpu::resident_workspace(const Shape& shape) {
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
   if (shape.ping_pong || n < 8192) return kPanel;
-  return n < 16384 || shape.precision == Precision::single_precision ? 4 * kPanel : 6 * kPanel;
+  return n < 16384 ? 4 * kPanel : 6 * kPanel;
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
