@@ -40,6 +40,7 @@ void LuNone::factor(Surface& a, const cl::Buffer& ipiv, const cl::Buffer& info) 
   context_.fill(progress_, 0, progress_bytes(order_));
   context_.run("panel", id, {context_.device().compute_units * kItems}, a,
                static_cast<cl_int>(order_), inverses_, progress_, ipiv, info);
+  context_.timeline().add_bytes(2 * std::uint64_t{order_} * order_ * element_size(precision_));
 }
 
 }  // namespace lugpu

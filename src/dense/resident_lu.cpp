@@ -68,6 +68,9 @@ void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
   id.function = "place_rows";
   context_.run("interchange", id, {ceiling(a.columns(), kColumns) * slots.items}, a, rows, columns,
                start, goes_to_);
+  // Both load and store each element once.
+  context_.timeline().add_bytes(2 * std::uint64_t{m} * (n + a.columns()) *
+                                element_size(precision_));
 }
 
 }  // namespace lugpu
