@@ -24,6 +24,35 @@ struct LuFactors {
   int info = 0;
 };
 
+/// A device's context in which no work-group waits for another: one compute unit of a CPU.
+inline DeviceContext& context_of_one_unit() {
+  const Device& device = shared_context().device();
+  static DeviceContext context(
+      device.type == "cpu" && device.compute_units > 1 ? with_compute_units(device, 1) : device);
+  return context;
+}
+
+/// Of methods in one launch, by precision.
+class OneLaunchTest : public testing::TestWithParam<Precision> {
+ protected:
+  void SetUp() override {
+    const std::string missing =
+        missing_on(handle_of(context.device()), {precision, Storage::buffer});
+    if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
+  }
+
+  bool has_subnormals() const {
+    const cl::Device device = handle_of(context.device());
+    const cl_device_fp_config config = precision == Precision::single_precision
+                                           ? device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>()
+                                           : device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>();
+    return (config & CL_FP_DENORM) != 0;
+  }
+
+  DeviceContext& context = context_of_one_unit();
+  const Precision precision = GetParam();
+};
+
 /// A matrix that this pivoting can handle, rounded to the precision.
 inline Matrix harmless_for(Pivot pivot, Precision precision, std::size_t m, std::size_t n,
                            std::uint64_t seed) {

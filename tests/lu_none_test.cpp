@@ -8,19 +8,8 @@
 namespace lugpu {
 namespace {
 
-Device one_unit() {
-  const Device& device = shared_context().device();
-  return device.type == "cpu" && device.compute_units > 1 ? with_compute_units(device, 1) : device;
-}
-
-class LuNoneTest : public testing::TestWithParam<Precision> {
+class LuNoneTest : public OneLaunchTest {
  protected:
-  void SetUp() override {
-    const std::string missing =
-        missing_on(handle_of(context.device()), {precision, Storage::buffer});
-    if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
-  }
-
   /// info: what it is before.
   LuFactors factor(const Matrix& a, cl_int info = 0) {
     const std::size_t n = a.rows();
@@ -46,13 +35,6 @@ class LuNoneTest : public testing::TestWithParam<Precision> {
     expect_right(a, factors, Pivot::none, precision);
     for (std::size_t k = 0; k < n; ++k) ASSERT_EQ(factors.ipiv[k], static_cast<int>(k) + 1);
   }
-
-  static DeviceContext& shared_unit() {
-    static DeviceContext context(one_unit());
-    return context;
-  }
-  DeviceContext& context = shared_unit();
-  const Precision precision = GetParam();
 };
 
 TEST_P(LuNoneTest, EveryOrderAroundTheEdgesOfBlocks) {
@@ -104,10 +86,7 @@ TEST_P(LuNoneTest, InfoIsTheFirstZeroPivot) {
 TEST_P(LuNoneTest, TheSmallestPivotsDivideToo) {
   const bool single = precision == Precision::single_precision;
   const double small = single ? 0x1p-140 : 0x1p-1060;
-  const cl::Device device = handle_of(context.device());
-  const cl_device_fp_config config = single ? device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>()
-                                            : device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>();
-  if ((config & CL_FP_DENORM) == 0) GTEST_SKIP() << "numbers so small are zero here";
+  if (!has_subnormals()) GTEST_SKIP() << "numbers so small are zero here";
   for (const std::size_t column : {0, 7, 62, 65, 100}) {
     for (const std::size_t below : {column + 1, std::size_t{139}, std::size_t{199}}) {
       SCOPED_TRACE(std::to_string(column) + ", " + std::to_string(below));

@@ -8,19 +8,8 @@
 namespace lugpu {
 namespace {
 
-Device one_unit() {
-  const Device& device = shared_context().device();
-  return device.type == "cpu" && device.compute_units > 1 ? with_compute_units(device, 1) : device;
-}
-
-class ResidentLuTest : public testing::TestWithParam<Precision> {
+class ResidentLuTest : public OneLaunchTest {
  protected:
-  void SetUp() override {
-    const std::string missing =
-        missing_on(handle_of(context.device()), {precision, Storage::buffer});
-    if (!missing.empty()) GTEST_SKIP() << context.device().name << ": " << missing;
-  }
-
   /// Of the rows and columns from `first` on; the others are interchanged alone.
   LuFactors factor(const Matrix& a, std::size_t first = 0) {
     Surface surface = surface_of(context, {precision, Storage::buffer}, a);
@@ -48,13 +37,6 @@ class ResidentLuTest : public testing::TestWithParam<Precision> {
     const Matrix a = harmless(m, n);
     expect_right(a, factor(a), Pivot::partial, precision);
   }
-
-  static DeviceContext& shared_unit() {
-    static DeviceContext context(one_unit());
-    return context;
-  }
-  DeviceContext& context = shared_unit();
-  const Precision precision = GetParam();
 };
 
 TEST_P(ResidentLuTest, EveryShapeAroundTheEdgesOfBlocks) {
@@ -159,10 +141,7 @@ TEST_P(ResidentLuTest, NoNaNIsWaitedForForEver) {
 TEST_P(ResidentLuTest, TheSmallestPivotsDivideToo) {
   const bool single = precision == Precision::single_precision;
   const double small = single ? 0x1p-140 : 0x1p-1060;
-  const cl::Device device = handle_of(context.device());
-  const cl_device_fp_config config = single ? device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>()
-                                            : device.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>();
-  if ((config & CL_FP_DENORM) == 0) GTEST_SKIP() << "numbers so small are zero here";
+  if (!has_subnormals()) GTEST_SKIP() << "numbers so small are zero here";
   for (const std::size_t column : {0, 7, 8, 65}) {
     Matrix a = diagonal(140, 1);
     a(column, column) = small;
