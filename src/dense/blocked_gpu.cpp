@@ -380,8 +380,9 @@ void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t w
 }
 
 void BlockedGpu::start() {
-  context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
   context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
+  const bool panels = !none_ && resident_from() > 0;
+  if (panels) context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
 }
 
 void BlockedGpu::factor_panel(Surface& lu, std::size_t k) {
