@@ -24,7 +24,8 @@ int cores(const Case& what) {
 }
 
 std::string check(const Checks& checks) {
-  return format("%.2g", std::max(checks.factor_ratio.value_or(0), checks.solve_ratio.value_or(0)));
+  return format("%s%.2g", checks.factor_ratio_estimated ? "~" : "",
+                std::max(checks.factor_ratio.value_or(0), checks.solve_ratio.value_or(0)));
 }
 
 }  // namespace
@@ -84,6 +85,7 @@ std::string BenchTable::row(const Result& result) {
                         : Ink::dim;
     return head + paint(ink, status) + text.substr(status.size()) + "\n";
   }
+  estimated_ |= result.checks.factor_ratio_estimated;
   noisy_ += is_noisy(result.times_s);
   return head +
          format("%8s %3.0f %8s %7s ", milliseconds(median(result.times_s)).c_str(),
@@ -100,7 +102,8 @@ std::string BenchTable::footer() const {
                  (over_cores_ ? ", number of cores" : "") +
                  " and precision (mixed: double), for lu-blocked and the other rivals too; for "
                  "full pivoting over getc2. check: the larger of factor_ratio and solve_ratio, "
-                 "which pass under 30.",
+                 "which pass under 30." +
+                 (estimated_ ? " ~: factor_ratio is estimated." : ""),
              0, 0) +
          "\n" + noise_warning(noisy_);
 }

@@ -33,7 +33,8 @@ class BenchTable {
 
   const bool over_cores_;
   std::map<Rival, double> baseline_medians_;
-  std::size_t noisy_ = 0;  // rows
+  std::size_t noisy_ = 0;   // rows
+  bool estimated_ = false;  // a row's factor_ratio
 };
 
 }  // namespace lugpu::cli

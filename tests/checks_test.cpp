@@ -152,6 +152,31 @@ TEST(FactorRatio, TwoByTwoByHand) {
   EXPECT_GT(lu_factor_ratio(full, lu, {2, 2}, {}, kEps), 1e10);
 }
 
+// A lower bound that is seldom less than a third, of the errors of real factors and of wrong ones.
+TEST(FactorRatio, Estimated) {
+  for (const std::size_t n : {1, 2, 10, 132, 300}) {
+    const Matrix a = random_matrix(n, n, n);
+    Factors f = dgetrf(a);
+    const auto compare = [&] {
+      const double exact = lu_factor_ratio(a, f.lu, f.ipiv, f.jpiv, kEps);
+      const double estimate = estimated_factor_ratio(a, f.lu, f.ipiv, f.jpiv, kEps);
+      // Its own rounding is as large as that of good factors.
+      EXPECT_LE(estimate, 3 * exact + 3) << n;
+      EXPECT_GE(estimate, exact / 3 - 1) << n;
+    };
+    compare();
+    f.lu(n - 1, n / 2) += 1e-3;
+    compare();
+    f.lu(n / 3, n - 1) *= 2;
+    compare();
+  }
+  const Matrix lu = matrix({{1, 2, 3}, {2, 1, 1}, {3, 1, 2}});
+  const Matrix both = matrix({{7, 2, 5}, {12, 3, 7}, {3, 1, 2}});
+  EXPECT_LT(estimated_factor_ratio(both, lu, {3, 3, 3}, {2, 3, 3}, kEps), 1);
+  EXPECT_GT(estimated_factor_ratio(both, lu, {3, 3, 3}, {3, 3, 3}, kEps), 1e10);
+  EXPECT_EQ(estimated_factor_ratio(both, lu, {3, 3, 4}, {2, 3, 3}, kEps), INFINITY);
+}
+
 // L = [1; 2 1; 3 1 1], U = [1 2 3; 1 1; 2]: L U = [1 2 3; 2 5 7; 3 7 12]. The interchanges do not
 // commute, so their order and their direction show.
 TEST(FactorRatio, ThreeByThreeByHand) {

@@ -17,6 +17,7 @@ namespace lugpu {
 /// does not apply is absent.
 struct LUGPU_API Checks {
   std::optional<double> factor_ratio;   ///< ||P A Q - L U||_1 / (n ||A||_1 eps), LAPACK's dget01
+  bool factor_ratio_estimated = false;  ///< by a lower bound of the numerator, for large n
   std::optional<double> solve_ratio;    ///< ||B - A X||_1 / (||A||_1 ||X||_1 eps), LAPACK's dget02
   std::optional<double> hpl_residual;   ///< HPL's scaled residual
   std::optional<double> growth;         ///< max |U| / max |A|

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "accuracy/checks.hpp"
+#include "accuracy/condition.hpp"
+#include "operators/product.hpp"
 
 namespace lugpu {
 namespace {
@@ -29,6 +31,15 @@ bool is_valid_pivots(const std::vector<int>& pivots, std::size_t n) {
   const auto within = [n](int p) { return p >= 1 && static_cast<std::size_t>(p) <= n; };
   return pivots.empty() ||
          (pivots.size() == n && std::all_of(pivots.begin(), pivots.end(), within));
+}
+
+/// X = L X or U X, or with the transpose, for a few columns.
+void multiply_triangle(const Matrix& lu, CBLAS_UPLO triangle, Op op, Matrix& x) {
+  for (std::size_t c = 0; c < x.cols(); ++c) {
+    cblas_dtrmv(CblasColMajor, triangle, op == Op::none ? CblasNoTrans : CblasTrans,
+                triangle == CblasLower ? CblasUnit : CblasNonUnit, static_cast<int>(lu.rows()),
+                lu.values().data(), lu.ld(), x.column(c), 1);
+  }
 }
 
 enum class Sequence { first_to_last, last_to_first };
@@ -72,6 +83,29 @@ double lu_factor_ratio(const MatrixView& a, const Matrix& lu, const std::vector<
     for (std::size_t i = 0; i < n; ++i) residual(i, j) -= given(i, j);
   }
   return relative(norm_1(residual), norm_1(a)) / (static_cast<double>(n) * epsilon);
+}
+
+double estimated_factor_ratio(const MatrixView& a, const Matrix& lu, const std::vector<int>& ipiv,
+                              const std::vector<int>& jpiv, double epsilon) {
+  const std::size_t n = a.rows();
+  if (n == 0) return 0.0;
+  if (!is_valid_pivots(ipiv, n) || !is_valid_pivots(jpiv, n))
+    return std::numeric_limits<double>::infinity();
+  if (std::isnan(norm_max(lu))) return std::numeric_limits<double>::quiet_NaN();
+  // R = A - P' L U Q' and R' = A' - Q U' L' P
+  const auto residual = [&](Matrix& x, const std::vector<std::size_t>&, Op op) {
+    Matrix r = multiply(a, op, x);
+    const bool plain = op == Op::none;
+    interchange_rows(x, plain ? jpiv : ipiv, Sequence::first_to_last);
+    multiply_triangle(lu, plain ? CblasUpper : CblasLower, op, x);
+    multiply_triangle(lu, plain ? CblasLower : CblasUpper, op, x);
+    interchange_rows(x, plain ? ipiv : jpiv, Sequence::last_to_first);
+    for (std::size_t j = 0; j < x.cols(); ++j) {
+      for (std::size_t i = 0; i < n; ++i) x(i, j) = r(i, j) - x(i, j);
+    }
+  };
+  const double norm = estimate_norms_1(n, 1, residual).front();
+  return relative(norm, norm_1(a)) / (static_cast<double>(n) * epsilon);
 }
 
 ApplyInverse inverse_by_lu(const Matrix& lu, const std::vector<int>& ipiv,

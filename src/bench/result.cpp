@@ -51,6 +51,7 @@ json to_json(const Determinant& determinant) {
 
 json to_json(const Checks& checks, Precision precision_of_x) {
   return {{"factor_ratio", number_or_null(checks.factor_ratio)},
+          {"factor_ratio_estimated", checks.factor_ratio_estimated},
           {"solve_ratio", number_or_null(checks.solve_ratio)},
           {"hpl_residual", number_or_null(checks.hpl_residual)},
           {"growth", number_or_null(checks.growth)},

@@ -35,6 +35,9 @@ bool is_any_text(const json& value) {
 bool is_integer(const json& value) {
   return value.is_number_integer();
 }
+bool is_flag(const json& value) {
+  return value.is_boolean();
+}
 bool is_number_or_null(const json& value) {
   return value.is_number() || value.is_null();
 }
@@ -187,6 +190,7 @@ const std::vector<Field>& fields_of_simulation() {
 const std::vector<Field>& fields_of_checks() {
   static const std::vector<Field> fields = {
       {"factor_ratio", is_number_or_null, "a number or null"},
+      {"factor_ratio_estimated", is_flag, "true or false", true},
       {"solve_ratio", is_number_or_null, "a number or null"},
       {"hpl_residual", is_number_or_null, "a number or null"},
       {"growth", is_number_or_null, "a number or null"},
