@@ -11,7 +11,6 @@
 #include "bench/report.hpp"
 #include "bench/simulated_problems.hpp"
 #include "bench/sweep.hpp"
-#include "bench/trace.hpp"
 #include "bench_problem.hpp"
 #include "bench_report.hpp"
 #include "bench_simulated.hpp"
@@ -187,6 +186,14 @@ void warn_of_slow_baseline() {
   }
 }
 
+void note_missing_clocks(std::vector<DeviceContext>& contexts) {
+  for (DeviceContext& context : contexts) {
+    if (PartTimes::has_clock(context)) continue;
+    print_warning("--trace: kernels cannot read a clock on " + context.device().name +
+                  "; the trace has launches without their parts.");
+  }
+}
+
 std::string description(const Case& what) {
   return format("%s %s %s n=%zu", what.routine.c_str(), name(what.problem.dense.pivot),
                 precision_name(what.problem), what.problem.size.n);
@@ -203,7 +210,7 @@ class Sink {
        CeilingsOfDevices ceilings)
       : options_(options),
         json_(options),
-        trace_file_(trace),
+        trace_(trace),
         report_(std::move(report)),
         ceilings_(std::move(ceilings)),
         table_(options.units.size() > 1) {}
@@ -233,17 +240,16 @@ class Sink {
     unprinted_.emplace(i, result);
     print_rows();
     json_.update(report_);
-    add_to_trace(trace_, result);
-    trace_file_.update(trace_);
+    trace_.add(result);
   }
 
   Exit finish() {
     show_progress("");
     if (options_.prints()) std::cout << '\n' << table_.footer();
     json_.end(report_);
-    trace_file_.end(trace_);
+    trace_.end();
     const Exit status = error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok;
-    return trace_file_.status(json_.status(status));
+    return trace_.status(json_.status(status));
   }
 
   /// Takes over the results of an earlier run, except those that are not final and whose cases this
@@ -275,8 +281,9 @@ class Sink {
   }
 
   const Options& options_;
-  JsonOutput json_, trace_file_;
-  nlohmann::json report_, trace_ = empty_trace();
+  JsonOutput json_;
+  TraceOutput trace_;
+  nlohmann::json report_;
   CeilingsOfDevices ceilings_;
   BenchTable table_;
   std::set<std::size_t> expected_, numbers_;  // of the pending cases, and of those done
@@ -290,8 +297,12 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   require_methods(given.methods, false);
   parse_sizes(given.sizes);
   const nlohmann::json earlier = earlier_report(given.options);
+  if (given.trace == "-") {
+    throw InputError("--trace - is not possible: standard output has the table; give a file.");
+  }
   check_outputs(given.options, {{"--trace", given.trace}}, {});
   std::vector<DeviceContext> contexts = open_devices(given.options);
+  if (!given.trace.empty()) note_missing_clocks(contexts);
   // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
   const int usable = static_cast<int>(cores().usable);
   set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
@@ -425,7 +436,8 @@ void add_effort_options(CLI::App& command, Arguments& given) {
   command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");
   command
       .add_option("--trace", given.trace,
-                  "Write when each kernel of a factorization ran, for chrome://tracing or Perfetto")
+                  "Write when each kernel of a factorization ran, and panels within kernels, for "
+                  "chrome://tracing or Perfetto")
       ->type_name("FILE");
 }
 

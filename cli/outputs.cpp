@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <utility>
 
 #include "base/output_file.hpp"
 #include "bench/report.hpp"
+#include "bench/trace.hpp"
 #include "bench/wording.hpp"
 #include "exit.hpp"
 #include "opencl/kernel_sources.hpp"
@@ -14,6 +16,10 @@
 
 namespace lugpu::cli {
 namespace {
+
+// The Trace Event Format, before and after the events.
+const std::string kTraceHead = "{\n\"displayTimeUnit\": \"ns\",\n\"traceEvents\": [";
+const std::string kTraceEnd = "\n]\n}\n";
 
 std::string text_of(const NamedFile& file) {
   return file.name + " " + file.path;
@@ -50,6 +56,20 @@ void check_against_inputs(const std::vector<NamedFile>& outputs,
       throw InputError(text_of(output) + " would overwrite " + text_of(input) +
                        "; give another file, or add --force.");
     }
+  }
+}
+
+// Calls `write` and returns whether the file is where it should be; if not, says where, and `path`
+// becomes that.
+bool attempt_at(std::string& path, const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (const KeptElsewhere& error) {
+    show_progress("");
+    print_error(error.what());
+    path = error.place();
+    return false;
   }
 }
 
@@ -93,19 +113,19 @@ JsonOutput::JsonOutput(const Options& options)
 
 void JsonOutput::update(const nlohmann::json& report) {
   if (path_.empty() || to_stdout_ || is_stream(path_)) return;
-  attempt([&] { write_report(report, path_); });
+  write_to_path(report);
 }
 
 void JsonOutput::end(const nlohmann::json& report) {
   if (to_stdout_) {
     const std::string text = to_text(report);
     if (std::cout << text << std::flush) return;
-    attempt([&] {
+    failed_ |= !attempt_at(path_, [&] {
       keep_elsewhere("Cannot write to standard output", "results.json",
                      [&](std::FILE* file) { std::fwrite(text.data(), 1, text.size(), file); });
     });
   } else if (!path_.empty() && is_stream(path_)) {
-    attempt([&] { write_report(report, path_); });
+    write_to_path(report);
   }
 }
 
@@ -114,15 +134,30 @@ void JsonOutput::write(const nlohmann::json& report) {
   end(report);
 }
 
-void JsonOutput::attempt(const std::function<void()>& write) {
-  try {
-    write();
-  } catch (const KeptElsewhere& error) {
-    show_progress("");
-    print_error(error.what());
-    path_ = error.place();
-    failed_ = true;
-  }
+void JsonOutput::write_to_path(const nlohmann::json& report) {
+  failed_ |= !attempt_at(path_, [&] { write_report(report, path_); });
+}
+
+TraceOutput::TraceOutput(std::string path)
+    : path_(std::move(path)), text_(kTraceHead + kTraceEnd) {}
+
+void TraceOutput::add(const Result& result) {
+  if (path_.empty() || result.commands.empty()) return;
+  const std::string array = to_text(trace_events(result, ++processes_));
+  const std::string events = (processes_ > 1 ? "," : "") + array.substr(1, array.rfind("\n]") - 1);
+  text_.insert(text_.size() - kTraceEnd.size(), events);
+  if (is_stream(path_)) return;
+  if (processes_ == 1 || !insert_before_end(path_, kTraceEnd, events)) write_all();
+}
+
+void TraceOutput::end() {
+  if (!path_.empty() && (is_stream(path_) || processes_ == 0)) write_all();
+}
+
+void TraceOutput::write_all() {
+  failed_ |= !attempt_at(path_, [&] {
+    write_file(path_, [&](std::FILE* file) { std::fwrite(text_.data(), 1, text_.size(), file); });
+  });
 }
 
 }  // namespace lugpu::cli

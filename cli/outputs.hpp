@@ -2,12 +2,13 @@
 // after it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "bench/result.hpp"
 #include "exit.hpp"
 #include "options.hpp"
 
@@ -35,8 +36,6 @@ bool attempt_to_write(const std::function<void()>& write);
 class JsonOutput {
  public:
   explicit JsonOutput(const Options& options);
-  /// A file of its own; nothing happens without a path.
-  explicit JsonOutput(std::string path) : path_(std::move(path)), to_stdout_(false) {}
 
   /// The results so far: a file has them at once, a stream not before end(). If they cannot be
   /// written, one line on stderr says where they are instead, and where those to come will be.
@@ -50,10 +49,31 @@ class JsonOutput {
   Exit status(Exit otherwise) const { return failed_ ? Exit::failure : otherwise; }
 
  private:
-  void attempt(const std::function<void()>& write);
+  void write_to_path(const nlohmann::json& report);
 
   std::string path_;  // empty if there is no --json; after a failure not the option's
   bool to_stdout_;
+  bool failed_ = false;
+};
+
+/// The file of --trace (bench/trace.hpp). If it cannot be written, it is kept as a JsonOutput is.
+class TraceOutput {
+ public:
+  /// Nothing happens without a path.
+  explicit TraceOutput(std::string path);
+
+  /// The next result: a file has it at once, and is complete; a stream not before end(). Throws
+  /// Error (failure) if it cannot be written anywhere.
+  void add(const Result& result);
+  void end();
+  /// Failure if the trace is elsewhere, `otherwise` if not.
+  Exit status(Exit otherwise) const { return failed_ ? Exit::failure : otherwise; }
+
+ private:
+  void write_all();
+
+  std::string path_, text_;
+  std::size_t processes_ = 0;
   bool failed_ = false;
 };
 

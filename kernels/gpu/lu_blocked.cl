@@ -9,10 +9,14 @@
 // it: a launch of exchange_and_solve for the columns to the left, and then one for those to the
 // right.
 //
+// Parts whose times are noted (common/part_times.clh) of update_and_factor: 0, the panel, 1, the
+// tiles.
+//
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
 // NVIDIA's GPUs; with LUGPU_WGMMA, for singles, update_and_factor takes those of compute capability
 // 9.0, and the host has to patch the program.
 
+#include "common/part_times.clh"
 #ifdef LUGPU_WGMMA
 #include "nvidia/wgmma_tile.clh"
 #elif defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
@@ -43,7 +47,8 @@ __kernel void update_and_factor(
 __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and_factor(
 #endif
     __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
-    __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info) {
+    __global int* pivots, __global int* row_for, __global int* row_goes_to,
+    __global int* info PART_TIMES) {
 #ifdef LUGPU_WGMMA
   __local ulong2 scratch[WGMMA_PLACEHOLDER_BYTES / 16] __attribute__((aligned(1024)));
 #else
@@ -60,8 +65,10 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
                   (__local real*)scratch);
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
+    START_PART(0);
     factor_panel(a, pitch, m, panel, width, groups, group, mail, pivots, row_for, row_goes_to, info,
                  (__local panel_scratch*)scratch);
+    END_PART(0);
     return;
   }
   // Each member is read into a variable of its own: a pointer to the arguments would put them all
@@ -79,6 +86,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
     k = launch.far_region.k, k_end = launch.far_region.k_end;
     across = tiles_across(column, column_end);
   }
+  START_PART(1);
   row += tile / across * 128;
   column += tile % across * 128;
 #ifdef LUGPU_WGMMA
@@ -88,6 +96,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
   update_tile(
       a, pitch, a, pitch, row, column, m, column_end, k, k_end, false, (__local real*)scratch);
 #endif
+  END_PART(1);
 }
 
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.

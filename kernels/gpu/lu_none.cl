@@ -19,9 +19,13 @@
 // With inverses, L and U are as accurate as by substitution only if the blocks on the diagonal have
 // well-conditioned factors, as they do in matrices that need no pivoting.
 //
+// Parts whose times are noted (common/part_times.clh): what each corner does once the one before it
+// is known.
+//
 // Build options: F, 1 or 2, blocks of a tile; LUGPU_NVIDIA, with NVIDIA's matrix units (compute
 // capability 8.0 in single precision, 9.0 in double).
 
+#include "common/part_times.clh"
 #include "gpu/reciprocal.clh"
 
 #define NB 64
@@ -120,7 +124,7 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, bool
 // L(k, k-1), U(k-1, k) and the inverses of the factors of block (k, k).
 inline void make_corner(__global real* a, int pitch, int n, int k, __global real* inverses,
                         volatile __global int* progress, __global int* info, __local real* stages,
-                        __local int* shared, int* patience) {
+                        __local int* shared, int* patience PART_TIMES) {
   const int blocks = (n + NB - 1) / NB, before = k - 1;
   const int here = k * NB, there = before * NB;
   const place at = place_of(1, false);
@@ -156,6 +160,7 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
   // From here on, step k waits.
   const int state =
       await_words(progress, (int4)(DIAGONAL_WORD(max(before, 0))), min(k, 1), 2, shared, patience);
+  START_PART(k);
   const bool safe = state == 1;
   clear(1, l);
   clear(1, u);
@@ -187,6 +192,7 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
   take_tile(at, (const real(*)[4])old[0], (const real(*)[4])sum[0], count, tile, stages);
   factor_and_invert(tile, diagonal, pitch, here, count, inverse, info, scratch);
   release();
+  END_PART(k);
   if (get_local_id(0) == 0) progress[DIAGONAL_WORD(k)] = 1 + scratch->unsafe;
 }
 
@@ -199,7 +205,7 @@ inline int tasks_of(int k, int blocks) {
 // x NB each. ipiv: for no interchanges. info: the first zero pivot, counted from 1, if it was 0.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_none(
     __global real* a, int pitch, int n, __global real* inverses, volatile __global int* progress,
-    __global int* ipiv, __global int* info) {
+    __global int* ipiv, __global int* info PART_TIMES) {
   __local ulong2 scratch[LOCAL_BYTES / 16];
   __local int shared[2];
   __local real* stages = (__local real*)scratch;
@@ -220,7 +226,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_none(
     const int number = task - start;
     if (patience >= 0) patience = SPIN_LIMIT;
     if (k < blocks && number == 0) {
-      make_corner(a, pitch, n, k + 1, inverses, progress, info, stages, shared + 1, &patience);
+      make_corner(a, pitch, n, k + 1, inverses, progress, info, stages, shared + 1,
+                  &patience PASS_PART_TIMES);
     } else if (k < blocks) {
       make_tile(a, pitch, n, k, k + 2 + (number - 1) / 2 * F, (number - 1) % 2 != 0, inverses,
                 progress, stages, shared + 1, &patience);

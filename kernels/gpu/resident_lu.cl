@@ -14,9 +14,12 @@
 // need no order. Its first word is the number of work-groups that have started, minus one; then
 // comes the mail of each block.
 //
+// Parts whose times are noted (common/part_times.clh): the elimination of each block.
+//
 // Build options: ITEMS, a multiple of 32; ROWS; LUGPU_NVIDIA, with NVIDIA's instructions (compute
 // capability 8.0).
 
+#include "common/part_times.clh"
 #include "gpu/reciprocal.clh"
 
 #define COLUMNS 8
@@ -197,7 +200,7 @@ inline void factor_block(real (*x)[COLUMNS], int* position, int block, int width
 // row all of them bring row first + i.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
     __global real* a, int pitch, int m, int n, int first, volatile __global int* mail,
-    __global int* ipiv, __global int* goes_to, __global int* info) {
+    __global int* ipiv, __global int* goes_to, __global int* info PART_TIMES) {
   __local resident_scratch shared[1];
   const int me = get_local_id(0), rows = m - first;
   const int width = min(rows, n - first), blocks = (width + COLUMNS - 1) / COLUMNS;
@@ -225,7 +228,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   if (block < blocks) {
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) position[r] = shared->position[r * ITEMS + me];
+    START_PART(block);
     factor_block(x, position, block, width, mail_of(mail, block), ipiv, first, shared);
+    END_PART(block);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
       int zero = 0;

@@ -169,6 +169,19 @@ void write_file(const std::string& path, const Writer& write) {
   }
 }
 
+bool insert_before_end(const std::string& path, const std::string& end, const std::string& text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat before = {};
+  fstat(fd, &before);
+  const off_t place = before.st_size - std::ssize(end);
+  const std::string both = text + end;
+  const bool written = pwrite(fd, both.data(), both.size(), place) == std::ssize(both);
+  const bool restored = written || (pwrite(fd, end.data(), end.size(), place) == std::ssize(end) &&
+                                    ftruncate(fd, before.st_size) == 0);
+  return ::close(fd) == 0 && written && restored;
+}
+
 void keep_elsewhere(const std::string& failure, const std::string& name, const Writer& write) {
   std::error_code none;
   const fs::path folders[] = {fs::temp_directory_path(none), "/tmp", fs::current_path(none)};

@@ -53,6 +53,10 @@ using Writer = std::function<void(std::FILE*)>;
 /// Error (failure).
 void write_file(const std::string& path, const Writer& write);
 
+/// Inserts a text before the last bytes of a file, `end`, by one call of the system: after a signal
+/// the file has all of it or none. Returns whether it could; if not, the file is as it was.
+bool insert_before_end(const std::string& path, const std::string& end, const std::string& text);
+
 /// Keeps what could not be written, and throws, like write_file. failure: the beginning of the
 /// sentence; name: of the file.
 [[noreturn]] void keep_elsewhere(const std::string& failure, const std::string& name,

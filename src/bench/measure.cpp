@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "accuracy/equilibrate.hpp"
@@ -49,8 +50,15 @@ bool is_part_of_factor(const std::string& phase) {
   return phase == "pivot_search" || phase == "interchange" || phase == "panel" || phase == "update";
 }
 
-// One more factorization, timed on the device, for the phases and the counters.
+// One more factorization, timed on the device, for the phases and the counters. For a trace, what
+// notes the times of its parts has been built before, and has run.
 void profile(DeviceContext& context, Contender& contender, bool trace, Result& result) {
+  std::optional<PartTimes> part_times;
+  if (trace) {
+    part_times.emplace(context);
+    contender.reset();
+    contender.factor();
+  }
   contender.reset();
   context.timeline().clear();
   with_profiling(context, [&] { result.phases_s["factor"] = timed([&] { contender.factor(); }); });
@@ -59,7 +67,10 @@ void profile(DeviceContext& context, Contender& contender, bool trace, Result& r
   for (const auto& [phase, seconds] : timeline.by_phase()) {
     if (is_part_of_factor(phase)) result.phases_s[phase] = seconds;
   }
-  if (trace) result.commands = timeline.commands();
+  if (trace) {
+    result.commands = timeline.commands();
+    result.parts = part_times->ran();
+  }
   set_counters(timeline, result.counters);
 }
 

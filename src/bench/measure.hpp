@@ -27,7 +27,7 @@ struct Effort {
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
   bool check_factors = true;   ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
   bool time_products = false;  ///< Contender::multiply() too
-  bool trace = false;          ///< Result::commands too
+  bool trace = false;          ///< Result::commands and parts too
 };
 
 /// A X = B by a method on a device or by a baseline, in pieces, so that the samples of several

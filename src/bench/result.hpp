@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "opencl/part_times.hpp"
 #include "opencl/timeline.hpp"
 #include "solve/methods.hpp"
 
@@ -54,7 +55,8 @@ struct Result {
   std::vector<double> times_s;         ///< each factorization, wall clock; in mixed precision with
                                        ///< the refinement
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
-  std::vector<Timeline::Command> commands;  ///< of that factorization, where they were asked for
+  std::vector<Timeline::Command> commands;  ///< of that factorization, where they were asked for,
+  std::vector<PartTimes::Ran> parts;        ///< and parts of them
   std::map<std::string, double> phases_s;
   std::map<std::string, std::uint64_t> counters;
   std::optional<double> other_load;  ///< OtherLoad::share() while the samples were taken

@@ -1,5 +1,6 @@
 #include "bench/trace.hpp"
 
+#include <map>
 #include <string>
 
 namespace lugpu {
@@ -22,27 +23,35 @@ std::string title(const Case& what) {
 
 }  // namespace
 
-nlohmann::json empty_trace() {
-  return {{"displayTimeUnit", "ns"}, {"traceEvents", nlohmann::json::array()}};
-}
-
-void add_to_trace(nlohmann::json& trace, const Result& result) {
-  if (result.commands.empty()) return;
-  nlohmann::json& events = trace["traceEvents"];
-  const std::size_t process = events.empty() ? 1 : events.back()["pid"].get<std::size_t>() + 1;
+nlohmann::json trace_events(const Result& result, std::size_t process) {
+  nlohmann::json events = nlohmann::json::array();
+  if (result.commands.empty()) return events;
+  const auto add = [&](const std::string& name, const char* category, int thread, double start_s,
+                       double end_s) {
+    events.push_back({{"name", name},
+                      {"cat", category},
+                      {"ph", "X"},
+                      {"pid", process},
+                      {"tid", thread},
+                      {"ts", start_s * kMicroseconds},
+                      {"dur", (end_s - start_s) * kMicroseconds}});
+  };
   events.push_back(naming("process_name", process, kKernels, title(result.what)));
   events.push_back(naming("thread_name", process, kKernels, "kernels"));
   events.push_back(naming("thread_name", process, kTransfers, "transfers to the host"));
   for (const Timeline::Command& command : result.commands) {
     const bool is_kernel = !command.kernel.empty();
-    events.push_back({{"name", is_kernel ? command.kernel : "transfer"},
-                      {"cat", command.phase},
-                      {"ph", "X"},
-                      {"pid", process},
-                      {"tid", is_kernel ? kKernels : kTransfers},
-                      {"ts", command.start_s * kMicroseconds},
-                      {"dur", (command.end_s - command.start_s) * kMicroseconds}});
+    add(is_kernel ? command.kernel : "transfer", command.phase, is_kernel ? kKernels : kTransfers,
+        command.start_s, command.end_s);
   }
+  std::map<std::string, int> threads;  // by kind of part
+  for (const PartTimes::Ran& ran : result.parts) {
+    const auto [thread, is_new] =
+        threads.emplace(ran.part.kind, kTransfers + 1 + static_cast<int>(threads.size()));
+    if (is_new) events.push_back(naming("thread_name", process, thread->second, ran.part.kind));
+    add(ran.part.name, "part", thread->second, ran.start_s, ran.end_s);
+  }
+  return events;
 }
 
 }  // namespace lugpu

@@ -8,11 +8,9 @@
 
 namespace lugpu {
 
-/// A trace without events.
-nlohmann::json empty_trace();
-
-/// Adds the commands of a result, if it has any, as one more process: its kernels and its transfers
-/// are its threads. Times are in microseconds from the start of its first command.
-void add_to_trace(nlohmann::json& trace, const Result& result);
+/// The events of a result, an array: its commands are those of a process with this number, and its
+/// kernels, its transfers and each kind of parts of kernels are the threads. Times are in
+/// microseconds from the start of the first command. Empty for a result without commands.
+nlohmann::json trace_events(const Result& result, std::size_t process);
 
 }  // namespace lugpu

@@ -327,9 +327,15 @@ void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, c
   const update_panel panel = {to_int(next.column), to_int(next.width), to_int(next.column_end),
                               to_int(next.groups), to_int(next.k),     to_int(next.k_end)};
   const update_arguments launch = {to_int(shape_.m), panel, region(near), region(far)};
-  context_.run("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
-               {(next.groups + tiles(near) + tiles(far)) * kItems}, a, launch, mail_, ipiv_,
-               row_for_, row_goes_to_, info_);
+  const auto parts = [&] {
+    std::vector<Part> both = parts_of_columns(
+        "panel", next.column, next.column + std::max<std::size_t>(next.width, 1), kPanel);
+    both.push_back({"tiles", "tiles"});
+    return both;
+  };
+  context_.run_in_parts("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
+                        {(next.groups + tiles(near) + tiles(far)) * kItems}, parts, a, launch,
+                        mail_, ipiv_, row_for_, row_goes_to_, info_);
 }
 
 std::uint64_t BlockedGpu::multiply(Surface& a) {

@@ -38,8 +38,10 @@ void LuNone::factor(Surface& a, const cl::Buffer& ipiv, const cl::Buffer& info) 
                        precision_,       Storage::buffer,
                        Texel::rgba,      options + (nvidia_ ? " -DLUGPU_NVIDIA" : "")};
   context_.fill(progress_, 0, progress_bytes(order_));
-  context_.run("panel", id, {context_.device().compute_units * kItems}, a,
-               static_cast<cl_int>(order_), inverses_, progress_, ipiv, info);
+  context_.run_in_parts(
+      "panel", id, {context_.device().compute_units * kItems},
+      [&] { return parts_of_columns("corner", 0, order_, kBlock); }, a, static_cast<cl_int>(order_),
+      inverses_, progress_, ipiv, info);
   context_.timeline().add_bytes(2 * std::uint64_t{order_} * order_ * element_size(precision_));
 }
 

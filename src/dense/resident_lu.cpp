@@ -63,8 +63,10 @@ void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
   const auto start = static_cast<cl_int>(first);
 
   context_.fill(mail_, 0xff, mail_bytes(m, n, precision_));
-  context_.run("panel", id, {ceiling(n, kColumns) * slots.items}, a, rows, columns, start, mail_,
-               ipiv, goes_to_, info);
+  context_.run_in_parts(
+      "panel", id, {ceiling(n, kColumns) * slots.items},
+      [&] { return parts_of_columns("block", first, first + std::min(m, n), kColumns); }, a, rows,
+      columns, start, mail_, ipiv, goes_to_, info);
   id.function = "place_rows";
   context_.run("interchange", id, {ceiling(a.columns(), kColumns) * slots.items}, a, rows, columns,
                start, goes_to_);

@@ -79,7 +79,8 @@ void DeviceContext::set_argument(cl::Kernel& kernel, cl_uint& index, const Surfa
   kernel.setArg(index++, static_cast<cl_int>(surface.pitch()));
 }
 
-void DeviceContext::enqueue(const char* phase, const char* function, Kernel& kernel, Items items) {
+cl::Event DeviceContext::enqueue(const char* phase, const char* function, Kernel& kernel,
+                                 Items items) {
   const cl::NDRange global(ceiling(items.x, kernel.group_x) * kernel.group_x,
                            ceiling(items.y, kernel.group_y) * kernel.group_y);
   cl::Event event;
@@ -89,7 +90,8 @@ void DeviceContext::enqueue(const char* phase, const char* function, Kernel& ker
   queue().enqueueNDRangeKernel(kernel.handle, offset, global,
                                cl::NDRange(kernel.group_x, kernel.group_y), nullptr,
                                profiling_ ? &event : nullptr);
-  timeline_.add_kernel(phase, function, std::move(event));
+  timeline_.add_kernel(phase, function, event);
+  return event;
 }
 
 void DeviceContext::read_back(const char* phase, const cl::Buffer& buffer, std::size_t offset,

@@ -6,6 +6,7 @@
 
 #include "opencl/deadline.hpp"
 #include "opencl/device.hpp"
+#include "opencl/part_times.hpp"
 #include "opencl/programs.hpp"
 #include "opencl/staging.hpp"
 #include "opencl/timeline.hpp"
@@ -64,15 +65,35 @@ class DeviceContext {
 
   /// Enqueues a kernel with its fixed work-group size over at least `items`; nothing for no items.
   /// A Surface argument stands for SOURCE or TARGET of surface.clh, the rest for themselves
-  /// (cl::Buffer, cl_int, structs). Throws as Programs::find.
+  /// (cl::Buffer, cl_int, structs). Returns its event, without a command unless it is timed. Throws
+  /// as Programs::find.
   template <typename... Arguments>
-  void run(const char* phase, const KernelId& id, Items items, const Arguments&... arguments) {
-    if (items.x == 0 || items.y == 0) return;
+  cl::Event run(const char* phase, const KernelId& id, Items items, const Arguments&... arguments) {
+    if (items.x == 0 || items.y == 0) return {};
     Kernel& kernel = programs_.find(id);
     cl_uint index = 0;
     (set_argument(kernel.handle, index, arguments), ...);
-    enqueue(phase, id.function, kernel, items);
+    return enqueue(phase, id.function, kernel, items);
   }
+
+  /// run() for a kernel that can note when its parts run: a PartTimes, while there is one, gets
+  /// their times. parts(): returns a std::vector<Part>, and is called only then.
+  template <typename Parts, typename... Arguments>
+  void run_in_parts(const char* phase, const KernelId& id, Items items, const Parts& parts,
+                    const Arguments&... arguments) {
+    if (!part_times_) {
+      run(phase, id, items, arguments...);
+      return;
+    }
+    std::vector<Part> of_launch = parts();
+    const cl::Buffer words = part_times_->words(of_launch.size());
+    KernelId noting = id;
+    noting.options += " -DLUGPU_PART_TIMES";
+    part_times_->add(run(phase, noting, items, arguments..., words), std::move(of_launch), words);
+  }
+
+  /// Where run_in_parts() notes times from now on; null for nowhere. For PartTimes.
+  void set_part_times(PartTimes* part_times) { part_times_ = part_times; }
 
   /// Copies `bytes` at `offset` of a buffer to the host and waits for them.
   void read_back(const char* phase, const cl::Buffer& buffer, std::size_t offset, std::size_t bytes,
@@ -86,7 +107,7 @@ class DeviceContext {
   void checkpoint() { deadline_.checkpoint(queue()); }
 
  private:
-  void enqueue(const char* phase, const char* function, Kernel& kernel, Items items);
+  cl::Event enqueue(const char* phase, const char* function, Kernel& kernel, Items items);
 
   template <typename T>
   static void set_argument(cl::Kernel& kernel, cl_uint& index, const T& value) {
@@ -101,6 +122,7 @@ class DeviceContext {
   Programs programs_;
   Deadline deadline_;
   Timeline timeline_;
+  PartTimes* part_times_ = nullptr;
   Staging staging_;
   cl::Buffer scratch_;
   std::size_t scratch_bytes_ = 0;

@@ -32,13 +32,16 @@ void Timeline::clear() {
   *this = Timeline();
 }
 
-double Timeline::span() const {
+cl_ulong Timeline::start() const {
   cl_ulong first = std::numeric_limits<cl_ulong>::max();
+  for (const Entry& entry : entries_) first = std::min(first, started(entry.event));
+  return first;
+}
+
+double Timeline::span() const {
+  const cl_ulong first = start();
   cl_ulong last = 0;
-  for (const Entry& entry : entries_) {
-    first = std::min(first, started(entry.event));
-    last = std::max(last, ended(entry.event));
-  }
+  for (const Entry& entry : entries_) last = std::max(last, ended(entry.event));
   return last > first ? static_cast<double>(last - first) * kSecondsPerTick : 0;
 }
 
@@ -52,8 +55,7 @@ std::map<std::string, double> Timeline::by_phase() const {
 }
 
 std::vector<Timeline::Command> Timeline::commands() const {
-  cl_ulong first = std::numeric_limits<cl_ulong>::max();
-  for (const Entry& entry : entries_) first = std::min(first, started(entry.event));
+  const cl_ulong first = start();
   const auto seconds = [&](cl_ulong ticks) {
     return static_cast<double>(ticks - first) * kSecondsPerTick;
   };

@@ -27,6 +27,8 @@ class Timeline {
   std::uint64_t kernel_launches() const { return kernel_launches_; }
   std::uint64_t readbacks() const { return readbacks_; }
   std::uint64_t bytes() const { return bytes_; }
+  /// When the first command started, in nanoseconds of the device's clock for events.
+  cl_ulong start() const;
   /// From the start of the first command to the end of the last; 0 where nothing was timed.
   double span() const;
   /// The sum of the commands' durations for each phase.

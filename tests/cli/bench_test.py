@@ -5,10 +5,11 @@ import itertools
 import json
 import re
 import statistics
+import time
 from pathlib import Path
 
 from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, PRECISIONS, RIVALS, ROOT, SCHEDULES,
-                     STORAGES, TEXELS, CommandLine, case_of, main, parse_report, small,
+                     SECONDS, STORAGES, TEXELS, CommandLine, case_of, main, parse_report, small,
                      table_rows)
 
 
@@ -113,7 +114,7 @@ class BenchTest(CommandLine):
         self.lugpu("bench", "-n", "50,300", "--method", f"{BLOCKED},lu", "--pivot", "partial",
                    "--baseline", "getrf", "--runs", "1", "--min-time", "0",
                    "--json", "r.json", "--trace", "t.json")
-        events = json.loads((self.folder / "t.json").read_text(encoding="utf-8"))["traceEvents"]
+        events = self.trace_events()
         titles = {event["pid"]: event["args"]["name"] for event in events
                   if event["name"] == "process_name"}
         rows = [row for row in self.report() if row["implementation"] == "lugpu"]
@@ -133,6 +134,28 @@ class BenchTest(CommandLine):
                 self.assertAlmostEqual(seconds, row["phases_s"].get(phase, 0), delta=1e-9)
             end = max(event["ts"] + event["dur"] for event in ran)
             self.assertAlmostEqual(end * 1e-6, row["device_times_s"][0], delta=1e-9)
+
+    def trace_events(self):
+        return json.loads((self.folder / "t.json").read_text(encoding="utf-8"))["traceEvents"]
+
+    def test_trace_is_valid_after_each_case(self):
+        """A sweep that was killed leaves what it had."""
+        process = self.start_lugpu("bench", "-n", "8:64:8", "--method", "lu", "--baseline", "none",
+                                   "--runs", "2", "--min-time", "0.05", "--trace", "t.json")
+        path, cases = self.folder / "t.json", 8 * 3
+        while not path.exists() or path.read_text(encoding="utf-8").count("process_name") < 3:
+            self.assertIsNone(process.poll(), "the sweep ended too early")
+            time.sleep(0.001)
+        process.kill()
+        process.wait(SECONDS)
+        titles = [event["pid"] for event in self.trace_events() if event["name"] == "process_name"]
+        self.assertEqual(titles, list(range(1, len(titles) + 1)))
+        self.assertGreaterEqual(len(titles), 3)
+        self.assertLess(len(titles), cases)
+
+    def test_trace_is_a_file(self):
+        done = self.lugpu("bench", "--trace", "-", status=2)
+        self.assertIn("--trace -", done.stderr)
 
     def kernel_names(self):
         """All functions of the kernel files."""
