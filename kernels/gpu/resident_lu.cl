@@ -16,8 +16,9 @@
 //
 // Parts whose times are noted (common/part_times.clh): the elimination of each block.
 //
-// Build options: ITEMS, a multiple of 32; ROWS; LUGPU_NVIDIA, with NVIDIA's instructions (compute
-// capability 8.0).
+// Build options: ITEMS, a multiple of 32; ROWS; UNROLLED, with the steps of a block one after the
+// other: fewer instructions in each, but more to compile; LUGPU_NVIDIA, with NVIDIA's instructions
+// (compute capability 8.0).
 
 #include "common/part_times.clh"
 #include "gpu/reciprocal.clh"

@@ -14,12 +14,11 @@ struct Slots {
 };
 
 // Few rows in a work-item are few instructions for each column, few work-items have less to wait
-// for one another; 8 rows of 8 columns are as many as registers hold in double precision.
-Slots slots_for(std::size_t rows, Precision precision) {
+// for one another.
+Slots slots_for(std::size_t rows) {
   if (rows <= 256) return {256, 1};
   if (rows <= 512) return {256, 2};
   if (rows <= 1024) return {512, 2};
-  if (precision == Precision::double_precision) return {256, 8};
   return {512, 4};
 }
 
@@ -27,7 +26,7 @@ Slots slots_for(std::size_t rows, Precision precision) {
 // of this size.
 std::uint64_t mail_bytes(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t blocks = ceiling(std::min(rows, columns), kColumns);
-  const Slots slots = slots_for(rows, precision);
+  const Slots slots = slots_for(rows);
   return kLetter + blocks * (kLetter + (kColumns + slots.items * slots.rows) * kColumns *
                                            element_size(precision));
 }
@@ -54,11 +53,12 @@ std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Preci
 void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
                         const cl::Buffer& info) {
   const std::size_t m = a.rows() - first, n = a.columns() - first;
-  const Slots slots = slots_for(m, precision_);
+  const Slots slots = slots_for(m);
   KernelId id =
       a.kernel("gpu/resident_lu.cl", "factor_columns",
                " -DITEMS=" + std::to_string(slots.items) + " -DROWS=" + std::to_string(slots.rows));
   if (nvidia_) id.options += " -DLUGPU_NVIDIA";
+  if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   const auto rows = static_cast<cl_int>(a.rows()), columns = static_cast<cl_int>(a.columns());
   const auto start = static_cast<cl_int>(first);
 
