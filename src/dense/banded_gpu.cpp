@@ -23,7 +23,7 @@ std::size_t round_up(std::size_t count) {
 // Of apply_and_factor() in gpu/banded_lu.cl: of a panel's tiles or its candidates, and a little.
 std::size_t local_bytes(std::size_t nb, std::size_t items, Precision precision) {
   const std::size_t tiles = 3 * nb * (nb + 1) * element_size(precision);
-  return std::max(tiles, 4096 + items * 24);
+  return std::max(tiles, 4096 + items * 8);
 }
 
 }  // namespace
