@@ -54,6 +54,11 @@ TEST_P(ResidentLuTest, RowsAroundTheEdgesOfWorkGroups) {
   if (!single) is_right(513, 40), is_right(1024, 30);
 }
 
+// The last 512 rows are left to a second launch.
+TEST_P(ResidentLuTest, TwoLaunches) {
+  is_right(530, 70);
+}
+
 TEST_P(ResidentLuTest, BitwiseTheSameEveryTime) {
   const Matrix a = harmless(140, 150);
   const LuFactors first = factor(a), second = factor(a);

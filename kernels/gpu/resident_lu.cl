@@ -195,16 +195,16 @@ inline void factor_block(real (*x)[COLUMNS], int* position, int block, int width
   if (get_local_id(0) == 0) shared->block = zero > 0 ? j0 + zero : 0;
 }
 
-// The first `width` columns of those from `first` on are eliminated, in rows first : m; width is
-// all or as many as there are rows. As many work-groups as blocks of columns first : n.
+// The first `width` columns of those from `first` on are eliminated, in rows first : m; width is at
+// most the number of rows. As many work-groups as blocks of columns first : n.
 // ipiv[k]: the row that interchange k brings to row k, for k from `first` on; goes_to[i]: to which
 // row all of them bring row first + i.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
-    __global real* a, int pitch, int m, int n, int first, volatile __global int* mail,
+    __global real* a, int pitch, int m, int n, int first, int width, volatile __global int* mail,
     __global int* ipiv, __global int* goes_to, __global int* info PART_TIMES) {
   __local resident_scratch shared[1];
   const int me = get_local_id(0), rows = m - first;
-  const int width = min(rows, n - first), blocks = (width + COLUMNS - 1) / COLUMNS;
+  const int blocks = (width + COLUMNS - 1) / COLUMNS;
   if (me == 0) shared->block = atomic_inc(mail) + 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   const int block = shared->block, column = first + block * COLUMNS;

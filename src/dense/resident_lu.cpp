@@ -6,6 +6,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kColumns = 8;                   // of a work-group
+constexpr std::size_t kLastRows = 512;                // of another launch
 constexpr std::size_t kLetter = 32 * sizeof(cl_int);  // bytes
 
 /// The work-items of a work-group and the rows of each.
@@ -52,6 +53,20 @@ std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Preci
 
 void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
                         const cl::Buffer& info) {
+  const std::size_t end = std::min(a.rows(), a.columns());
+  while (first < end) {
+    // Rows do not move, so a work-group keeps as many of them as it has at first.
+    const std::size_t rows = a.rows() - first;
+    const std::size_t blocks =
+        rows > kLastRows ? ceiling(rows - kLastRows, kColumns) : ceiling(end - first, kColumns);
+    const std::size_t stop = std::min(end, first + blocks * kColumns);
+    factor_columns(a, first, stop, ipiv, info);
+    first = stop;
+  }
+}
+
+void ResidentLu::factor_columns(Surface& a, std::size_t first, std::size_t stop,
+                                const cl::Buffer& ipiv, const cl::Buffer& info) {
   const std::size_t m = a.rows() - first, n = a.columns() - first;
   const Slots slots = slots_for(m);
   KernelId id =
@@ -60,13 +75,13 @@ void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
   if (nvidia_) id.options += " -DLUGPU_NVIDIA";
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   const auto rows = static_cast<cl_int>(a.rows()), columns = static_cast<cl_int>(a.columns());
-  const auto start = static_cast<cl_int>(first);
+  const auto start = static_cast<cl_int>(first), width = static_cast<cl_int>(stop - first);
 
-  context_.fill(mail_, 0xff, mail_bytes(m, n, precision_));
+  context_.fill(mail_, 0xff, mail_bytes(m, stop - first, precision_));
   context_.run_in_parts(
       "panel", id, {ceiling(n, kColumns) * slots.items},
-      [&] { return parts_of_columns("block", first, first + std::min(m, n), kColumns); }, a, rows,
-      columns, start, mail_, ipiv, goes_to_, info);
+      [&] { return parts_of_columns("block", first, stop, kColumns); }, a, rows, columns, start,
+      width, mail_, ipiv, goes_to_, info);
   id.function = "place_rows";
   context_.run("interchange", id, {ceiling(a.columns(), kColumns) * slots.items}, a, rows, columns,
                start, goes_to_);

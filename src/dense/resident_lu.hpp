@@ -6,8 +6,8 @@
 
 namespace lugpu {
 
-/// P A = L U (LAPACK's getrf) in one launch, and one for the interchanges, of a matrix or of the
-/// last rows and columns of one.
+/// P A = L U (LAPACK's getrf) of a matrix or of the last rows and columns of one: a launch and one
+/// for the interchanges, twice if there are many rows, so that the last ones take less time.
 class ResidentLu {
  public:
   /// With more rows it is not the fastest way, or they do not fit into the registers of a
@@ -28,6 +28,10 @@ class ResidentLu {
   void factor(Surface& a, std::size_t first, const cl::Buffer& ipiv, const cl::Buffer& info);
 
  private:
+  /// Columns first : stop are eliminated, and what is right of them gets their products.
+  void factor_columns(Surface& a, std::size_t first, std::size_t stop, const cl::Buffer& ipiv,
+                      const cl::Buffer& info);
+
   DeviceContext& context_;
   Precision precision_;
   bool nvidia_;
