@@ -48,10 +48,7 @@ TEST_P(ResidentLuTest, EveryShapeAroundTheEdgesOfBlocks) {
 
 TEST_P(ResidentLuTest, RowsAroundTheEdgesOfWorkGroups) {
   for (const std::size_t m : {255, 256}) is_right(m, 70);
-  // Kernels for more rows are built anew, which takes a while: each once.
-  const bool single = precision == Precision::single_precision;
-  if (single) is_right(1025, 40), is_right(2048, 30);
-  if (!single) is_right(513, 40), is_right(1024, 30);
+  for (const std::size_t m : {1025, 2048}) is_right(m, 40);
 }
 
 // The last 512 rows are left to a second launch.

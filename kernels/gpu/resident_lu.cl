@@ -28,13 +28,15 @@
 #ifndef SPIN_LIMIT
 #define SPIN_LIMIT (1 << 20)
 #endif
-#define CHUNK (ROWS * WIRES > 16 ? 16 / WIRES : ROWS)  // rows whose L is in registers at a time
 
 // A row of the registers, and in local memory as QUARTETS of its elements.
 #define QUARTETS (COLUMNS / 4)
 inline void put_row(const real* x, __local real4* to) {
   to[0] = (real4)(x[0], x[1], x[2], x[3]);
   to[1] = (real4)(x[4], x[5], x[6], x[7]);
+}
+inline real quartet_element(real4 quartet, int k) {
+  return k == 0 ? quartet.x : k == 1 ? quartet.y : k == 2 ? quartet.z : quartet.w;
 }
 inline void get_row(const __local real4* from, real* x) {
   const real4 a = from[0], b = from[1];
@@ -46,118 +48,124 @@ inline void get_row(const __local real4* from, real* x) {
 #include "gpu/resident_partial.clh"
 
 typedef struct {
-  int block;                        // of the work-group
-  real4 inner[COLUMNS * QUARTETS];  // the pivot rows of a block in its columns,
-  real4 outer[COLUMNS * QUARTETS];  // in this work-group's,
-  real4 u[COLUMNS * QUARTETS];      // and there as rows of U
+  int block;                  // of the work-group
+  real4 inner[4];             // L of the pivot rows of a quartet of columns,
+  real4 outer[4 * QUARTETS];  // those in this work-group's columns,
+  real4 u[4 * QUARTETS];      // and there as rows of U
+  int4 moves[2];              // displaced slots, and where the pivot rows come from
   elimination_scratch elimination;
-  int4 moves[2 * NUMBERS];  // from a letter: displaced slots, and where the pivots come from
   short position[SLOTS];
 } resident_scratch;
 
-// This work-group's elements of a block's pivot rows, from the work-items that have them.
-inline void gather_pivot_rows(const real (*x)[COLUMNS], const int* slot, __local real4* outer) {
+// The pivot rows, from the work-items that have them.
+inline void gather_pivot_rows(const real (*x)[COLUMNS], const real4* l, const int* slot,
+                              __local resident_scratch* shared) {
   const int me = get_local_id(0);
-  uint mine = 0;  // a bit for each pivot row
 #pragma unroll
-  for (int i = 0; i < COLUMNS; ++i) mine |= (slot[i] % ITEMS == me ? 1u : 0u) << i;
-  while (mine != 0) {
-    const int i = 31 - clz(mine);
-    int row = slot[0];
+  for (int i = 0; i < 4; ++i) {
+    if (slot[i] % ITEMS == me) {
 #pragma unroll
-    for (int k = 1; k < COLUMNS; ++k) row = i == k ? slot[k] : row;
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      if (row == r * ITEMS + me) put_row(x[r], outer + i * QUARTETS);
+      for (int r = 0; r < ROWS; ++r) {
+        if (slot[i] == r * ITEMS + me) {
+          put_row(x[r], shared->outer + i * QUARTETS);
+          shared->inner[i] = l[r];
+        }
+      }
     }
-    mine ^= 1u << i;
   }
 }
 
-// u = inverse(L11) outer, a column by each of the first work-items. All is read before anything is
-// written, so that the reads need not wait for one another.
+// u = inverse(L11) outer, `count` rows of it, a column by each of the first work-items. All is read
+// before anything is written, so that the reads need not wait for one another.
 inline void solve_for_u(int count, __local resident_scratch* shared) {
   const int me = get_local_id(0);
   const __local real* outer = (const __local real*)shared->outer;
-  real u[COLUMNS];
+  real u[4];
+  real4 l[4];
 #pragma unroll
-  for (int i = 0; i < COLUMNS; ++i) u[i] = i < count ? outer[i * COLUMNS + me] : (real)0;
-#pragma unroll
-  for (int i = 1; i < COLUMNS; ++i) {
-    real row[COLUMNS];
-    get_row(shared->inner + i * QUARTETS, row);
-#pragma unroll
-    for (int k = 0; k < i; ++k) u[i] = fma(-row[k], u[k], u[i]);
+  for (int i = 0; i < 4; ++i) {
+    u[i] = i < count ? outer[i * COLUMNS + me] : (real)0;
+    l[i] = shared->inner[i];
   }
 #pragma unroll
-  for (int i = 0; i < COLUMNS; ++i) ((__local real*)shared->u)[i * COLUMNS + me] = u[i];
+  for (int i = 1; i < 4; ++i) {
+#pragma unroll
+    for (int k = 0; k < i; ++k) u[i] = fma(-quartet_element(l[i], k), u[k], u[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) ((__local real*)shared->u)[i * COLUMNS + me] = u[i];
 }
 
-// The row that was at position j0 + i goes to where pivot i was, for each of a block's.
-inline void follow(int j0, int count, const int* slot, const __local int4* moves,
+// The row that was at position j + i goes to where pivot i was, for each of a quartet's.
+inline void follow(int j, int count, const int* slot, const __local int4* moves,
                    __local short* position) {
-  int move[2 * COLUMNS];
+  int displaced[4], from[4];
+  get_numbers(moves[0], displaced);
+  get_numbers(moves[1], from);
 #pragma unroll
-  for (int i = 0; i < 2 * NUMBERS; ++i) {
-    const int4 four = moves[i];
-    move[4 * i] = four.x, move[4 * i + 1] = four.y;
-    move[4 * i + 2] = four.z, move[4 * i + 3] = four.w;
-  }
-#pragma unroll
-  for (int i = 0; i < COLUMNS; ++i) {
+  for (int i = 0; i < 4; ++i) {
     if (i < count) {
-      position[move[i]] = move[COLUMNS + i];
-      position[slot[i]] = j0 + i;
+      position[displaced[i]] = from[i];
+      position[slot[i]] = j + i;
     }
   }
 }
 
-// x -= L u for CHUNK rows.
-inline void subtract_products(real (*x)[COLUMNS], const wire (*rows)[WIRES],
-                              const __local real4* packed_u) {
+// The rows of U to where their rows come from, from the second warp.
+inline void store_u(__global real* a, int pitch, int columns, int count, const int* slot,
+                    const __local real4* u) {
+  const int c = (int)get_local_id(0) - 32;
+  if (c >= 0 && c < min(COLUMNS, columns)) {
 #pragma unroll
-  for (int k = 0; k < COLUMNS; ++k) {
+    for (int i = 0; i < 4; ++i) {
+      if (i < count) a[(size_t)slot[i] * pitch + c] = ((const __local real*)u)[i * COLUMNS + c];
+    }
+  }
+}
+
+// x -= L u
+inline void subtract_products(real (*x)[COLUMNS], const real4* l, const __local real4* packed_u) {
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
     real u[COLUMNS];
     get_row(packed_u + k * QUARTETS, u);
 #pragma unroll
-    for (int r = 0; r < CHUNK; ++r) {
-      const real factor = element_of_wires(rows[r], k);
+    for (int r = 0; r < ROWS; ++r) {
+      const real factor = quartet_element(l[r], k);
 #pragma unroll
       for (int c = 0; c < COLUMNS; ++c) x[r][c] = fma(-factor, u[c], x[r][c]);
     }
   }
 }
 
-// x -= L inverse(L11) (the pivot rows of x), for a block left of the work-group's. Pivot row i has
-// zeros from column i of L on, and rows that were pivot rows before have zeros alone: so pivot rows
-// become rows of U, and earlier ones stay.
-inline void apply_block(real (*x)[COLUMNS], int block, int count, volatile __global wire* mail,
-                        __local resident_scratch* shared, int* patience) {
-  const int me = get_local_id(0);
-  volatile __global const wire* extra = rows_of(mail);
-  if (me < CORNER) extra = corner_of(mail) + me;
-  const int move = me - (ITEMS - 2 * NUMBERS);
-  if (move >= 0) extra = mail + NUMBERS + move;
-  wire rows[CHUNK][WIRES], more;
-  int slot[COLUMNS];
+// x -= L inverse(L11) (the pivot rows of x), for a block left of the work-group's, a quartet of
+// columns after the other. In a pivot row that leaves x - U, which is zero; rows that were pivot
+// rows before have zeros in L and stay so. The rows of U go to `a`.
+inline void apply_block(real (*x)[COLUMNS], __global real* a, int pitch, int columns, int block,
+                        int count, volatile __global wire* mail, __local resident_scratch* shared,
+                        int* patience) {
+  const int me = get_local_id(0), move = me - (ITEMS - 2);
   // Only the next work-group asks for the rows before they are there; the others wait for a word.
   if (block + 1 < shared->block) {
     if (me == 0) await_int((volatile __global const int*)mail + ZERO_WORD, patience);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  receive(mail, extra, move >= 0, 0, rows, slot, &more, patience);
-  if (me < CORNER) ((__local wire*)shared->inner)[me] = more;
-  if (move >= 0) shared->moves[move] = as_int4(more);
-  gather_pivot_rows((const real(*)[COLUMNS])x, slot, shared->outer);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (me < COLUMNS) solve_for_u(count, shared);
-  if (me == ITEMS - 1) follow(block * COLUMNS, count, slot, shared->moves, shared->position);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  subtract_products(x, (const wire(*)[WIRES])rows, shared->u);
-#pragma unroll
-  for (int first = CHUNK; first < ROWS; first += CHUNK) {
-    receive(mail, extra, move >= 0, first, rows, slot, &more, patience);
-    subtract_products(x + first, (const wire(*)[WIRES])rows, shared->u);
+#pragma unroll 1
+  for (int q = 0; q < QUARTETS; ++q) {
+    const int left = count - q * 4;
+    real4 l[ROWS];
+    int slot[4];
+    int4 moves;
+    receive(mail, q, max(move + 1, 0), l, slot, &moves, patience);
+    if (move >= 0) shared->moves[move] = moves;
+    gather_pivot_rows((const real(*)[COLUMNS])x, l, slot, shared);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me < COLUMNS) solve_for_u(left, shared);
+    if (me == ITEMS - 1)
+      follow(block * COLUMNS + q * 4, left, slot, shared->moves, shared->position);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    store_u(a, pitch, columns, left, slot, shared->u);
+    subtract_products(x, l, shared->u);
   }
 }
 
@@ -191,7 +199,8 @@ inline void factor_block(real (*x)[COLUMNS], int* position, int block, int width
                          __local resident_scratch* shared) {
   const int j0 = block * COLUMNS, count = min(COLUMNS, width - j0);
   const int zero = eliminate(x, position, j0, count, mail, ipiv, first, &shared->elimination);
-  send_corner((const real(*)[COLUMNS])x, position, j0, count, mail);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  restore_pivot_rows(x, position, j0, count, &shared->elimination);
   if (get_local_id(0) == 0) shared->block = zero > 0 ? j0 + zero : 0;
 }
 
@@ -212,7 +221,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   int patience = SPIN_LIMIT;
   real x[ROWS][COLUMNS];
   int position[ROWS];
-  load_columns(a + (size_t)first * pitch + column, pitch, rows, n - column, x);
+  __global real* part = a + (size_t)first * pitch + column;
+  load_columns(part, pitch, rows, n - column, x);
   prepare_offers(&shared->elimination);
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
@@ -223,12 +233,12 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
   for (int b = 0; b < min(block, blocks); ++b) {
-    apply_block(x, b, min(COLUMNS, width - b * COLUMNS), mail_of(mail, b), shared, &patience);
+    apply_block(x, part, pitch, n - column, b, min(COLUMNS, width - b * COLUMNS), mail_of(mail, b),
+                shared, &patience);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (block < blocks) {
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) position[r] = shared->position[r * ITEMS + me];
+  for (int r = 0; r < ROWS; ++r) position[r] = shared->position[r * ITEMS + me];
+  if (block < blocks) {
     START_PART(block);
     factor_block(x, position, block, width, mail_of(mail, block), ipiv, first, shared);
     END_PART(block);
@@ -247,7 +257,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     const int row = r * ITEMS + me;
-    if (row < rows) store_row(a + (size_t)(first + row) * pitch + column, n - column, x[r]);
+    if (position[r] >= min(block * COLUMNS, width))  // others are rows of U, which are stored
+      store_row(part + (size_t)row * pitch, n - column, x[r]);
     if (row < rows && last) goes_to[row] = first + position[r];
   }
   if (patience < 0) *info = -1;  // a work-group that has started did not go on

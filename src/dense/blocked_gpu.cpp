@@ -101,8 +101,8 @@ void BlockedGpu::allocate() {
   mail_ = context_.allocate(mail_bytes_);
   if (!kernels_.resident) return;
   if (shape_.pivot != Pivot::none) {
-    resident_.emplace(context_, std::min(shape_.m, ResidentLu::most_rows(shape_.precision)),
-                      shape_.n, shape_.precision, kernels_.nvidia);
+    resident_.emplace(context_, std::min(shape_.m, ResidentLu::kMostRows), shape_.n,
+                      shape_.precision, kernels_.nvidia);
   } else if (suits_none(shape_)) {
     none_.emplace(context_, shape_.n, shape_.precision, kernels_.nvidia);
   }
@@ -148,7 +148,7 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
   try {
     std::size_t m = 8500, n = 70;
     if (kernels.resident && shape.pivot != Pivot::none) {
-      m = ResidentLu::most_rows(shape.precision) + 152, n = 300;
+      m = ResidentLu::kMostRows + 152, n = 300;
     } else if (kernels.resident) {
       m = n = has_wide_tiles(shape) ? kLargeTestOrder : kPanel + 1;
     }
@@ -410,7 +410,7 @@ void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
 std::size_t BlockedGpu::resident_from() const {
   const std::size_t end = std::min(shape_.m, shape_.n);
   if (!resident_) return end;
-  const std::size_t most = ResidentLu::most_rows(shape_.precision);
+  const std::size_t most = ResidentLu::kMostRows;
   if (shape_.m <= most) return 0;
   return std::min(ceiling(shape_.m - most, shape_.nb) * shape_.nb, end);
 }

@@ -23,13 +23,13 @@ Slots slots_for(std::size_t rows) {
   return {512, 4};
 }
 
-// The number of work-groups that have started; letters, corners and L of all blocks, for a matrix
+// The number of work-groups that have started; letters and L of all blocks, for a matrix
 // of this size.
 std::uint64_t mail_bytes(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t blocks = ceiling(std::min(rows, columns), kColumns);
   const Slots slots = slots_for(rows);
-  return kLetter + blocks * (kLetter + (kColumns + slots.items * slots.rows) * kColumns *
-                                           element_size(precision));
+  return kLetter +
+         blocks * (kLetter + slots.items * slots.rows * kColumns * element_size(precision));
 }
 
 }  // namespace
@@ -42,12 +42,8 @@ ResidentLu::ResidentLu(DeviceContext& context, std::size_t rows, std::size_t col
       mail_(context.allocate(mail_bytes(rows, columns, precision))),
       goes_to_(context.allocate(rows * sizeof(cl_int))) {}
 
-std::size_t ResidentLu::most_rows(Precision precision) {
-  return precision == Precision::single_precision ? 2048 : 1024;
-}
-
 std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Precision precision) {
-  const std::size_t most = std::min(rows, most_rows(precision));
+  const std::size_t most = std::min(rows, kMostRows);
   return mail_bytes(most, columns, precision) + most * sizeof(cl_int);
 }
 

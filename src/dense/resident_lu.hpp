@@ -10,11 +10,10 @@ namespace lugpu {
 /// for the interchanges, twice if there are many rows, so that the last ones take less time.
 class ResidentLu {
  public:
-  /// With more rows it is not the fastest way, or they do not fit into the registers of a
-  /// work-group.
-  static std::size_t most_rows(Precision precision);
+  /// More do not fit into the registers of a work-group.
+  static constexpr std::size_t kMostRows = 2048;
 
-  /// For up to `rows` (at most most_rows()) and `columns`. nvidia: with NVIDIA's instructions.
+  /// For up to `rows` (at most kMostRows) and `columns`. nvidia: with NVIDIA's instructions.
   ResidentLu(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
              bool nvidia);
   /// Bytes of device memory that such an object has, at most.
