@@ -19,12 +19,8 @@
 #include "common/part_times.clh"
 #ifdef LUGPU_WGMMA
 #include "nvidia/wgmma_tile.clh"
-#elif defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
-#include "nvidia/double_tile.clh"
-#elif defined(LUGPU_NVIDIA)
-#include "nvidia/tile.clh"
 #else
-#include "gpu/tile.clh"
+#include "gpu/update_tile.clh"
 #endif
 #if PIVOT
 #include "gpu/panel_partial.clh"

@@ -6,15 +6,26 @@
 // Tasks of step k, in this order:
 //   the corner: L(k+1, k), U(k, k+1), and block (k+1, k+1) on the diagonal, which is brought up to
 //               date, factored, and the factors inverted: all that step k+1 waits for;
-//   tiles:      F blocks of L(k+2 ..., k) and F blocks of U(k, k+2 ...), alternately.
+//   tiles:      L(k+2 ..., k) and U(k, k+2 ...), a block each, alternately.
 // A tile's sum of L(i, s) U(s, j) over the earlier steps s stays in registers, and grows as these
 // become known. Then it waits for the inverses of the block on the diagonal, a product with which
 // makes it L or U.
 //
+// Large matrices (F = 2) have squares of two by two blocks instead of tiles, so that sums read half
+// as much. Steps are taken in pairs; tasks of pair m, in this order:
+//   corner 2m+1;
+//   square (m+1, m+1), from which the sum over the pairs before m is subtracted: the corners do the
+//               rest;
+//   squares (m+1, m) of L and (m, m+1) of U; corner 2m+2;
+//   squares (m+2 ..., m) and (m, m+2 ...), alternately.
+// The sum of a square is over the earlier pairs; tiles of two blocks for each of its two steps do
+// the rest.
+//
 // `progress` is zeroed before each factorization. Its words count what is known, in order:
 //   the tasks taken; of each row of blocks, those of L; of each column of blocks, those of U; of
 //   each diagonal block, 1 if it is inverted, and 2 if its inverses overflow or underflow: then L
-//   and U are made by substitution, slowly.
+//   and U are made by substitution, slowly; of each square on the diagonal, 1 if its sum is
+//   subtracted.
 //
 // With inverses, L and U are as accurate as by substitution only if the blocks on the diagonal have
 // well-conditioned factors, as they do in matrices that need no pivoting.
@@ -22,7 +33,7 @@
 // Parts whose times are noted (common/part_times.clh): what each corner does once the one before it
 // is known.
 //
-// Build options: F, 1 or 2, blocks of a tile; LUGPU_NVIDIA, with NVIDIA's matrix units (compute
+// Build options: F, 1, or 2 for squares; LUGPU_NVIDIA, with NVIDIA's matrix units (compute
 // capability 8.0 in single precision, 9.0 in double).
 
 #include "common/part_times.clh"
@@ -42,6 +53,7 @@
 #define ROW_WORD(i) WORD(i)
 #define COLUMN_WORD(j) WORD(blocks + (j))
 #define DIAGONAL_WORD(k) WORD(2 * blocks + (k))
+#define SQUARE_WORD(i) WORD(3 * blocks + (i))
 
 inline void fence(void) {
 #ifdef LUGPU_NVIDIA
@@ -79,12 +91,14 @@ inline int await_words(volatile __global const int* progress, int4 words, int wa
   return least;
 }
 
-// F blocks from block `first` on: of L(first ..., k), or of U(k, first ...) if `right`.
-inline void make_tile(__global real* a, int pitch, int n, int k, int first, bool right,
-                      __global const real* inverses, volatile __global int* progress,
+// L(first ... last, k), or U(k, first ... last) if `right`: F blocks at most, from which the sum
+// over steps before `known` is already subtracted.
+inline void make_tile(__global real* a, int pitch, int n, int k, int first, int last, int known,
+                      bool right, __global const real* inverses, volatile __global int* progress,
                       __local real* stages, __local int* shared, int* patience) {
-  const int blocks = (n + NB - 1) / NB, last = min(first + F, blocks) - 1;
+  const int blocks = (n + NB - 1) / NB, end = min((last + 1) * NB, n);
   const int row = (right ? k : first) * NB, column = (right ? first : k) * NB;
+  const int rows = (right ? n : end) - row, columns = (right ? end : n) - column;
   const int4 words =
       right ? (int4)(ROW_WORD(k), COLUMN_WORD(first), COLUMN_WORD(last), ROW_WORD(k))
             : (int4)(COLUMN_WORD(k), ROW_WORD(first), ROW_WORD(last), COLUMN_WORD(k));
@@ -92,7 +106,7 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, bool
   __global real* c = a + (size_t)row * pitch + column;
   real sum[F][4][4];
   clear(F, sum);
-  int known = 0;
+  const bool further = known < k;
 #pragma unroll 1
   while (known < k) {
     const int next = await_words(progress, words, known + 1, k, shared, patience);
@@ -101,7 +115,7 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, bool
              (next - known) * CHUNKS, sum, stages);
     known = next;
   }
-  if (k > 0) store_tile(F, at, c, pitch, n - row, n - column, true, sum);
+  if (further) store_tile(F, at, c, pitch, rows, columns, true, sum);
   release();
   const bool safe = await_words(progress, (int4)(DIAGONAL_WORD(k)), 1, 2, shared, patience) == 1;
   __global const real* inverse = inverses + (size_t)(2 * k + (right ? 0 : 1)) * NB * NB;
@@ -110,14 +124,46 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, bool
       F, at, right ? inverse : c, right ? NB : pitch, right ? NB : n - row, right ? c : inverse,
       right ? pitch : NB, right ? pitch - column : NB, safe ? CHUNKS : 0, sum, stages);
   if (safe) {
-    store_tile(F, at, c, pitch, n - row, n - column, false, sum);
+    store_tile(F, at, c, pitch, rows, columns, false, sum);
   } else {
-    substitute(c, a + (size_t)k * NB * (pitch + 1), pitch, min(F * NB, n - first * NB), right);
+    substitute(c, a + (size_t)k * NB * (pitch + 1), pitch, end - first * NB, right);
   }
   release();
   if (get_local_id(0) == 0) {
     progress[right ? COLUMN_WORD(first) : ROW_WORD(first)] = k + 1;
     if (last > first) progress[right ? COLUMN_WORD(last) : ROW_WORD(last)] = k + 1;
+  }
+}
+
+// Square (i, j).
+inline void make_square(__global real* a, int pitch, int n, int i, int j,
+                        __global const real* inverses, volatile __global int* progress,
+                        __local real* stages, __local int* shared, int* patience) {
+  const int blocks = (n + NB - 1) / NB, row = i * 2 * NB, column = j * 2 * NB;
+  const int before = 2 * (i == j ? i - 1 : min(i, j));
+  const int4 words = (int4)(ROW_WORD(2 * i), ROW_WORD(min(2 * i + 1, blocks - 1)),
+                            COLUMN_WORD(2 * j), COLUMN_WORD(min(2 * j + 1, blocks - 1)));
+  tile_sums sum;
+  clear_tile(sum);
+  int known = 0;
+#pragma unroll 1
+  while (known < before) {
+    const int next = await_words(progress, words, known + 1, before, shared, patience);
+    multiply_tile(a, pitch, a, pitch, row, column, n, known * NB, next * NB, false, sum, stages);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    known = next;
+  }
+  if (before > 0) subtract_tile(a, pitch, row, column, n, n, false, sum);
+  release();
+  if (i == j && get_local_id(0) == 0) progress[SQUARE_WORD(i)] = 1;
+#pragma unroll 1
+  for (int k = before; i != j && k < before + 2; ++k) {
+    // The corner makes L(k+1, k) and U(k, k+1).
+    const int first = max(2 * max(i, j), k + 2), last = min(2 * max(i, j) + 1, blocks - 1);
+    if (first <= last) {
+      make_tile(
+          a, pitch, n, k, first, last, before, i < j, inverses, progress, stages, shared, patience);
+    }
   }
 }
 
@@ -130,17 +176,16 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
   const place at = place_of(1, false);
   __global real* diagonal = a + (size_t)here * pitch + here;
   __global real* inverse = inverses + (size_t)2 * k * NB * NB;
-  real sum[1][4][4], old[1][4][4];
-  clear(1, sum);
-  load_block(at, diagonal, pitch, n - here, n - here, old);
   clear_triangles(inverse);
   __global real* l_block = a + (size_t)here * pitch + there;
   __global real* u_block = a + (size_t)there * pitch + here;
-  real l[1][4][4], u[1][4][4];
+  real sum[1][4][4], l[1][4][4], u[1][4][4], old[1][4][4];
+  clear(1, sum);
   clear(1, l);
   clear(1, u);
   const int4 words = (int4)(ROW_WORD(before), ROW_WORD(k), COLUMN_WORD(before), COLUMN_WORD(k));
-  int known = 0;
+  const int from = F == 2 ? max(k / 2 * 2 - 2, 0) : 0;
+  int known = from;
 #pragma unroll 1
   while (known < before) {
     const int next = await_words(progress, words, known + 1, before, shared, patience);
@@ -152,10 +197,12 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
         (next - known) * CHUNKS, l, u, sum, stages);
     known = next;
   }
-  if (before > 0) {
+  if (before > from) {
     store_tile(1, at, l_block, pitch, n - here, NB, true, l);
     store_tile(1, at, u_block, pitch, NB, n - here, true, u);
   }
+  if (F == 2) await_words(progress, (int4)(SQUARE_WORD(k / 2)), k > 1, 1, shared, patience);
+  load_block(at, diagonal, pitch, n - here, n - here, old);
   release();
   // From here on, step k waits.
   const int state =
@@ -196,9 +243,17 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
   if (get_local_id(0) == 0) progress[DIAGONAL_WORD(k)] = 1 + scratch->unsafe;
 }
 
-// Tasks of step k, the first of which is its corner; step -1 has a corner only.
-inline int tasks_of(int k, int blocks) {
-  return k < 0 ? 1 : k + 1 >= blocks ? 0 : 1 + 2 * ((blocks - k - 2 + F - 1) / F);
+// The tasks of step k, or pair k; of -1 the first corner only.
+inline int tasks_of(int k, int steps) {
+  const int further = steps - k - 1;
+  if (k < 0) return 1;
+  return F == 1 ? max(2 * further - 1, 0) : further > 0 ? 3 + 2 * further : 1;
+}
+
+// The corner that is this task, or -1.
+inline int corner_of(int k, int number) {
+  if (F == 1 || k < 0) return number == 0 ? F * k + F : -1;
+  return number == 0 ? 2 * k + 1 : number == 4 ? 2 * k + 2 : -1;
 }
 
 // L and U of a, n x n, overwrite it. inverses: of L, then of U, for each block on the diagonal, NB
@@ -207,30 +262,39 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_none(
     __global real* a, int pitch, int n, __global real* inverses, volatile __global int* progress,
     __global int* ipiv, __global int* info PART_TIMES) {
   __local ulong2 scratch[LOCAL_BYTES / 16];
-  __local int shared[2];
   __local real* stages = (__local real*)scratch;
-  const int me = get_local_id(0), blocks = (n + NB - 1) / NB;
+  __local int* shared = (__local int*)scratch;  // what all are told while stages are not in use
+  const int me = get_local_id(0), blocks = (n + NB - 1) / NB, steps = (blocks + F - 1) / F;
   for (int i = get_global_id(0); i < n; i += get_num_groups(0) * ITEMS) ipiv[i] = i;
   int patience = SPIN_LIMIT;
   int k = -1, start = 0;  // the step, and its first task
 #pragma unroll 1
-  while (k < blocks) {
+  while (k < steps) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me == 0) shared[0] = atomic_inc(progress);
     barrier(CLK_LOCAL_MEM_FENCE);
     const int task = shared[0];
-    while (k < blocks && task >= start + tasks_of(k, blocks)) {
-      start += tasks_of(k, blocks);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    while (k < steps && task >= start + tasks_of(k, steps)) {
+      start += tasks_of(k, steps);
       ++k;
     }
     const int number = task - start;
     if (patience >= 0) patience = SPIN_LIMIT;
-    if (k < blocks && number == 0) {
-      make_corner(a, pitch, n, k + 1, inverses, progress, info, stages, shared + 1,
-                  &patience PASS_PART_TIMES);
-    } else if (k < blocks) {
-      make_tile(a, pitch, n, k, k + 2 + (number - 1) / 2 * F, (number - 1) % 2 != 0, inverses,
-                progress, stages, shared + 1, &patience);
+    const int corner = corner_of(k, number);
+    if (k < steps && corner >= 0 && corner < blocks) {
+      make_corner(
+          a, pitch, n, corner, inverses, progress, info, stages, shared, &patience PASS_PART_TIMES);
+    } else if (k < steps && corner < 0 && F == 1) {
+      const int i = k + 2 + (number - 1) / 2;
+      make_tile(
+          a, pitch, n, k, i, i, 0, number % 2 == 0, inverses, progress, stages, shared, &patience);
+    } else if (k < steps && corner < 0) {
+      const int far = k + 1 + (number < 4 ? 0 : (number - 3) / 2);
+      const bool lower = number < 4 ? number == 2 : number % 2 != 0;
+      const bool upper = number < 4 ? number == 3 : !lower;
+      make_square(a, pitch, n, upper ? k : far, lower ? k : far, inverses, progress, stages, shared,
+                  &patience);
     }
   }
   if (patience < 0) *info = -1;  // a work-group that has started did not go on

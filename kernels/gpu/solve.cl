@@ -6,14 +6,8 @@
 //
 // Build options: NB; LUGPU_RGBA, and LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs.
 
-#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
-#include "nvidia/double_tile.clh"
-#elif defined(LUGPU_NVIDIA)
-#include "nvidia/tile.clh"
-#else
-#include "gpu/tile.clh"
-#endif
 #include "gpu/strip.clh"
+#include "gpu/update_tile.clh"
 
 // The row that is i-th to be solved for, of the block of `rows` rows from `first`.
 inline int row_of(bool upper, int first, int rows, int i) {

@@ -25,7 +25,7 @@ constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
 constexpr std::size_t kTestOrder = 601;  // of a test system
-constexpr std::size_t kLargeTestOrder = LuNone::kMostOfNarrowTiles + 65;
+constexpr std::size_t kLargeTestOrder = LuNone::kMostWithoutSquares + 65;
 
 // As the device lays it out: nothing but 32-bit integers, one after the other.
 static_assert(std::is_trivially_copyable_v<update_arguments> &&
@@ -44,8 +44,8 @@ bool suits_none(const Shape& shape) {
 }
 
 // Which kernel of LuNone it is then.
-bool has_wide_tiles(const Shape& shape) {
-  return suits_none(shape) && shape.n > LuNone::kMostOfNarrowTiles;
+bool has_squares(const Shape& shape) {
+  return suits_none(shape) && shape.n > LuNone::kMostWithoutSquares;
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, 
                    kernels.waiting,
                    kernels.wgmma,
                    kernels.resident,
-                   kernels.resident && has_wide_tiles(shape)};
+                   kernels.resident && has_squares(shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -150,7 +150,7 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
     if (kernels.resident && shape.pivot != Pivot::none) {
       m = ResidentLu::kMostRows + 152, n = 300;
     } else if (kernels.resident) {
-      m = n = has_wide_tiles(shape) ? kLargeTestOrder : kPanel + 1;
+      m = n = has_squares(shape) ? kLargeTestOrder : kPanel + 1;
     }
     const bool right = factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
                        factors_and_solves(context, shape, kernels, m, n);
@@ -176,7 +176,7 @@ bool BlockedGpu::prefers_resident(DeviceContext& context, const Shape& shape, Ke
   const std::lock_guard lock(mutex);
   const Key key = {
       context.device().id, context.settings().folder, shape.precision, shape.pivot,
-      kernels.nvidia,      kernels.waiting,           kernels.wgmma,   has_wide_tiles(shape)};
+      kernels.nvidia,      kernels.waiting,           kernels.wgmma,   has_squares(shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = prove(context, shape, resident);
   const bool preferred =

@@ -13,9 +13,9 @@ std::size_t inverse_bytes(std::size_t order, Precision precision) {
 }
 
 // The number of tasks taken; of each block, how much of its row of L, of its column of U and of its
-// diagonal is known.
+// diagonal is known; of each square on the diagonal, whether it is up to date.
 std::size_t progress_bytes(std::size_t order) {
-  return (1 + 3 * ceiling(order, kBlock)) * kWord;
+  return (1 + 3 * ceiling(order, kBlock) + ceiling(order, 2 * kBlock)) * kWord;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::uint64_t LuNone::workspace(std::size_t order, Precision precision) {
 }
 
 void LuNone::factor(Surface& a, const cl::Buffer& ipiv, const cl::Buffer& info) {
-  const std::string options = order_ > kMostOfNarrowTiles ? " -DF=2" : " -DF=1";
+  const std::string options = order_ > kMostWithoutSquares ? " -DF=2" : " -DF=1";
   const KernelId id = {"gpu/lu_none.cl", "factor_none",
                        precision_,       Storage::buffer,
                        Texel::rgba,      options + (nvidia_ ? " -DLUGPU_NVIDIA" : "")};

@@ -15,8 +15,8 @@ class LuNone {
  public:
   /// Of larger orders the kernel has not been measured.
   static constexpr std::size_t kMostOrder = 8192;
-  /// From larger orders on, work-groups take tiles of two blocks instead of one.
-  static constexpr std::size_t kMostOfNarrowTiles = 2048;
+  /// In larger matrices work-groups take squares of two by two blocks instead of single blocks.
+  static constexpr std::size_t kMostWithoutSquares = 2048;
 
   /// For matrices order x order. nvidia: with NVIDIA's matrix units. Throws Error or cl::Error if
   /// the device's memory does not suffice.
