@@ -135,7 +135,8 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, int 
   }
 }
 
-// Square (i, j).
+// Square (i, j): A(i, j) - sum of L(i, s) U(s, j) over the earlier pairs s of steps, then, unless
+// it is on the diagonal, its columns of L or rows of U.
 inline void make_square(__global real* a, int pitch, int n, int i, int j,
                         __global const real* inverses, volatile __global int* progress,
                         __local real* stages, __local int* shared, int* patience) {
