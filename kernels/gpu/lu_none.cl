@@ -234,10 +234,10 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
     progress[ROW_WORD(k)] = k;
     progress[COLUMN_WORD(k)] = k;
   }
-  real tile[TILE][TILE];
+  real tile[2 * TILE][TILE];
   __local corner_scratch* scratch = (__local corner_scratch*)stages;
   const int count = min(NB, n - here);
-  take_tile(at, (const real(*)[4])old[0], (const real(*)[4])sum[0], count, tile, stages);
+  take_tiles(at, (const real(*)[4])old[0], (const real(*)[4])sum[0], count, tile, stages);
   factor_and_invert(tile, diagonal, pitch, here, count, inverse, info, scratch);
   release();
   END_PART(k);
