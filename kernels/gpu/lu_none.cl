@@ -215,10 +215,11 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
   multiply_blocks(false, at, l_operand(l_block, pitch, n - here), u_operand(inverse - NB * NB, NB),
                   l_operand(inverse - 2 * NB * NB, NB, NB), u_operand(u_block, pitch),
                   k > 0 && safe ? CHUNKS : 0, l, u, sum, stages);
-  if (k > 0 && safe) {
+  const bool whole = n - here >= NB;
+  if (k > 0 && safe && !whole) {
     store_tile(1, at, l_block, pitch, n - here, NB, false, l);
     store_tile(1, at, u_block, pitch, NB, n - here, false, u);
-  } else if (k > 0) {
+  } else if (k > 0 && !safe) {
     __global const real* lu = a + (size_t)there * (pitch + 1);
     substitute(l_block, lu, pitch, min(NB, n - here), false);
     substitute(u_block, lu, pitch, min(NB, n - here), true);
@@ -228,16 +229,17 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
     load_block(at, l_block, pitch, n - here, NB, l);
     load_block(at, u_block, pitch, NB, n - here, u);
   }
-  multiply_results(at, (const real(*)[4])l[0], (const real(*)[4])u[0], sum, stages);
-  release();
-  if (get_local_id(0) == 0) {
-    progress[ROW_WORD(k)] = k;
-    progress[COLUMN_WORD(k)] = k;
-  }
+  multiply_results(at, (const real(*)[4])l[0], (const real(*)[4])u[0], sum, k > 0 && safe && whole,
+                   l_operand(l_block, pitch, NB), u_operand(u_block, pitch), stages);
   real tile[2 * TILE][TILE];
   __local corner_scratch* scratch = (__local corner_scratch*)stages;
   const int count = min(NB, n - here);
   take_tiles(at, (const real(*)[4])old[0], (const real(*)[4])sum[0], count, tile, stages);
+  if (get_local_id(0) == PIVOT_WARP * 32) {  // it has little to do at first
+    fence();
+    progress[ROW_WORD(k)] = k;
+    progress[COLUMN_WORD(k)] = k;
+  }
   factor_and_invert(tile, diagonal, pitch, here, count, inverse, info, scratch);
   release();
   END_PART(k);
