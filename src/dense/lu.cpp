@@ -12,17 +12,18 @@ Surface make_surface(DeviceContext& context, const Size& size, const DenseOption
 }
 
 // Two surfaces, A on its way, B, and Y and X padded to vectors.
-std::uint64_t other_bytes(const Size& size, const DenseOptions& options) {
+std::uint64_t other_bytes(const Device& device, const Size& size, const DenseOptions& options) {
   return piece_bytes(size.n, size.n + size.nrhs, options.precision) +
          4 * size.n * size.nrhs * element_size(options.precision) +
-         Pivoting::workspace(size, options) + FullPivoting::workspace(size, options);
+         Pivoting::workspace(size, options) + FullPivoting::workspace(size, options) +
+         ResidentFull::workspace(device, size, options);
 }
 
 }  // namespace
 
 void Lu::require_room(const Device& device, const Size& size, const DenseOptions& options) {
   require_fits(device, size.n, size.n, options.precision, options.storage, 2,
-               other_bytes(size, options), options.texel);
+               other_bytes(device, size, options), options.texel);
 }
 
 Lu::Lu(DeviceContext& context, const Size& size, const DenseOptions& options)
@@ -35,6 +36,7 @@ Lu::Lu(DeviceContext& context, const Size& size, const DenseOptions& options)
   } else {
     fused_.emplace(context, size, options, size.n, Elimination::lu);
   }
+  if (ResidentFull::suits(context, size, options)) resident_.emplace(context, size, options);
 }
 
 void Lu::take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) {
@@ -47,6 +49,7 @@ void Lu::take_rows(const cl::Buffer& rows, std::size_t first, std::size_t count)
 
 void Lu::factor() {
   outcome_.reset();
+  if (resident_ && resident_->factor(a_, pivoting_)) return;
   if (full_) return full_->factor(a_, pivoting_);
   if (fused_) return fused_->factor(a_, pivoting_);
   for (std::size_t k = 0; k < size_.n; ++k) {
@@ -109,6 +112,11 @@ cl::Buffer Lu::apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) {
 
 cl::Buffer Lu::factors(std::size_t first, std::size_t count) {
   return export_columns(context_, a_.src, first, count);
+}
+
+std::optional<std::string> Lu::variant() const {
+  if (resident_) return "resident";
+  return std::nullopt;
 }
 
 }  // namespace lugpu

@@ -7,6 +7,7 @@
 #include "dense/full_pivoting.hpp"
 #include "dense/fused.hpp"
 #include "dense/pivoting.hpp"
+#include "dense/resident_full.hpp"
 
 namespace lugpu {
 
@@ -22,6 +23,7 @@ class Lu : public DenseFactorization {
   cl::Buffer apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) override;
   using DenseFactorization::apply_inverse;
   cl::Buffer factors(std::size_t first, std::size_t count) override;
+  std::optional<std::string> variant() const override;
 
   /// Both hold L and U after factor() by the paper's schedule (Lemma 4.1); src does by either.
   const PingPong& surfaces() const { return a_; }
@@ -34,9 +36,10 @@ class Lu : public DenseFactorization {
 
   PingPong a_;
   Pivoting pivoting_;
-  std::optional<Fused> fused_;        // with the fused schedule
-  std::optional<FullPivoting> full_;  // the same with full pivoting
-  std::optional<Outcome> outcome_;    // once it has been read
+  std::optional<Fused> fused_;            // with the fused schedule
+  std::optional<FullPivoting> full_;      // the same with full pivoting
+  std::optional<ResidentFull> resident_;  // tried first, where it can be
+  std::optional<Outcome> outcome_;        // once it has been read
 };
 
 }  // namespace lugpu

@@ -1,0 +1,248 @@
+// LU with full or rook pivoting of a small matrix, all of whose columns stay in registers: a
+// work-group owns COLUMNS columns, and a work-item a row of them. In each step all work-groups
+// choose the pivot together, and the one that has its column sends that to the others. All of them
+// must run at the same time.
+//
+// Neither rows nor columns move: row i is work-item i's, and its `position` is where the
+// interchanges have brought it; likewise for columns. A pivot's row and column, once stored and
+// sent, become zero: nothing is found there any more, and later steps leave them zero.
+// place_factors() puts everything in its place at the end.
+//
+// `mail` is filled with ones before each factorization: proposals with another tag and elements
+// that differ have arrived, and stores need no order.
+//
+// Build options: ITEMS, a multiple of 32, at least n; LUGPU_ROOK, for rook pivoting; LUGPU_NVIDIA,
+// with NVIDIA's instructions (compute capability 8.0).
+
+#include "gpu/reciprocal.clh"
+
+#define COLUMNS 8
+#include "gpu/resident_exchange.clh"
+
+#define TEXELS (COLUMNS / PACK)
+#ifndef SPIN_LIMIT
+#define SPIN_LIMIT (1 << 20)
+#endif
+
+typedef struct {
+  exchange_scratch exchange;
+  int column_positions[COLUMNS];
+  real u[COLUMNS];  // the pivot's row in the work-group's columns
+} resident_scratch;
+
+// The larger one of a magnitude's key and that of x; NaN counts as 0.
+inline key_type larger(key_type key, real x) {
+#ifdef LUGPU_DOUBLE
+  return fabs(x) > as_double(key) ? as_ulong(fabs(x)) : key;
+#else
+  return as_uint(fmax(as_float(key), fabs(x)));
+#endif
+}
+
+inline key_type largest_of(const key_type* keys) {
+  const key_type a = max(keys[0], keys[1]), b = max(keys[2], keys[3]);
+  const key_type c = max(keys[4], keys[5]), d = max(keys[6], keys[7]);
+  return max(max(a, b), max(c, d));
+}
+
+// x = the work-item's row in the work-group's columns; zeros beyond row and column n.
+inline void load_row(SOURCE(source), int n, real* x) {
+  const int row = get_local_id(0);
+#pragma unroll
+  for (int t = 0; t < TEXELS; ++t) {
+    const int texel = get_group_id(0) * TEXELS + t;
+    pack elements = 0;
+    if (row < n && texel * PACK < n) elements = LOAD_PACK(source, row, texel);
+#pragma unroll
+    for (int c = 0; c < PACK; ++c)
+      x[t * PACK + c] = texel * PACK + c < n ? element_of(elements, c) : (real)0;
+  }
+}
+
+// The best of those elements of all work-groups whose bits in `here` are set, bit c for column c.
+// mine: the largest key of the work-item's own.
+inline bid choose_pivot(const real* x, int position, uint here, key_type mine, int turn,
+                        volatile __global ulong* mail, int* patience,
+                        __local resident_scratch* shared, bool* is_mine) {
+  const key_type best = largest_key(mine, &shared->exchange);
+  if (mine == best && best > 0) {
+    uint first = NO_PLACE;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) {
+      const bool is_best = here >> c & 1 && (key_type)AS_BITS(fabs(x[c])) == best;
+      const uint place = place_of(shared->column_positions[c], position, x[c] < 0, c);
+      first = is_best ? min(first, place) : first;
+    }
+    atomic_min(&shared->exchange.place[turn % 2], first);
+  }
+  return exchange(best, turn, mail, patience, &shared->exchange, is_mine);
+}
+
+#ifdef LUGPU_ROOK
+// From column k to the largest of the column, from there to the largest of its row, alternating
+// until that is no larger.
+inline bid walk(const real* x, int position, int k, int* turn, volatile __global ulong* mail,
+                int* patience, __local resident_scratch* shared, bool* is_mine) {
+  bid pivot = 0;
+  int row = k, column = k, goes_on = 1;
+#pragma unroll 1
+  for (int length = 0; goes_on; ++length) {
+    uint here = 0;
+    if (length % 2 == 0) {
+#pragma unroll
+      for (int c = 0; c < COLUMNS; ++c)
+        here |= (shared->column_positions[c] == column ? 1u : 0u) << c;
+    } else if (position == row) {
+      here = ~0u;
+    }
+    key_type keys[COLUMNS];
+#pragma unroll
+    for (int c = 0; c < COLUMNS; ++c) keys[c] = here >> c & 1 ? larger(0, x[c]) : 0;
+    bool found_mine;
+    const bid found = choose_pivot(
+        x, position, here, largest_of(keys), *turn, mail, patience, shared, &found_mine);
+    *turn += 1;
+    goes_on = length == 0 || key_of_proposal(found) > key_of_proposal(pivot);
+    if (goes_on) pivot = found, *is_mine = found_mine;
+    row = row_of(place_of_proposal(pivot));
+    column = column_of(place_of_proposal(pivot));
+  }
+  return pivot;
+}
+#endif
+
+// The work-item's element of column `own`, the pivot's, to all work-groups; 0 if it is the pivot's
+// row, or the pivot is zero. (A comparison of c and `own` would become an address, and x would have
+// to be in memory.)
+inline void send_column(real* x, int own, bool is_pivot, bool zero, volatile __global real* to,
+                        __global real* pivot) {
+  const uint chosen = 1u << own;
+  real element = 0;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; ++c) {
+    element = chosen >> c & 1 ? x[c] : element;
+    x[c] = chosen >> c & 1 ? (real)0 : x[c];
+  }
+  if (is_pivot) *pivot = element;
+  const real sendable = element != element ? (real)NAN : element;  // not all ones
+  *to = is_pivot || zero ? (real)0 : sendable;
+}
+
+// The pivot's row is U's from now on: it goes to `u`, for the work-group, and to the target.
+inline void take_row(TARGET(target), int n, real* x, __local real* u) {
+#pragma unroll
+  for (int c = 0; c < COLUMNS; ++c) u[c] = x[c];
+#pragma unroll
+  for (int t = 0; t < TEXELS; ++t) {
+    const int texel = get_group_id(0) * TEXELS + t;
+    if (texel * PACK < n) STORE_PACK(target, (int)get_local_id(0), texel, pack_of(x + t * PACK));
+  }
+#pragma unroll
+  for (int c = 0; c < COLUMNS; ++c) x[c] = 0;
+}
+
+// x -= l u. Returns the largest key that it leaves.
+inline key_type subtract_product(real* x, real l, const __local real* row) {
+  real u[COLUMNS];
+  key_type keys[COLUMNS];
+#pragma unroll
+  for (int c = 0; c < COLUMNS; ++c) u[c] = row[c];
+#pragma unroll
+  for (int c = 0; c < COLUMNS; ++c) {
+    x[c] = fma(-l, u[c], x[c]);
+    keys[c] = larger(0, x[c]);
+  }
+  return largest_of(keys);
+}
+
+// Where the interchange of positions k and `pivot` brings a row or column.
+inline int interchanged(int position, int k, int pivot) {
+  return position == pivot ? k : position == k ? pivot : position;
+}
+
+// The columns' part of the interchange; and where (k + 1, k + 1) is, if the work-group has it.
+inline void interchange_columns(int k, int pivot, __local resident_scratch* shared) {
+  uint diagonal = NO_PLACE;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; ++c) {
+    const int position = interchanged(shared->column_positions[c], k, pivot);
+    shared->column_positions[c] = position;
+    if (position == k + 1) diagonal = place_of(k + 1, k + 1, false, c);
+  }
+  shared->exchange.diagonal = diagonal;
+}
+
+// Rows of U go to the target, and columns of L, times the pivots, to the mail: where the rows and
+// columns of A were. pivots[k]: the pivot of step k; places[k]: its row and column; slots[i]: the
+// row and column of A that come to position i. *status: 0, or -1 if the work-groups waited for one
+// another in vain.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
+    SOURCE(source), TARGET(target), int n, volatile __global ulong* mail, __global int2* places,
+    __global real* pivots, __global int* slots, __global int* status) {
+  __local resident_scratch shared[1];
+  const int me = get_local_id(0), first_column = get_group_id(0) * COLUMNS;
+  volatile __global real* sent = (volatile __global real*)(mail + PROPOSALS) + me;
+  int patience = SPIN_LIMIT, turn = 0, position = me;
+  real x[COLUMNS];
+  load_row(PASS(source), n, x);
+  if (me < COLUMNS) shared->column_positions[me] = first_column + me, shared->u[me] = 0;
+  prepare_exchange(&shared->exchange);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  key_type largest = subtract_product(x, 0, shared->u);
+#pragma unroll 1
+  for (int k = 0; k < n; ++k, sent += ITEMS) {
+    bool is_mine;
+#ifdef LUGPU_ROOK
+    const bid pivot = walk(x, position, k, &turn, mail, &patience, shared, &is_mine);
+#else
+    const bid pivot =
+        choose_pivot(x, position, ~0u, largest, turn++, mail, &patience, shared, &is_mine);
+#endif
+    const key_type key = key_of_proposal(pivot);
+    const uint place = place_of_proposal(pivot);
+    const int row = row_of(place), column = column_of(place);
+    if (is_mine) send_column(x, own_column_of(place), position == row, key == 0, sent, pivots + k);
+    real l = *sent;
+    if (position == row) take_row(PASS(target), n, x, shared->u);
+    position = interchanged(position, k, row);
+    if (me == ITEMS - 1) interchange_columns(k, column, shared);
+    if (me == 0 && first_column == 0) places[k] = (int2)(row, column);
+    real scale, inverse;
+#ifdef LUGPU_DOUBLE
+    reciprocal(as_double(key), &scale, &inverse);
+#else
+    reciprocal(as_float(key), &scale, &inverse);
+#endif
+    if (is_negative(place)) inverse = -inverse;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    while (AS_BITS(l) == -1 && --patience >= 0) l = *sent;
+    largest = subtract_product(x, l * scale * inverse, shared->u);
+  }
+  if (patience < 0) *status = -1;
+  if (first_column == 0 && position < n) slots[2 * position] = me;
+  if (me < COLUMNS && shared->column_positions[me] < n)
+    slots[2 * shared->column_positions[me] + 1] = first_column + me;
+}
+
+// target = the factors from where factor_columns() left them; nothing if it gave up. A work-item
+// for a texel.
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void place_factors(
+    SOURCE(source), TARGET(target), int n, const __global ulong* mail, const __global real* pivots,
+    const __global int2* slots, const __global int* status) {
+  const int t = get_global_id(0), i = get_global_id(1);
+  if (t * PACK >= n || i >= n || *status < 0) return;
+  const __global real* sent = (const __global real*)(mail + PROPOSALS);
+  real elements[PACK];
+  for (int c = 0; c < PACK; ++c) {
+    const int j = t * PACK + c;
+    elements[c] = 0;
+    if (j < i) {
+      real scale, inverse;
+      reciprocal(pivots[j], &scale, &inverse);
+      elements[c] = sent[(size_t)j * ITEMS + slots[i].x] * scale * inverse;
+    } else if (j < n) {
+      elements[c] = j == i ? pivots[i] : LOAD(source, slots[i].x, slots[j].y);
+    }
+  }
+  STORE_PACK(target, i, t, pack_of(elements));
+}

@@ -1,0 +1,137 @@
+#include "dense/resident_full.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "dense/matrix_units.hpp"
+#include "dense/permutation.hpp"
+#include "dense/pivot_rules.hpp"
+#include "matrix/random.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kColumns = 8;                   // of a work-group
+constexpr std::size_t kMostGroups = 128;              // MOST_GROUPS of gpu/resident_exchange.clh
+constexpr std::size_t kProposals = 32 * kMostGroups;  // PROPOSALS: 64-bit words
+
+/// The work-items of a work-group, each with a row.
+std::size_t items_for(std::size_t n) {
+  return n <= 256 ? 256 : n <= 512 ? 512 : 1024;
+}
+
+std::size_t most_order(const Device& device) {
+  return std::min<std::size_t>(device.compute_units, kMostGroups) * kColumns;
+}
+
+std::uint64_t mail_bytes(std::size_t n, Precision precision) {
+  return kProposals * sizeof(cl_ulong) + std::uint64_t{n} * items_for(n) * element_size(precision);
+}
+
+/// A random n x n matrix: P A Q v against L (U v) for one v.
+bool solves_test_system(DeviceContext& context, const DenseOptions& options, std::size_t n) {
+  const Size size = Size::square(n, 0);
+  const Matrix a = random_matrix(n, n, 1);
+  const auto surface = [&] {
+    return Surface(context, n, n, options.precision, options.storage, options.texel);
+  };
+  PingPong surfaces = {surface(), surface()};
+  import_columns(context, upload(context, a, options.precision), n, surfaces.src, 0);
+  Pivoting pivoting(context, size, options);
+  if (!ResidentFull(context, size, options).factor(surfaces, pivoting)) return false;
+  const Outcome outcome = pivoting.outcome();
+  if (outcome.info != 0) return false;
+  const std::vector<int> p = permutation_of(outcome.ipiv, n), q = permutation_of(outcome.jpiv, n);
+  const Matrix lu =
+      download(context, export_columns(context, surfaces.src, 0, n), n, n, options.precision);
+  std::vector<double> uv(n), error(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double v = 1 + 1.0 / static_cast<double>(j + 1);
+    const auto column = static_cast<std::size_t>(q[j]);
+    for (std::size_t i = 0; i < n; ++i) {
+      error[i] += a(static_cast<std::size_t>(p[i]), column) * v;
+      if (i <= j) uv[i] += lu(i, j) * v;
+    }
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    error[j] -= uv[j];
+    for (std::size_t i = j + 1; i < n; ++i) error[i] -= lu(i, j) * uv[j];
+  }
+  const double eps = options.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+  const double limit = 30 * static_cast<double>(n) * eps;
+  return std::all_of(error.begin(), error.end(), [&](double e) { return std::abs(e) <= limit; });
+}
+
+}  // namespace
+
+bool ResidentFull::fits(const Device& device, const Size& size, const DenseOptions& options) {
+  const Search search = rule_of(options.pivot).search;
+  return device.type == "gpu" && options.schedule == Schedule::fused && !options.perturb &&
+         (search == Search::matrix || search == Search::walk) && size.n > 0 &&
+         size.n <= most_order(device) && items_for(size.n) <= device.max_work_group;
+}
+
+// The largest system with as many work-items in a work-group.
+bool ResidentFull::suits(DeviceContext& context, const Size& size, const DenseOptions& options) {
+  if (!fits(context.device(), size, options)) return false;
+  const std::size_t items = items_for(size.n);
+  using Key = std::tuple<void*, std::string, bool, Precision, Storage, Texel, Pivot, std::size_t>;
+  static std::map<Key, bool> known;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const KernelSettings& settings = context.settings();
+  const Key key = {context.device().id, settings.folder, settings.vendor, options.precision,
+                   options.storage,     options.texel,   options.pivot,   items};
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  bool right = false;
+  try {
+    right = solves_test_system(context, options, std::min(items, most_order(context.device())));
+  } catch (const Error&) {  // the other kernels may run
+  } catch (const cl::Error&) {
+  }
+  return known[key] = right;
+}
+
+std::uint64_t ResidentFull::workspace(const Device& device, const Size& size,
+                                      const DenseOptions& options) {
+  if (!fits(device, size, options)) return 0;
+  return mail_bytes(size.n, options.precision) + size.n * sizeof(cl_int2) + sizeof(cl_int);
+}
+
+ResidentFull::ResidentFull(DeviceContext& context, const Size& size, const DenseOptions& options)
+    : context_(context),
+      size_(size),
+      options_(options),
+      mail_(context.allocate(mail_bytes(size.n, options.precision))),
+      slots_(context.allocate(size.n * sizeof(cl_int2))),
+      status_(context.zeros(1)) {}
+
+bool ResidentFull::factor(PingPong& surfaces, Pivoting& pivoting) {
+  const std::size_t n = size_.n, items = items_for(n);
+  const cl_int order = static_cast<cl_int>(n);
+  std::string build_options = " -DITEMS=" + std::to_string(items);
+  if (rule_of(options_.pivot).search == Search::walk) build_options += " -DLUGPU_ROOK";
+  if (context_.settings().vendor && has_matrix_units(context_.device(), options_.precision)) {
+    build_options += " -DLUGPU_NVIDIA";
+  }
+  const auto kernel = [&](const char* function) {
+    return surfaces.src.kernel("gpu/resident_full.cl", function, build_options);
+  };
+  context_.fill(mail_, 0xff, mail_bytes(n, options_.precision));
+  context_.fill(status_, 0, sizeof(cl_int));
+  context_.run("panel", kernel("factor_columns"), {ceiling(n, kColumns) * items}, surfaces.src,
+               surfaces.dst, order, mail_, pivoting.places(), pivoting.values(), slots_, status_);
+  context_.run("interchange", kernel("place_factors"), {ceiling(n, surfaces.src.pack()), n},
+               surfaces.dst, surfaces.src, order, mail_, pivoting.values(), slots_, status_);
+  // Both load and store each element once.
+  context_.timeline().add_bytes(4 * std::uint64_t{n} * n * element_size(options_.precision));
+  cl_int status = 0;
+  context_.read_back("panel", status_, 0, sizeof status, &status);
+  return status == 0;
+}
+
+}  // namespace lugpu
