@@ -30,19 +30,24 @@ typedef struct {
   real u[COLUMNS];  // the pivot's row in the work-group's columns
 } resident_scratch;
 
-// The larger one of a magnitude's key and that of x; NaN counts as 0.
-inline key_type larger(key_type key, real x) {
+// The one of larger magnitude, whose sign may be lost; a, a number, if b is NaN.
+inline real larger(real a, real b) {
 #ifdef LUGPU_DOUBLE
-  return fabs(x) > as_double(key) ? as_ulong(fabs(x)) : key;
+  return fabs(b) > fabs(a) ? b : a;  // fewer instructions than fmax()
 #else
-  return as_uint(fmax(as_float(key), fabs(x)));
+  return fmax(fabs(a), fabs(b));
 #endif
 }
 
-inline key_type largest_of(const key_type* keys) {
-  const key_type a = max(keys[0], keys[1]), b = max(keys[2], keys[3]);
-  const key_type c = max(keys[4], keys[5]), d = max(keys[6], keys[7]);
-  return max(max(a, b), max(c, d));
+// The key of the largest of those elements whose bits in `here` are set, bit c for column c.
+inline key_type largest_of(const real* x, uint here) {
+  real a = 0, b = 0;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c += 2) {
+    a = here >> c & 1 ? larger(a, x[c]) : a;
+    b = here >> c & 2 ? larger(b, x[c + 1]) : b;
+  }
+  return AS_BITS(fabs(larger(a, b)));
 }
 
 // x = the work-item's row in the work-group's columns; zeros beyond row and column n.
@@ -59,12 +64,11 @@ inline void load_row(SOURCE(source), int n, real* x) {
   }
 }
 
-// The best of those elements of all work-groups whose bits in `here` are set, bit c for column c.
-// mine: the largest key of the work-item's own.
-inline bid choose_pivot(const real* x, int position, uint here, key_type mine, int turn,
+// The best of those elements of all work-groups whose bits in `here` are set.
+inline bid choose_pivot(const real* x, int position, uint here, int turn,
                         volatile __global ulong* mail, int* patience,
                         __local resident_scratch* shared, bool* is_mine) {
-  const key_type best = largest_key(mine, &shared->exchange);
+  const key_type mine = largest_of(x, here), best = largest_key(mine, &shared->exchange);
   if (mine == best && best > 0) {
     uint first = NO_PLACE;
 #pragma unroll
@@ -95,12 +99,8 @@ inline bid walk(const real* x, int position, int k, int* turn, volatile __global
     } else if (position == row) {
       here = ~0u;
     }
-    key_type keys[COLUMNS];
-#pragma unroll
-    for (int c = 0; c < COLUMNS; ++c) keys[c] = here >> c & 1 ? larger(0, x[c]) : 0;
     bool found_mine;
-    const bid found = choose_pivot(
-        x, position, here, largest_of(keys), *turn, mail, patience, shared, &found_mine);
+    const bid found = choose_pivot(x, position, here, *turn, mail, patience, shared, &found_mine);
     *turn += 1;
     goes_on = length == 0 || key_of_proposal(found) > key_of_proposal(pivot);
     if (goes_on) pivot = found, *is_mine = found_mine;
@@ -141,18 +141,13 @@ inline void take_row(TARGET(target), int n, real* x, __local real* u) {
   for (int c = 0; c < COLUMNS; ++c) x[c] = 0;
 }
 
-// x -= l u. Returns the largest key that it leaves.
-inline key_type subtract_product(real* x, real l, const __local real* row) {
+// x -= l u.
+inline void subtract_product(real* x, real l, const __local real* row) {
   real u[COLUMNS];
-  key_type keys[COLUMNS];
 #pragma unroll
   for (int c = 0; c < COLUMNS; ++c) u[c] = row[c];
 #pragma unroll
-  for (int c = 0; c < COLUMNS; ++c) {
-    x[c] = fma(-l, u[c], x[c]);
-    keys[c] = larger(0, x[c]);
-  }
-  return largest_of(keys);
+  for (int c = 0; c < COLUMNS; ++c) x[c] = fma(-l, u[c], x[c]);
 }
 
 // Where the interchange of positions k and `pivot` brings a row or column.
@@ -185,18 +180,16 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   int patience = SPIN_LIMIT, turn = 0, position = me;
   real x[COLUMNS];
   load_row(PASS(source), n, x);
-  if (me < COLUMNS) shared->column_positions[me] = first_column + me, shared->u[me] = 0;
+  if (me < COLUMNS) shared->column_positions[me] = first_column + me;
   prepare_exchange(&shared->exchange);
   barrier(CLK_LOCAL_MEM_FENCE);
-  key_type largest = subtract_product(x, 0, shared->u);
 #pragma unroll 1
   for (int k = 0; k < n; ++k, sent += ITEMS) {
     bool is_mine;
 #ifdef LUGPU_ROOK
     const bid pivot = walk(x, position, k, &turn, mail, &patience, shared, &is_mine);
 #else
-    const bid pivot =
-        choose_pivot(x, position, ~0u, largest, turn++, mail, &patience, shared, &is_mine);
+    const bid pivot = choose_pivot(x, position, ~0u, turn++, mail, &patience, shared, &is_mine);
 #endif
     const key_type key = key_of_proposal(pivot);
     const uint place = place_of_proposal(pivot);
@@ -216,7 +209,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
     if (is_negative(place)) inverse = -inverse;
     barrier(CLK_LOCAL_MEM_FENCE);
     while (AS_BITS(l) == -1 && --patience >= 0) l = *sent;
-    largest = subtract_product(x, l * scale * inverse, shared->u);
+    subtract_product(x, l * scale * inverse, shared->u);
   }
   if (patience < 0) *status = -1;
   if (first_column == 0 && position < n) slots[2 * position] = me;

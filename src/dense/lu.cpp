@@ -49,7 +49,10 @@ void Lu::take_rows(const cl::Buffer& rows, std::size_t first, std::size_t count)
 
 void Lu::factor() {
   outcome_.reset();
-  if (resident_ && resident_->factor(a_, pivoting_)) return;
+  if (resident_) {
+    if (resident_->factor(a_, pivoting_)) return;
+    resident_.reset();
+  }
   if (full_) return full_->factor(a_, pivoting_);
   if (fused_) return fused_->factor(a_, pivoting_);
   for (std::size_t k = 0; k < size_.n; ++k) {
