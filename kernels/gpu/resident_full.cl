@@ -24,8 +24,14 @@
 #define SPIN_LIMIT (1 << 20)
 #endif
 
+// x / pivot is x * scale * inverse (gpu/reciprocal.clh).
+typedef struct {
+  real scale, inverse;
+} divisor;
+
 typedef struct {
   exchange_scratch exchange;
+  divisor pivot;
   int column_positions[COLUMNS];
   real u[COLUMNS];  // the pivot's row in the work-group's columns
 } resident_scratch;
@@ -67,7 +73,7 @@ inline void load_row(SOURCE(source), int n, real* x) {
 // The best of those elements of all work-groups whose bits in `here` are set.
 inline bid choose_pivot(const real* x, int position, uint here, int turn,
                         volatile __global ulong* mail, int* patience,
-                        __local resident_scratch* shared, bool* is_mine) {
+                        __local resident_scratch* shared) {
   const key_type mine = largest_of(x, here), best = largest_key(mine, &shared->exchange);
   if (mine == best && best > 0) {
     uint first = NO_PLACE;
@@ -79,14 +85,14 @@ inline bid choose_pivot(const real* x, int position, uint here, int turn,
     }
     atomic_min(&shared->exchange.place[turn % 2], first);
   }
-  return exchange(best, turn, mail, patience, &shared->exchange, is_mine);
+  return exchange(best, turn, mail, patience, &shared->exchange);
 }
 
 #ifdef LUGPU_ROOK
 // From column k to the largest of the column, from there to the largest of its row, alternating
 // until that is no larger.
 inline bid walk(const real* x, int position, int k, int* turn, volatile __global ulong* mail,
-                int* patience, __local resident_scratch* shared, bool* is_mine) {
+                int* patience, __local resident_scratch* shared, int* is_mine) {
   bid pivot = 0;
   int row = k, column = k, goes_on = 1;
 #pragma unroll 1
@@ -99,11 +105,10 @@ inline bid walk(const real* x, int position, int k, int* turn, volatile __global
     } else if (position == row) {
       here = ~0u;
     }
-    bool found_mine;
-    const bid found = choose_pivot(x, position, here, *turn, mail, patience, shared, &found_mine);
+    const bid found = choose_pivot(x, position, here, *turn, mail, patience, shared);
     *turn += 1;
     goes_on = length == 0 || key_of_proposal(found) > key_of_proposal(pivot);
-    if (goes_on) pivot = found, *is_mine = found_mine;
+    if (goes_on) pivot = found, *is_mine = shared->exchange.is_mine;
     row = row_of(place_of_proposal(pivot));
     column = column_of(place_of_proposal(pivot));
   }
@@ -139,6 +144,17 @@ inline void take_row(TARGET(target), int n, real* x, __local real* u) {
   }
 #pragma unroll
   for (int c = 0; c < COLUMNS; ++c) x[c] = 0;
+}
+
+inline divisor divisor_of(key_type key, bool negative) {
+  divisor d;
+#ifdef LUGPU_DOUBLE
+  reciprocal(as_double(key), &d.scale, &d.inverse);
+#else
+  reciprocal(as_float(key), &d.scale, &d.inverse);
+#endif
+  if (negative) d.inverse = -d.inverse;
+  return d;
 }
 
 // x -= l u.
@@ -185,11 +201,12 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
   for (int k = 0; k < n; ++k, sent += ITEMS) {
-    bool is_mine;
 #ifdef LUGPU_ROOK
+    int is_mine;
     const bid pivot = walk(x, position, k, &turn, mail, &patience, shared, &is_mine);
 #else
-    const bid pivot = choose_pivot(x, position, ~0u, turn++, mail, &patience, shared, &is_mine);
+    const bid pivot = choose_pivot(x, position, ~0u, turn++, mail, &patience, shared);
+    const int is_mine = shared->exchange.is_mine;
 #endif
     const key_type key = key_of_proposal(pivot);
     const uint place = place_of_proposal(pivot);
@@ -199,17 +216,13 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
     if (position == row) take_row(PASS(target), n, x, shared->u);
     position = interchanged(position, k, row);
     if (me == ITEMS - 1) interchange_columns(k, column, shared);
-    if (me == 0 && first_column == 0) places[k] = (int2)(row, column);
-    real scale, inverse;
-#ifdef LUGPU_DOUBLE
-    reciprocal(as_double(key), &scale, &inverse);
-#else
-    reciprocal(as_float(key), &scale, &inverse);
-#endif
-    if (is_negative(place)) inverse = -inverse;
+    if (me == 0) {
+      if (first_column == 0) places[k] = (int2)(row, column);
+      shared->pivot = divisor_of(key, is_negative(place));
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
     while (AS_BITS(l) == -1 && --patience >= 0) l = *sent;
-    subtract_product(x, l * scale * inverse, shared->u);
+    subtract_product(x, l * shared->pivot.scale * shared->pivot.inverse, shared->u);
   }
   if (patience < 0) *status = -1;
   if (first_column == 0 && position < n) slots[2 * position] = me;
