@@ -16,8 +16,9 @@ namespace lugpu {
 double lu_factor_ratio(const MatrixView& a, const Matrix& lu, const std::vector<int>& ipiv,
                        const std::vector<int>& jpiv, double epsilon);
 
-/// The same with an estimate of ||P A Q - L U||_1, a lower bound that is seldom less than a third of
-/// it (estimate_norms_1()): some 30 products of a matrix and a vector instead of 2 N^3 operations.
+/// The same with an estimate of ||P A Q - L U||_1, a lower bound that is seldom less than a third
+/// of it (estimate_norms_1()): some 30 products of a matrix and a vector instead of 2 N^3
+/// operations.
 double estimated_factor_ratio(const MatrixView& a, const Matrix& lu, const std::vector<int>& ipiv,
                               const std::vector<int>& jpiv, double epsilon);
 
