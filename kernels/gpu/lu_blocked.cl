@@ -17,10 +17,9 @@
 // 9.0, and the host has to patch the program.
 
 #include "common/part_times.clh"
+#include "gpu/update_tile.clh"
 #ifdef LUGPU_WGMMA
 #include "nvidia/wgmma_tile.clh"
-#else
-#include "gpu/update_tile.clh"
 #endif
 #if PIVOT
 #include "gpu/panel_partial.clh"

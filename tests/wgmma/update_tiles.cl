@@ -1,6 +1,7 @@
 // A(i, j) -= sum over k of A(i, k) A(k, j) for rows row : row_end, columns column : column_end and
 // k_first <= k < k_end, by tiles of 128 x 128.
 
+#include "nvidia/tile.clh"
 #include "nvidia/wgmma_tile.clh"
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void update_tiles(
