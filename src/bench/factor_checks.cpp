@@ -65,47 +65,52 @@ void undo_interchanges(Matrix& a, const std::vector<int>& ipiv, const std::vecto
   interchange_rows(a, ipiv, Sequence::last_to_first);
 }
 
-}  // namespace
-
-double lu_factor_ratio(const MatrixView& a, const Matrix& lu, const std::vector<int>& ipiv,
-                       const std::vector<int>& jpiv, double epsilon) {
+/// The ratio for a way to find ||P A Q - L U||_1 of pivots that are valid and numbers.
+template <typename ResidualNorm>
+double ratio_by(const ResidualNorm& residual_norm, const MatrixView& a, const Matrix& lu,
+                const std::vector<int>& ipiv, const std::vector<int>& jpiv, double epsilon) {
   const std::size_t n = a.rows();
   if (n == 0) return 0.0;
   if (!is_valid_pivots(ipiv, n) || !is_valid_pivots(jpiv, n))
     return std::numeric_limits<double>::infinity();
   if (std::isnan(norm_max(lu))) return std::numeric_limits<double>::quiet_NaN();
-  Matrix residual = multiply_factors(lu);
-  // ||P A Q - L U||_1 = ||A - P' L U Q'||_1: a permutation does not change the norm, and A stays as
-  // it is.
-  undo_interchanges(residual, ipiv, jpiv);
-  const View<const double> given = a.doubles();
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = 0; i < n; ++i) residual(i, j) -= given(i, j);
-  }
-  return relative(norm_1(residual), norm_1(a)) / (static_cast<double>(n) * epsilon);
+  return relative(residual_norm(), norm_1(a)) / (static_cast<double>(n) * epsilon);
+}
+
+}  // namespace
+
+// ||P A Q - L U||_1 = ||A - P' L U Q'||_1: a permutation does not change the norm, and A stays as
+// it is.
+double lu_factor_ratio(const MatrixView& a, const Matrix& lu, const std::vector<int>& ipiv,
+                       const std::vector<int>& jpiv, double epsilon) {
+  const auto residual_norm = [&] {
+    Matrix residual = multiply_factors(lu);
+    undo_interchanges(residual, ipiv, jpiv);
+    const View<const double> given = a.doubles();
+    for (std::size_t j = 0; j < residual.cols(); ++j) {
+      for (std::size_t i = 0; i < residual.rows(); ++i) residual(i, j) -= given(i, j);
+    }
+    return norm_1(residual);
+  };
+  return ratio_by(residual_norm, a, lu, ipiv, jpiv, epsilon);
 }
 
 double estimated_factor_ratio(const MatrixView& a, const Matrix& lu, const std::vector<int>& ipiv,
                               const std::vector<int>& jpiv, double epsilon) {
-  const std::size_t n = a.rows();
-  if (n == 0) return 0.0;
-  if (!is_valid_pivots(ipiv, n) || !is_valid_pivots(jpiv, n))
-    return std::numeric_limits<double>::infinity();
-  if (std::isnan(norm_max(lu))) return std::numeric_limits<double>::quiet_NaN();
   // R = A - P' L U Q' and R' = A' - Q U' L' P
   const auto residual = [&](Matrix& x, const std::vector<std::size_t>&, Op op) {
-    Matrix r = multiply(a, op, x);
+    const Matrix r = multiply(a, op, x);
     const bool plain = op == Op::none;
     interchange_rows(x, plain ? jpiv : ipiv, Sequence::first_to_last);
     multiply_triangle(lu, plain ? CblasUpper : CblasLower, op, x);
     multiply_triangle(lu, plain ? CblasLower : CblasUpper, op, x);
     interchange_rows(x, plain ? ipiv : jpiv, Sequence::last_to_first);
     for (std::size_t j = 0; j < x.cols(); ++j) {
-      for (std::size_t i = 0; i < n; ++i) x(i, j) = r(i, j) - x(i, j);
+      for (std::size_t i = 0; i < x.rows(); ++i) x(i, j) = r(i, j) - x(i, j);
     }
   };
-  const double norm = estimate_norms_1(n, 1, residual).front();
-  return relative(norm, norm_1(a)) / (static_cast<double>(n) * epsilon);
+  const auto residual_norm = [&] { return estimate_norms_1(a.rows(), 1, residual).front(); };
+  return ratio_by(residual_norm, a, lu, ipiv, jpiv, epsilon);
 }
 
 ApplyInverse inverse_by_lu(const Matrix& lu, const std::vector<int>& ipiv,

@@ -92,7 +92,7 @@ class DeviceContext {
     part_times_->add(run(phase, noting, items, arguments..., words), std::move(of_launch), words);
   }
 
-  /// Where run_in_parts() notes times from now on; null for nowhere. For PartTimes.
+  /// Where run_in_parts() notes times, or null for nowhere; called by PartTimes alone.
   void set_part_times(PartTimes* part_times) { part_times_ = part_times; }
 
   /// Copies `bytes` at `offset` of a buffer to the host and waits for them.
