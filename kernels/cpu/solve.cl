@@ -2,6 +2,9 @@
 // work-item. T is a triangle of the row-major n x n matrix t, lower or upper; its diagonal is that
 // of t, or (unit) ones. X, row-major and padded to whole strips, holds B first.
 //
+// Only a part of T need be there: the first element of t is T(t_top, t_left). X is columns x_first
+// : x_first + columns of x, whole strips but for the last ones of x.
+//
 // Build options: those of cpu/tile.clh, and NB.
 
 #include "cpu/tile.clh"
@@ -9,10 +12,10 @@
 // X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows,
 // strip), a strip for each work-group
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_block(
-    const __global real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
-    int upper, int unit) {
-  const __global real* diagonal = t + (size_t)first * pitch + first;
-  __global real* top = x + (size_t)first * x_pitch + get_group_id(0) * STRIP;
+    const __global real* t, int pitch, int t_top, int t_left, __global real* x, int x_pitch,
+    int x_first, int first, int rows, int upper, int unit) {
+  const __global real* diagonal = t + (size_t)(first - t_top) * pitch + first - t_left;
+  __global real* top = x + (size_t)first * x_pitch + x_first + get_group_id(0) * STRIP;
   for (int step = 0; step < rows; ++step) {
     const int i = upper ? rows - 1 - step : step;
     const int solved = upper ? i + 1 : 0;  // the first row of those that are
@@ -27,12 +30,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_block(
 // X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :), in blocks of block_rows x
 // block_columns
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void subtract_block(
-    const __global real* t, int pitch, __global real* x, int x_pitch, int k, int depth, int first,
-    int last, int columns, int block_rows, int block_columns) {
+    const __global real* t, int pitch, int t_top, int t_left, __global real* x, int x_pitch,
+    int x_first, int columns, int k, int depth, int first, int last, int block_rows,
+    int block_columns) {
   const int top = first + get_group_id(0) * block_rows;
-  const int left = get_group_id(1) * block_columns;
-  const int strips = (min(block_columns, columns - left) + STRIP - 1) / STRIP;
+  const int left = x_first + get_group_id(1) * block_columns;
+  const int strips = (min(block_columns, x_first + columns - left) + STRIP - 1) / STRIP;
   __global real* c = x + (size_t)top * x_pitch + left;
-  subtract_products(min(block_rows, last - top), strips, t + (size_t)top * pitch + k, pitch,
-                    x + (size_t)k * x_pitch + left, x_pitch, STRIP, c, x_pitch, c, x_pitch, depth);
+  subtract_products(
+      min(block_rows, last - top), strips, t + (size_t)(top - t_top) * pitch + k - t_left, pitch,
+      x + (size_t)k * x_pitch + left, x_pitch, STRIP, c, x_pitch, c, x_pitch, depth);
 }

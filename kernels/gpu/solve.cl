@@ -4,6 +4,9 @@
 // A triangle is lower or upper; its diagonal is that of t, or (unit) ones. The rows of an upper one
 // are taken from the last to the first, which makes it a lower one: only those are solved here.
 //
+// Where only a part of T is there, the first element of t is T(t_top, t_left). X is columns x_first
+// : x_first + columns of x.
+//
 // Build options: NB; LUGPU_RGBA, and LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs.
 
 #include "gpu/strip.clh"
@@ -12,6 +15,11 @@
 // The row that is i-th to be solved for, of the block of `rows` rows from `first`.
 inline int row_of(bool upper, int first, int rows, int i) {
   return upper ? first + rows - 1 - i : first + i;
+}
+
+// T(0, 0), from where places are counted: before t, the part that is there, if t is not all of T.
+inline __global const real* from_origin(__global const real* t, int pitch, int t_top, int t_left) {
+  return t - ((size_t)t_top * pitch + t_left);
 }
 
 // l[k][i] = element (row_of(i), row_of(k)) of the block of T on the diagonal, lower triangular and
@@ -31,46 +39,48 @@ inline void fetch_triangle(__global const real* t, int pitch, int upper, int uni
 // X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows,
 // strip), a strip for each work-group
 __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void solve_block(
-    __global const real* t, int pitch, __global real* x, int x_pitch, int first, int rows,
-    int upper, int unit) {
+    __global const real* t, int pitch, int t_top, int t_left, __global real* x, int x_pitch,
+    int x_first, int columns, int first, int rows, int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
   __local real* l = (__local real*)l_packs;
-  const int c = get_group_id(0) * STRIP + get_local_id(0) % STRIP;
+  const int c = x_first + get_group_id(0) * STRIP + get_local_id(0) % STRIP;
+  const int x_end = x_first + columns;
   const int part = get_local_id(0) / STRIP * PART;
   real y[PART];
 #pragma unroll
   for (int i = 0; i < PART; ++i) {
-    y[i] = c < x_pitch && part + i < rows
+    y[i] = c < x_end && part + i < rows
                ? x[(size_t)row_of(upper, first, rows, part + i) * x_pitch + c]
                : (real)0;
   }
-  fetch_triangle(t, pitch, upper, unit, first, rows, l);
+  fetch_triangle(from_origin(t, pitch, t_top, t_left), pitch, upper, unit, first, rows, l);
   barrier(CLK_LOCAL_MEM_FENCE);
   substitute(false, y, l, u);
 #pragma unroll
   for (int i = 0; i < PART; ++i) {
-    if (c < x_pitch && part + i < rows)
+    if (c < x_end && part + i < rows)
       x[(size_t)row_of(upper, first, rows, part + i) * x_pitch + c] = y[i];
   }
 }
 
-// X(first:last, 0:columns) -= T(first:last, k:k+depth) X(k:k+depth, 0:columns),
-// in tiles of 128 x 128
+// X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :), in tiles of 128 x 128
 __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_block(
-    __global const real* t, int pitch, __global real* x, int x_pitch, int k, int depth, int first,
-    int last, int columns) {
+    __global const real* t_part, int pitch, int t_top, int t_left, __global real* x, int x_pitch,
+    int x_first, int columns, int k, int depth, int first, int last) {
   __local ulong2 scratch[TILE_BYTES / 16];
-  const int row = first + get_group_id(0) * 128, column = get_group_id(1) * 128;
+  __global const real* t = from_origin(t_part, pitch, t_top, t_left);
+  const int row = first + get_group_id(0) * 128, column = x_first + get_group_id(1) * 128;
+  const int x_end = x_first + columns;
   if (depth % TILE_DEPTH == 0) {
-    update_tile(t, pitch, x, x_pitch, row, column, last, columns, k, k + depth, false,
+    update_tile(t, pitch, x, x_pitch, row, column, last, x_end, k, k + depth, false,
                 (__local real*)scratch);
     return;
   }
   // Only the last block of rows may have another depth.
   for (int e = get_local_id(0); e < 128 * 128; e += TILE_ITEMS) {
     const int i = row + e / 128, j = column + e % 128;
-    if (i >= last || j >= columns) continue;
+    if (i >= last || j >= x_end) continue;
     real sum = x[(size_t)i * x_pitch + j];
     for (int q = k; q < k + depth; ++q) {
       sum = fma(-t[(size_t)i * pitch + q], x[(size_t)q * x_pitch + j], sum);

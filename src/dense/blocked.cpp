@@ -64,6 +64,8 @@ void Blocked::factor(PingPong& a, Surface& lu) {
 
 void Blocked::factor(Surface& a) {
   transposed_.reset();
+  shape_.m = a.rows();
+  shape_.n = a.columns();
   factorize(a);
 }
 
@@ -83,12 +85,25 @@ void Blocked::solve_triangle(const Triangle& t, Surface& x) {
   const std::size_t blocks = ceiling(n, nb);
   for (std::size_t step = 0; step < blocks; ++step) {
     const std::size_t first = (t.upper ? blocks - 1 - step : step) * nb;
-    const std::size_t rows = std::min(nb, n - first);
-    solve_block(t, x, first, rows);
-    const std::size_t from = t.upper ? 0 : first + rows, to = t.upper ? first : n;
-    if (from < to) subtract_block(t, x, first, rows, from, to);
+    solve_columns(t, first, std::min(nb, n - first), {x, 0, x.columns()});
     context_.checkpoint();
   }
+}
+
+// Rows inside K get their products after each solve_rows() of them, the others all at once.
+void Blocked::solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x) {
+  const std::size_t end = k + width, nb = solve_rows(), blocks = ceiling(width, nb);
+  const auto subtract = [&](std::size_t from, std::size_t rows, std::size_t first,
+                            std::size_t last) {
+    if (first < last) subtract_block(t, x, from, rows, first, last);
+  };
+  for (std::size_t step = 0; step < blocks; ++step) {
+    const std::size_t first = k + (t.upper ? blocks - 1 - step : step) * nb;
+    const std::size_t rows = std::min(nb, end - first);
+    solve_block(t, x, first, rows);
+    subtract(first, rows, t.upper ? k : first + rows, t.upper ? first : end);
+  }
+  subtract(k, width, t.upper ? 0 : end, t.upper ? k : x.of.rows());
 }
 
 }  // namespace lugpu

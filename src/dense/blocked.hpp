@@ -37,7 +37,8 @@ class Blocked {
 
   virtual ~Blocked() = default;
 
-  /// Enqueues the factorization of `a`, m x n. L (unit, below the diagonal) and U overwrite it.
+  /// Enqueues the factorization of `a`, m x n or smaller. L (unit, below the diagonal) and U
+  /// overwrite it.
   void factor(Surface& a);
   /// Enqueues the factorization of the n x n matrix in a.src, for a shape with ping_pong; the
   /// surfaces of the pair may be images, of any texels, and are overwritten. L and U go to `lu`, an
@@ -49,6 +50,25 @@ class Blocked {
   /// finite numbers; its memory may be different afterwards. The first solution with the transpose
   /// keeps the transpose of `lu` on the device for those to come, until the next factor().
   void solve(const Surface& lu, Surface& x, Op op = Op::none);
+  /// A triangle of a matrix T, with the diagonal of that or (unit) with ones. `of` may be a part of
+  /// T: its first element is T(top, left).
+  struct Triangle {
+    const Surface& of;
+    bool upper, unit;
+    std::size_t top = 0, left = 0;
+  };
+  /// Columns first : first + count of a surface of single elements; first is a multiple of 64.
+  struct Columns {
+    Surface& of;
+    std::size_t first, count;
+  };
+  /// Enqueues the part of X = inv(T) X that is of columns k : k+width of T, in columns of a buffer
+  /// with all rows of X: with K = k : k+width
+  ///   X(K, :) = inv(T(K, K)) X(K, :)
+  ///   X(R, :) -= T(R, K) X(K, :), R all rows below, or, if T is upper, above
+  /// For a factored panel and columns A right of it, these are the block row of U and the update,
+  /// U12 = inv(L11) A12, A22 -= L21 U12.
+  void solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
   /// Enqueues the update of the first block alone, C -= L U with whatever a factorization has left
   /// in `a` and beside it, to learn how fast that is. Returns its multiply-adds; 0, and nothing
   /// runs, for a matrix without columns to update.
@@ -62,21 +82,16 @@ class Blocked {
   const cl::Buffer& info() const { return info_; }
 
  protected:
-  /// A triangle of a square surface, with the diagonal of that or (unit) with ones.
-  struct Triangle {
-    const Surface& of;
-    bool upper, unit;
-  };
-
   Blocked(DeviceContext& context, const Shape& shape);
 
   virtual void factorize(Surface& a) = 0;
   /// X = inv(T) X, by blocks of solve_rows() rows.
   virtual void solve_triangle(const Triangle& t, Surface& x);
   /// x(first:first+rows, :) = inv(T(first:first+rows, first:first+rows)) x(first:first+rows, :)
-  virtual void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) = 0;
+  virtual void solve_block(const Triangle& t, const Columns& x, std::size_t first,
+                           std::size_t rows) = 0;
   /// x(first:last, :) -= T(first:last, k:k+rows) x(k:k+rows, :)
-  virtual void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+  virtual void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,
                               std::size_t first, std::size_t last) = 0;
   /// NB of the kernels that solve.
   virtual std::size_t solve_rows() const = 0;
@@ -91,7 +106,7 @@ class Blocked {
   virtual void update(const PingPong& a, const Surface& lu, std::size_t k) = 0;
 
   DeviceContext& context_;
-  Shape shape_;
+  Shape shape_;  // of what is factored, at most that of the constructor
   cl::Buffer ipiv_, info_;
   // A panel's interchanges: row_for_(j) becomes row k + j, row k + j goes to row_goes_to_(j).
   cl::Buffer row_for_, row_goes_to_;

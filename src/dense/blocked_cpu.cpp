@@ -161,18 +161,21 @@ void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
   context_.checkpoint();
 }
 
-void BlockedCpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
-  context_.run("solve", kernel("cpu/solve.cl", "solve_block"), {ceiling(x.columns(), strip_)}, t.of,
-               x, static_cast<cl_int>(first), static_cast<cl_int>(rows),
+void BlockedCpu::solve_block(const Triangle& t, const Columns& x, std::size_t first,
+                             std::size_t rows) {
+  context_.run("solve", kernel("cpu/solve.cl", "solve_block"), {ceiling(x.count, strip_)}, t.of,
+               static_cast<cl_int>(t.top), static_cast<cl_int>(t.left), x.of,
+               static_cast<cl_int>(x.first), static_cast<cl_int>(first), static_cast<cl_int>(rows),
                static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
 }
 
-void BlockedCpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
-                                std::size_t first, std::size_t last) {
+void BlockedCpu::subtract_block(const Triangle& t, const Columns& x, std::size_t k,
+                                std::size_t rows, std::size_t first, std::size_t last) {
   context_.run("solve", kernel("cpu/solve.cl", "subtract_block"),
-               {ceiling(last - first, kBlockRows), ceiling(x.columns(), kBlockColumns)}, t.of, x,
-               static_cast<cl_int>(k), static_cast<cl_int>(rows), static_cast<cl_int>(first),
-               static_cast<cl_int>(last), static_cast<cl_int>(x.columns()),
+               {ceiling(last - first, kBlockRows), ceiling(x.count, kBlockColumns)}, t.of,
+               static_cast<cl_int>(t.top), static_cast<cl_int>(t.left), x.of,
+               static_cast<cl_int>(x.first), static_cast<cl_int>(x.count), static_cast<cl_int>(k),
+               static_cast<cl_int>(rows), static_cast<cl_int>(first), static_cast<cl_int>(last),
                static_cast<cl_int>(kBlockRows), static_cast<cl_int>(kBlockColumns));
 }
 

@@ -486,17 +486,19 @@ std::size_t BlockedGpu::solve_rows() const {
   return kPanel;
 }
 
-void BlockedGpu::solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) {
-  context_.run("solve", kernel("gpu/solve.cl", "solve_block"),
-               {ceiling(x.columns(), kPanel) * kItems}, t.of, x, to_int(first), to_int(rows),
-               to_int(t.upper), to_int(t.unit));
+void BlockedGpu::solve_block(const Triangle& t, const Columns& x, std::size_t first,
+                             std::size_t rows) {
+  context_.run("solve", kernel("gpu/solve.cl", "solve_block"), {ceiling(x.count, kPanel) * kItems},
+               t.of, to_int(t.top), to_int(t.left), x.of, to_int(x.first), to_int(x.count),
+               to_int(first), to_int(rows), to_int(t.upper), to_int(t.unit));
 }
 
-void BlockedGpu::subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
-                                std::size_t first, std::size_t last) {
+void BlockedGpu::subtract_block(const Triangle& t, const Columns& x, std::size_t k,
+                                std::size_t rows, std::size_t first, std::size_t last) {
   context_.run("solve", kernel("gpu/solve.cl", "subtract_block"),
-               {ceiling(last - first, kTile) * kItems, ceiling(x.columns(), kTile)}, t.of, x,
-               to_int(k), to_int(rows), to_int(first), to_int(last), to_int(x.columns()));
+               {ceiling(last - first, kTile) * kItems, ceiling(x.count, kTile)}, t.of,
+               to_int(t.top), to_int(t.left), x.of, to_int(x.first), to_int(x.count), to_int(k),
+               to_int(rows), to_int(first), to_int(last));
 }
 
 // A few columns in one launch, whose work-groups wait for one another. Each leaves x, which becomes

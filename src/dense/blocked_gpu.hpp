@@ -80,8 +80,9 @@ class BlockedGpu : public Blocked {
   std::size_t resident_from() const;
   void factorize(Surface& a) override;
   void solve_triangle(const Triangle& t, Surface& x) override;
-  void solve_block(const Triangle& t, Surface& x, std::size_t first, std::size_t rows) override;
-  void subtract_block(const Triangle& t, Surface& x, std::size_t k, std::size_t rows,
+  void solve_block(const Triangle& t, const Columns& x, std::size_t first,
+                   std::size_t rows) override;
+  void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,
                       std::size_t first, std::size_t last) override;
   std::size_t solve_rows() const override;
 

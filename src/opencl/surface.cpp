@@ -14,13 +14,6 @@ namespace {
 // of two apart, where the elements of a column would compete for the same cache lines.
 constexpr std::size_t kRowAlignment = 128;
 
-std::size_t pitch_of(std::size_t columns, Precision precision, Storage storage) {
-  if (storage == Storage::image) return columns;
-  const std::size_t multiple = kRowAlignment / element_size(precision);
-  const std::size_t parts = (columns + multiple - 1) / multiple;
-  return (parts | 1) * multiple;
-}
-
 // Texels of an image row.
 std::size_t image_width(std::size_t columns, Precision precision, Texel texel) {
   const std::size_t pack = elements_per_texel(precision, texel);
@@ -72,7 +65,8 @@ std::string missing_room(const Device& device, std::size_t rows, std::size_t col
                          Precision precision, Storage storage, std::size_t count,
                          std::uint64_t other_bytes, Texel texel) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(rows) *
-                              pitch_of(columns, precision, storage) * element_size(precision);
+                              Surface::pitch_of(columns, precision, storage) *
+                              element_size(precision);
   if (storage == Storage::image) {
     const std::uint64_t width = image_width(columns, precision, texel);
     if (width > device.image_max_width || rows > device.image_max_height) {
@@ -98,6 +92,13 @@ std::string missing_room(const Device& device, std::size_t rows, std::size_t col
 }
 
 }  // namespace
+
+std::size_t Surface::pitch_of(std::size_t columns, Precision precision, Storage storage) {
+  if (storage == Storage::image) return columns;
+  const std::size_t multiple = kRowAlignment / element_size(precision);
+  const std::size_t parts = (columns + multiple - 1) / multiple;
+  return (parts | 1) * multiple;
+}
 
 Surface::Surface(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
                  Storage storage, Texel texel)

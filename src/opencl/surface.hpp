@@ -21,6 +21,9 @@ class Surface {
   Surface(DeviceContext& context, std::size_t rows, std::size_t columns, Precision precision,
           Storage storage, Texel texel = Texel::r);
 
+  /// Elements from row to row of such a surface.
+  static std::size_t pitch_of(std::size_t columns, Precision precision, Storage storage);
+
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
   std::size_t pitch() const { return pitch_; }
@@ -38,6 +41,13 @@ class Surface {
   Surface with_texel(Texel texel) const {
     Surface view = *this;
     view.texel_ = texel;
+    return view;
+  }
+  /// The first rows and columns of the same buffer.
+  Surface part(std::size_t rows, std::size_t columns) const {
+    Surface view = *this;
+    view.rows_ = rows;
+    view.columns_ = columns;
     return view;
   }
   /// A kernel that works on surfaces like this one.
