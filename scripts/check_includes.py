@@ -18,7 +18,7 @@ from pathlib import Path
 # Every room, from the lowest to the highest, and the rooms that it may use, all of which are below it.
 # Public headers use the standard library alone, and Python's module uses public headers alone.
 OPENCL = "include/lugpu src/base src/matrix src/opencl"
-SOLVE = OPENCL + " src/operators src/iterative src/dense src/accuracy src/solve"
+SOLVE = OPENCL + " src/operators src/iterative src/dense src/accuracy src/distributed src/solve"
 ROOMS = {room: used.split() for room, used in {
     "kernels": "",
     "include/lugpu": "",
@@ -30,7 +30,8 @@ ROOMS = {room: used.split() for room, used in {
     "src/iterative": OPENCL + " src/operators",
     "src/dense": OPENCL + " kernels",
     "src/accuracy": OPENCL + " src/operators src/dense",
-    "src/solve": OPENCL + " src/operators src/iterative src/dense src/accuracy",
+    "src/distributed": OPENCL + " src/dense",
+    "src/solve": OPENCL + " src/operators src/iterative src/dense src/accuracy src/distributed",
     "src/simulation": SOLVE,
     "src/library": SOLVE + " src/simulation",
     "src/lapack": SOLVE,

@@ -1,0 +1,320 @@
+#include "distributed/distributed_lu.hpp"
+
+#include <map>
+
+#include "base/error.hpp"
+#include "dense/permutation.hpp"
+#include "dense/substitution.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
+
+Shape panel_shape(const BlockColumns& dealt, const DenseOptions& options) {
+  return {dealt.n, std::min(dealt.nb, dealt.n), options.pivot, options.precision};
+}
+
+BlockColumns deal(std::span<DeviceContext* const> devices, const Size& size,
+                  const DenseOptions& options) {
+  BlockColumns dealt = {size.n, options.nb, 1};
+  const Device& first = devices.front()->device();
+  if (dealt.nb == 0) {
+    dealt.nb = Blocked::block_size(first, {size.n, size.n, options.pivot, options.precision});
+  }
+  if (dealt.nb % kMultiple != 0) {
+    throw Unsupported("Blocks of " + std::to_string(dealt.nb) +
+                      " columns are not possible on several devices: they must be a multiple of " +
+                      std::to_string(kMultiple) + ".");
+  }
+  dealt.devices = std::clamp<std::size_t>(dealt.blocks(), 1, devices.size());
+  return dealt;
+}
+
+// 0-based `ipiv`, from row `top` on, as moves of rows.
+template <typename Moves>
+Moves moves_of(std::span<const cl_int> ipiv, std::size_t top, std::size_t n) {
+  std::map<cl_int, cl_int> holds;  // row i holds what was in row holds[i]
+  const auto content = [&](cl_int row) -> cl_int& {
+    return holds.try_emplace(row, row).first->second;
+  };
+  for (std::size_t k = 0; k < ipiv.size(); ++k) {
+    const cl_int offset = static_cast<cl_int>(top);
+    require_inside(ipiv[k] + offset, top + k, n);
+    std::swap(content(offset + static_cast<cl_int>(k)), content(offset + ipiv[k]));
+  }
+  Moves moves;
+  for (const auto& [to, from] : holds) {
+    if (from == to) continue;
+    moves.from.push_back(from);
+    moves.to.push_back(to);
+  }
+  return moves;
+}
+
+}  // namespace
+
+DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& dealt,
+                              std::size_t index, const DenseOptions& options)
+    : context(its_context),
+      a(context, dealt.n, dealt.columns_before(dealt.blocks(), index), options.precision,
+        Storage::buffer),
+      panels{Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer),
+             Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer)},
+      moved(context, 2 * dealt.nb, a.columns(), options.precision, Storage::buffer),
+      from(context.allocate(2 * dealt.nb * sizeof(cl_int))),
+      to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
+      blocked(Blocked::make(context, panel_shape(dealt, options))) {}
+
+DistributedLu::DistributedLu(std::span<DeviceContext* const> devices, const Size& size,
+                             const DenseOptions& options)
+    : DenseFactorization(*devices.front(), size, options),
+      dealt_(deal(devices, size, options)),
+      transport_(
+          devices.first(dealt_.devices),
+          dealt_.n * Surface::pitch_of(dealt_.nb, options.precision, Storage::buffer) * element()),
+      idle_(dealt_.devices) {
+  for (std::size_t d = 0; d < dealt_.devices; ++d) {
+    members_.push_back(std::make_unique<Member>(*devices[d], dealt_, d, options));
+  }
+}
+
+// Kernels and copies that are under way may use what is released now.
+DistributedLu::~DistributedLu() {
+  for (const auto& member : members_) clFinish(member->context.queue()());
+}
+
+void DistributedLu::finish() const {
+  for (const auto& member : members_) member->context.queue().finish();
+}
+
+template <typename Action>
+void DistributedLu::for_blocks(std::size_t first, std::size_t count, const Action& action) const {
+  for (std::size_t start = 0; start < count;) {
+    const std::size_t j = (first + start) / dealt_.nb, inside = first + start - dealt_.first(j);
+    const std::size_t here = std::min(count - start, dealt_.width(j) - inside);
+    action(j, start, inside, here);
+    start += here;
+  }
+}
+
+void DistributedLu::take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) {
+  const std::size_t column = size_.n * element();
+  std::vector<char> host;
+  for_blocks(first, count,
+             [&](std::size_t j, std::size_t start, std::size_t inside, std::size_t here) {
+               DeviceContext& context = owner(j).context;
+               const cl::Buffer& piece = context.scratch(here * column);
+               host.resize(here * column);
+               context_.queue().enqueueReadBuffer(columns, CL_TRUE, start * column, host.size(),
+                                                  host.data());
+               context.queue().enqueueWriteBuffer(piece, CL_TRUE, 0, host.size(), host.data());
+               import_columns(context, piece, here, owner(j).a, dealt_.place(j) + inside);
+             });
+}
+
+cl::Buffer DistributedLu::factors(std::size_t first, std::size_t count) {
+  const std::size_t column = size_.n * element();
+  cl::Buffer all = context_.allocate(count * column);
+  std::vector<char> host;
+  for_blocks(
+      first, count, [&](std::size_t j, std::size_t start, std::size_t inside, std::size_t here) {
+        Member& member = owner(j);
+        const cl::Buffer part =
+            export_columns(member.context, member.a, dealt_.place(j) + inside, here);
+        host.resize(here * column);
+        member.context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
+        context_.queue().enqueueWriteBuffer(all, CL_TRUE, start * column, host.size(), host.data());
+      });
+  return all;
+}
+
+Surface DistributedLu::panel(const Member& member, std::size_t j) const {
+  return member.panels[j % 2].part(dealt_.n - dealt_.first(j), dealt_.width(j));
+}
+
+// Between A(k:n, k:k+nb) and the panel.
+void DistributedLu::copy_panel(Member& member, std::size_t j, bool back) {
+  const Surface to = panel(member, j);
+  const std::size_t pitch = member.a.pitch() * element(), panel_pitch = to.pitch() * element();
+  const cl::array<cl::size_type, 3> in_a = {dealt_.place(j) * element(), dealt_.first(j), 0};
+  const cl::array<cl::size_type, 3> in_panel = {0, 0, 0};
+  const cl::array<cl::size_type, 3> region = {to.columns() * element(), to.rows(), 1};
+  const cl::Buffer a(member.a.memory()(), true), p(to.memory()(), true);
+  if (back) {
+    member.context.queue().enqueueCopyBufferRect(p, a, in_panel, in_a, region, panel_pitch, 0,
+                                                 pitch, 0);
+  } else {
+    member.context.queue().enqueueCopyBufferRect(a, p, in_a, in_panel, region, pitch, 0,
+                                                 panel_pitch, 0);
+  }
+}
+
+// P A(k:n, k:k+nb) = L U, with k = first(j)
+void DistributedLu::factor_panel(std::size_t j) {
+  Member& member = owner(j);
+  copy_panel(member, j, false);
+  Surface surface = panel(member, j);
+  member.blocked->factor(surface);
+  member.context.queue().enqueueMarkerWithWaitList(nullptr, &factored_);
+  copy_panel(member, j, true);
+}
+
+// The factored panel and its pivots to the host and to the devices that do not have them.
+void DistributedLu::publish_panel(std::size_t j) {
+  for (const auto& member : members_) member->context.queue().flush();
+  const std::size_t from = dealt_.owner(j), top = dealt_.first(j);
+  Member& member = owner(j);
+  cl_int info = 0;
+  transport_.read(from, factored_, member.blocked->info(), {&info, 1});
+  if (info_ == 0 && info != 0) info_ = info > 0 ? info + static_cast<int>(top) : info;
+  if (options_.pivot != Pivot::none) {
+    std::vector<cl_int> ipiv(dealt_.width(j));
+    transport_.read(from, factored_, member.blocked->ipiv(), ipiv);
+    moves_[j] = moves_of<Moves>(ipiv, top, dealt_.n);
+    for (const cl_int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
+  }
+  std::vector<cl::Memory> panels;
+  for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
+  const Surface sent = panel(member, j);
+  transport_.send(from, factored_, panels, idle_, sent.rows() * sent.pitch() * element());
+}
+
+// Rows of A(:, first:end) move, in the device's columns.
+void DistributedLu::interchange(Member& member, const Moves& moves, std::size_t first,
+                                std::size_t end) {
+  if (first >= end) return;
+  const std::size_t rows = moves.from.size(), columns = end - first;
+  const auto run = [&](const char* function, const Surface& from, const Surface& to,
+                       const cl::Buffer& list) {
+    member.context.run("interchange", member.a.kernel("dense/move_rows.cl", function),
+                       {columns, rows}, from, to, list, static_cast<cl_int>(rows),
+                       static_cast<cl_int>(first), static_cast<cl_int>(columns));
+  };
+  run("take_rows", member.a, member.moved, member.from);
+  run("put_rows", member.a, member.moved, member.to);
+}
+
+// With k = first(j) and R = k+nb : n, for the device's columns first : end, right of the panel:
+//   A(k:n, :) = P A(k:n, :)
+//   U(k:k+nb, :) = inv(L(k:k+nb, k:k+nb)) A(k:k+nb, :)
+//   A(R, :) -= L(R, k:k+nb) U(k:k+nb, :)
+void DistributedLu::update(Member& member, std::size_t j, std::size_t first, std::size_t end) {
+  if (first >= end) return;
+  interchange(member, moves_[j], first, end);
+  const std::size_t k = dealt_.first(j);
+  member.blocked->solve_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
+                                {member.a, first, end - first});
+}
+
+// Before panel j is used, on every device.
+void DistributedLu::begin_step(std::size_t j) {
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    Member& member = *members_[d];
+    member.context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
+    const Moves& moves = moves_[j];
+    const std::size_t bytes = moves.from.size() * sizeof(cl_int);
+    if (bytes == 0) continue;
+    member.context.queue().enqueueWriteBuffer(member.from, CL_FALSE, 0, bytes, moves.from.data());
+    member.context.queue().enqueueWriteBuffer(member.to, CL_FALSE, 0, bytes, moves.to.data());
+  }
+}
+
+void DistributedLu::factor() {
+  finish();
+  info_ = 0;
+  ipiv_.clear();
+  moves_.assign(dealt_.blocks(), {});
+  const std::size_t blocks = dealt_.blocks();
+  if (blocks == 0) return;
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    members_[d]->context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
+  }
+  factor_panel(0);
+  publish_panel(0);
+  for (std::size_t j = 0; j < blocks; ++j) {
+    const std::size_t next = j + 1;
+    begin_step(j);
+    if (next < blocks) {
+      const std::size_t place = dealt_.place(next);
+      update(owner(next), j, place, place + dealt_.width(next));
+      factor_panel(next);
+    }
+    for (std::size_t d = 0; d < members_.size(); ++d) {
+      const bool has_next = next < blocks && dealt_.owner(next) == d;
+      interchange(*members_[d], moves_[j], 0, dealt_.columns_before(j, d));
+      update(*members_[d], j, dealt_.columns_before(next + has_next, d),
+             dealt_.columns_before(blocks, d));
+    }
+    if (next < blocks) publish_panel(next);
+    context_.checkpoint();
+  }
+  finish();
+}
+
+Outcome DistributedLu::outcome() {
+  Outcome outcome;
+  outcome.info = info_;
+  outcome.ipiv = ipiv_;
+  for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
+    copy_panel(owner(j), j, false);
+    const std::size_t width = dealt_.width(j);
+    const std::vector<double> pivots =
+        export_diagonal(owner(j).context, panel(owner(j), j).part(width, width));
+    outcome.pivots.insert(outcome.pivots.end(), pivots.begin(), pivots.end());
+  }
+  return outcome;
+}
+
+// X to the owner of block column j.
+void DistributedLu::bring_x(std::size_t j) {
+  const std::size_t to = dealt_.owner(j);
+  if (to == holder_) return;
+  const Surface &here = *members_[holder_]->x, &there = *members_[to]->x;
+  std::vector<char> host(here.rows() * here.pitch() * element());
+  members_[holder_]->context.read_back("solve", cl::Buffer(here.memory()(), true), 0, host.size(),
+                                       host.data());
+  members_[to]->context.queue().enqueueWriteBuffer(cl::Buffer(there.memory()(), true), CL_TRUE, 0,
+                                                   host.size(), host.data());
+  holder_ = to;
+}
+
+// X = inv(L) X or X = inv(U) X, by block columns.
+void DistributedLu::solve_triangle(bool upper) {
+  const std::size_t blocks = dealt_.blocks();
+  for (std::size_t step = 0; step < blocks; ++step) {
+    const std::size_t j = upper ? blocks - 1 - step : step, k = dealt_.first(j);
+    bring_x(j);
+    Member& member = owner(j);
+    member.blocked->solve_columns({member.a, upper, !upper, 0, k - dealt_.place(j)}, k,
+                                  dealt_.width(j), {*member.x, 0, member.x->columns()});
+  }
+}
+
+// P A = L U, so that inv(A) = inv(L U) P.
+cl::Buffer DistributedLu::apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) {
+  if (op == Op::transpose) {
+    throw Unsupported("Several devices do not solve with the transpose of their factors.");
+  }
+  for (const auto& member : members_) {
+    if (member->x && member->x->columns() == columns) continue;
+    member->x.emplace(member->context, size_.n, columns, options_.precision, Storage::buffer);
+    fill(member->context, *member->x, 0);
+  }
+  cl::Buffer moved = b;
+  if (!ipiv_.empty()) {
+    moved = context_.allocate(size_.n * columns * element());
+    gather_rows(context_, b, moved, permutation_of(ipiv_, size_.n), columns, options_.precision);
+  }
+  import_columns(context_, moved, columns, *members_.front()->x, 0);
+  holder_ = 0;
+  solve_triangle(false);
+  solve_triangle(true);
+  return export_columns(context_, *members_.front()->x, 0, columns);
+}
+
+std::optional<std::string> DistributedLu::variant() const {
+  return members_.front()->blocked->variant();
+}
+
+}  // namespace lugpu

@@ -1,0 +1,213 @@
+// LU over several devices: the same bits as on one, and right. A device is named several times.
+#include "base/error.hpp"
+#include "distributed/distributed_lu.hpp"
+#include "factors.hpp"
+
+namespace lugpu {
+namespace {
+
+struct DistributedKind {
+  Precision precision;
+  Pivot pivot;
+};
+
+void PrintTo(const DistributedKind& kind, std::ostream* out) {
+  *out << name(kind.precision) << "_" << name(kind.pivot);
+}
+
+/// Contexts of one device, with queues and memory of their own.
+class Contexts {
+ public:
+  explicit Contexts(Device device) : device_(std::move(device)) {}
+  std::vector<DeviceContext*> first(std::size_t count) {
+    while (all_.size() < count) all_.push_back(std::make_unique<DeviceContext>(device_));
+    std::vector<DeviceContext*> some;
+    for (std::size_t d = 0; d < count; ++d) some.push_back(all_[d].get());
+    return some;
+  }
+
+ private:
+  Device device_;
+  std::vector<std::unique_ptr<DeviceContext>> all_;
+};
+
+std::vector<DeviceContext*> contexts(std::size_t count) {
+  static Contexts all(shared_context().device());
+  return all.first(count);
+}
+
+/// For the class for GPUs on any device, with one compute unit, so that no work-group waits for
+/// another.
+std::vector<DeviceContext*> contexts_as_of_gpus(std::size_t count) {
+  Device device = context_of_one_unit().device();
+  device.type = "gpu";
+  static Contexts all(device);
+  return all.first(count);
+}
+
+TEST(BlockColumns, AreDealtCyclically) {
+  const BlockColumns dealt = {300, 64, 3};  // 5 blocks, the last of 44 columns
+  EXPECT_EQ(dealt.blocks(), 5u);
+  EXPECT_EQ(dealt.width(3), 64u);
+  EXPECT_EQ(dealt.width(4), 44u);
+  EXPECT_EQ(dealt.owner(4), 1u);
+  EXPECT_EQ(dealt.place(4), 64u);
+  EXPECT_EQ(dealt.columns_before(5, 0), 128u);
+  EXPECT_EQ(dealt.columns_before(5, 1), 64u + 44u);
+  EXPECT_EQ(dealt.columns_before(5, 2), 64u);
+  EXPECT_EQ(dealt.columns_before(2, 0), 64u);
+  EXPECT_EQ(dealt.columns_before(2, 2), 0u);
+  EXPECT_EQ(dealt.columns_before(3, 2), 64u);
+}
+
+class DistributedTest : public testing::TestWithParam<DistributedKind> {
+ protected:
+  void SetUp() override {
+    const std::string missing =
+        missing_on(handle_of(shared_context().device()), {precision, Storage::buffer});
+    if (!missing.empty()) GTEST_SKIP() << missing;
+  }
+
+  DenseOptions options(std::size_t nb) const {
+    DenseOptions chosen = {pivot, precision};
+    chosen.nb = nb;
+    return chosen;
+  }
+  DistributedLu make(std::size_t devices, std::size_t n, std::size_t nrhs = 0,
+                     std::size_t nb = 64) const {
+    return DistributedLu(contexts(devices), Size::square(n, nrhs), options(nb));
+  }
+
+  LuFactors factor(std::size_t devices, const Matrix& a, std::size_t nb = 64) const {
+    DistributedLu lu = make(devices, a.rows(), 0, nb);
+    lu.upload(a, Matrix(a.rows(), 0));
+    lu.factor();
+    return factors_of(lu);
+  }
+
+  LuFactors factors_of(DistributedLu& lu) const {
+    const Outcome outcome = lu.outcome();
+    LuFactors factors{Matrix(lu.size().n, lu.size().n), outcome.ipiv, outcome.info};
+    lu.download_factors(0, factors.lu.view());
+    for (std::size_t k = 0; k < lu.size().n; ++k) {
+      EXPECT_TRUE(same_bits(outcome.pivots[k], factors.lu(k, k))) << k;
+      if (pivot == Pivot::none) factors.ipiv.push_back(static_cast<int>(k) + 1);
+    }
+    return factors;
+  }
+
+  Matrix harmless(std::size_t n) const { return harmless_for(pivot, precision, n, n, n); }
+
+  const Precision precision = GetParam().precision;
+  const Pivot pivot = GetParam().pivot;
+};
+
+TEST_P(DistributedTest, TheSameBitsOnAnyNumberOfDevices) {
+  for (const std::size_t n : {1, 2, 3, 5, 63, 64, 65, 127, 128, 129, 191, 193, 257, 320, 333}) {
+    const Matrix a = harmless(n);
+    const LuFactors one = factor(1, a);
+    SCOPED_TRACE(n);
+    expect_right(a, one, pivot, precision);
+    for (const std::size_t devices : {2, 3, 4}) {
+      SCOPED_TRACE(devices);
+      const LuFactors several = factor(devices, a);
+      EXPECT_TRUE(equal(several.lu, one.lu));
+      EXPECT_EQ(several.ipiv, one.ipiv);
+      EXPECT_EQ(several.info, one.info);
+    }
+  }
+}
+
+TEST_P(DistributedTest, LargerMatricesAndBlocks) {
+  for (const auto& [n, nb] :
+       std::vector<std::pair<std::size_t, std::size_t>>{{1100, 0}, {1000, 192}}) {
+    const Matrix a = harmless(n);
+    const LuFactors one = factor(1, a, nb);
+    SCOPED_TRACE(n);
+    expect_right(a, one, pivot, precision);
+    const LuFactors several = factor(3, a, nb);
+    EXPECT_TRUE(equal(several.lu, one.lu));
+    EXPECT_EQ(several.ipiv, one.ipiv);
+  }
+}
+
+TEST_P(DistributedTest, AsOnGpus) {
+  if (pivot != Pivot::none || precision != Precision::single_precision) {
+    GTEST_SKIP() << "PoCL takes minutes to build the panels";
+  }
+  for (const std::size_t n : {130, 333}) {
+    const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
+    LuFactors one;
+    for (const std::size_t devices : {1, 2, 3}) {
+      DistributedLu lu(contexts_as_of_gpus(devices), Size::square(n, 3), options(128));
+      lu.upload(a, b);
+      lu.factor();
+      const LuFactors factors = factors_of(lu);
+      if (devices == 1) one = factors;
+      expect_right(a, factors, pivot, precision);
+      EXPECT_TRUE(equal(factors.lu, one.lu)) << devices;
+      lu.solve();
+      Matrix x(n, 3);
+      lu.download(x.view());
+      EXPECT_LT(solve_ratio(a, x, b, epsilon(precision)), kSolveRatioLimit);
+    }
+  }
+}
+
+TEST_P(DistributedTest, FactorsAgainAndAgain) {
+  DistributedLu lu = make(2, 300);
+  for (const std::size_t seed : {1, 2, 3}) {
+    const Matrix a = harmless_for(pivot, precision, 300, 300, seed);
+    lu.upload(a, Matrix(300, 0));
+    lu.factor();
+    EXPECT_TRUE(equal(factors_of(lu).lu, factor(1, a).lu)) << seed;
+  }
+}
+
+TEST_P(DistributedTest, Solves) {
+  for (const std::size_t n : {1, 64, 130, 333}) {
+    for (const std::size_t nrhs : {1, 5, 70}) {
+      SCOPED_TRACE(std::to_string(n) + ", " + std::to_string(nrhs));
+      const Matrix a = harmless(n), b = random_in(precision, n, nrhs, 3);
+      Matrix first;
+      for (const std::size_t devices : {1, 2, 3}) {
+        DistributedLu lu = make(devices, n, nrhs);
+        lu.upload(a, b);
+        lu.factor();
+        lu.solve();
+        Matrix x(n, nrhs);
+        lu.download(x.view());
+        if (devices == 1) {
+          EXPECT_LT(solve_ratio(a, x, b, epsilon(precision)), kSolveRatioLimit);
+          first = x;
+        }
+        EXPECT_TRUE(equal(x, first)) << devices;
+      }
+    }
+  }
+}
+
+TEST_P(DistributedTest, InfoIsTheFirstZeroPivot) {
+  for (const std::size_t zero : {0, 63, 64, 129}) {
+    SCOPED_TRACE(zero);
+    Matrix a = diagonal(200, 4);
+    a(zero, zero) = a(199, 199) = 0;
+    EXPECT_EQ(factor(3, a).info, static_cast<int>(zero) + 1);
+  }
+}
+
+TEST_P(DistributedTest, RefusesWhatItCannotDo) {
+  EXPECT_THROW(make(2, 100, 0, 50), Unsupported);
+  EXPECT_FALSE(make(2, 100).can_transpose());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, DistributedTest,
+    testing::Values(DistributedKind{Precision::single_precision, Pivot::none},
+                    DistributedKind{Precision::single_precision, Pivot::partial},
+                    DistributedKind{Precision::double_precision, Pivot::none},
+                    DistributedKind{Precision::double_precision, Pivot::partial}),
+    testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace lugpu
