@@ -145,7 +145,7 @@ Command add_advise(CLI::App& app) {
                    "Time limit of a run in seconds; longer ones are skipped (default: 20)")
       ->check(number(0.001, 1e6))
       ->type_name("S");
-  add_device_options(*command, given->options, false);
+  add_device_options(*command, given->options, DeviceUse::one);
   add_output_options(*command, given->options);
   command->footer(exit_statuses(
       {Exit::ok, Exit::failure, Exit::usage, Exit::singular, Exit::check_failed, Exit::no_device}));

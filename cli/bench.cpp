@@ -301,18 +301,20 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
     throw InputError("--trace - is not possible: standard output has the table; give a file.");
   }
   check_outputs(given.options, {{"--trace", given.trace}}, {});
-  std::vector<DeviceContext> contexts = open_devices(given.options);
+  SweepDevices opened = open_sweep_devices(given.options);
+  std::vector<DeviceContext>& contexts = opened.contexts;
   if (!given.trace.empty()) note_missing_clocks(contexts);
   // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
   const int usable = static_cast<int>(cores().usable);
   set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
   SweepPlan plan = make_plan(given, contexts.front().device());
+  plan.teams = opened.teams;
   for (const DeviceContext& context : contexts) {
     const int index = context.device().index;
     if (!plan.failed_paths.contains(index)) plan.failed_paths[index] = note_failed_paths(context);
   }
   const std::vector<Device> devices = devices_of(contexts);
-  const std::vector<Case> cases = cases_of(plan, devices);
+  const std::vector<Case> cases = cases_of(plan, opened.alone);
   nlohmann::json head = report_head(arguments, devices, given.options.kernels());
   add_libraries(head, plan.baselines);
   nlohmann::json report = begin_report(std::move(head), given.options, earlier);
@@ -549,7 +551,7 @@ Command add_bench(CLI::App& app) {
   add_sweep_options(*command, *given);
   add_effort_options(*command, *given);
   add_problem_options(*command, *given);
-  add_device_options(*command, given->options, true);
+  add_device_options(*command, given->options, DeviceUse::in_turn);
   add_output_options(*command, given->options);
   command->footer(
       list_of_rivals() + '\n' +

@@ -69,12 +69,15 @@ std::string BenchTable::row(const Result& result) {
   const bool packed = has_surfaces && problem.dense.texel == Texel::rgba;
   const bool paper = has_surfaces && find_method(result.what.routine).has_schedules &&
                      problem.dense.schedule == Schedule::paper;
+  const std::size_t others = problem.dense.others.size();
+  const std::string shared = others > 0 ? format(" x%zu", 1 + others) : "";
+  shared_ |= others > 0;
   const std::string storage = on_device ? name(problem.dense.storage) : "host";
   const std::string place =
       over_cores_ ? format("%7d", cores(result.what)) : storage + (packed ? "4" : "");
   const std::string head =
       format("%6zu %-13s %-7s %-6s %-7s ", problem.size.n,
-             (result.what.routine + (paper ? "*" : "")).c_str(), name(problem.dense.pivot),
+             (result.what.routine + (paper ? "*" : "") + shared).c_str(), name(problem.dense.pivot),
              precision_name(problem), place.c_str());
   if (result.status != RunStatus::ok) {
     constexpr std::size_t kIndent = 7;
@@ -103,6 +106,7 @@ std::string BenchTable::footer() const {
                  " and precision (mixed: double), for lu-blocked and the other rivals too; for "
                  "full pivoting over getc2. check: the larger of factor_ratio and solve_ratio, "
                  "which pass under 30." +
+                 (shared_ ? " x2 and so on: devices that share the work." : "") +
                  (estimated_ ? " ~: factor_ratio is estimated." : ""),
              0, 0) +
          "\n" + noise_warning(noisy_);

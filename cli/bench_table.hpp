@@ -35,6 +35,7 @@ class BenchTable {
   std::map<Rival, double> baseline_medians_;
   std::size_t noisy_ = 0;   // rows
   bool estimated_ = false;  // a row's factor_ratio
+  bool shared_ = false;     // devices share the work of a row
 };
 
 }  // namespace lugpu::cli

@@ -20,11 +20,14 @@ namespace lugpu::cli {
 namespace {
 
 // For --device: entries between single commas.
-CLI::Validator device_list(bool many) {
+CLI::Validator device_list(DeviceUse use) {
   return CLI::Validator(
       [=](const std::string& value) -> std::string {
-        if (!many && value.find(',') != std::string::npos) {
+        if (use == DeviceUse::one && value.find(',') != std::string::npos) {
           return '"' + value + "\" has a comma; this subcommand uses one device";
+        }
+        if (use == DeviceUse::in_turn && ("+" + value + "+").find("++") != std::string::npos) {
+          return '"' + value + "\" has a + without a device";
         }
         // Not by CLI11's split(), which drops an empty entry at the end.
         if (("," + value + ",").find(",,") != std::string::npos) {
@@ -41,25 +44,27 @@ bool Options::json_to_stdout() const {
   return json == "-" || is_standard_output(json);
 }
 
-void add_device_options(CLI::App& command, Options& options, bool many) {
+void add_device_options(CLI::App& command, Options& options, DeviceUse use) {
+  const char* const more[] = {"", "; several separated by commas; 0+1 share the work (bench)",
+                              "; several that share the work separated by commas, or all"};
   command.add_option("-p,--platform", options.platform, "Part of an OpenCL platform's name")
       ->check(not_empty())
       ->type_name("NAME");
   command
       .add_option("-d,--device", options.device,
                   std::string("Device: its index in `lugpu devices` or part of its name") +
-                      (many ? "; several separated by commas" : "") +
+                      more[static_cast<int>(use)] +
                       " (default: the first GPU, or else the first device)")
-      ->check(device_list(many))
+      ->check(device_list(use))
       ->type_name("DEVICE")
       ->envname("LUGPU_DEVICE");
   CLI::Option* units =
       command
           .add_option("--units", options.units,
                       std::string("Use this many compute units, if the device can be partitioned") +
-                          (many ? "; several numbers are a sweep" : ""))
+                          (use == DeviceUse::in_turn ? "; several numbers are a sweep" : ""))
           ->transform(whole_number(1, 1 << 20));
-  if (many) {
+  if (use == DeviceUse::in_turn) {
     units->delimiter(',')->type_name("LIST");
   } else {
     units->expected(1)->type_name("N");
@@ -243,6 +248,18 @@ std::vector<Device> chosen_devices(const Options& options) {
   return devices;
 }
 
+// The default device and all others of its kind.
+std::vector<Device> devices_of_a_kind(const Options& options) {
+  const Device first = choose_device(options.platform, "");
+  std::vector<Device> devices;
+  for (const Device& device : list_devices()) {
+    if (device.platform == first.platform && kind_of(device) == kind_of(first)) {
+      devices.push_back(device);
+    }
+  }
+  return devices;
+}
+
 // The system moves PoCL's threads between cores, at times two onto the same one, which can double
 // the time of a short factorization. Each gets its own core, unless the user says otherwise or this
 // process may not use all of them: PoCL counts its cores from the machine's first one.
@@ -250,6 +267,26 @@ void pin_threads_of_pocl() {
   if (cores().usable == static_cast<unsigned>(sysconf(_SC_NPROCESSORS_CONF))) {
     setenv("POCL_AFFINITY", "1", 0);
   }
+}
+
+// A context of the device that is not in the team yet.
+DeviceContext& context_for(const Device& whole, const std::vector<DeviceContext*>& team,
+                           const Options& options, SweepDevices& opened) {
+  const auto find_in = [&](std::vector<DeviceContext>& contexts) -> DeviceContext* {
+    for (DeviceContext& context : contexts) {
+      const bool taken = std::find(team.begin(), team.end(), &context) != team.end();
+      if (context.device().index == whole.index && !taken) return &context;
+    }
+    return nullptr;
+  };
+  if (DeviceContext* found = find_in(opened.contexts)) return *found;
+  if (DeviceContext* found = find_in(opened.repeated)) return *found;
+  const bool known = std::any_of(
+      opened.contexts.begin(), opened.contexts.end(),
+      [&](const DeviceContext& context) { return context.device().index == whole.index; });
+  const unsigned units = options.units.empty() ? whole.compute_units : options.units.front();
+  return (known ? opened.repeated : opened.contexts)
+      .emplace_back(with_compute_units(whole, units), options.kernels());
 }
 
 }  // namespace
@@ -276,6 +313,62 @@ std::vector<DeviceContext> open_devices(const Options& options) {
     }
   }
   return contexts;
+}
+
+std::vector<DeviceContext> open_devices_together(const Options& options) {
+  const std::vector<std::string> entries = CLI::detail::split(options.device, ',');
+  if (options.device != "all" && entries.size() < 2) return open_devices(options);
+  prepare_pocl(options);
+  pin_threads_of_pocl();
+  std::vector<Device> devices;
+  if (options.device == "all") {
+    devices = devices_of_a_kind(options);
+  } else {
+    for (const std::string& entry : entries) {
+      devices.push_back(choose_device(options.platform, entry));
+    }
+  }
+  std::vector<DeviceContext> contexts;
+  for (const Device& whole : devices) {
+    const unsigned units = options.units.empty() ? whole.compute_units : options.units.front();
+    contexts.emplace_back(with_compute_units(whole, units), options.kernels());
+  }
+  return contexts;
+}
+
+SweepDevices open_sweep_devices(const Options& options) {
+  SweepDevices opened;
+  Options alone = options;
+  alone.device.clear();
+  std::vector<std::vector<Device>> teams;
+  std::size_t members = 0;
+  for (const std::string& entry : CLI::detail::split(options.device, ',')) {
+    if (entry.find('+') == std::string::npos) {
+      alone.device += (alone.device.empty() ? "" : ",") + entry;
+      continue;
+    }
+    teams.emplace_back();
+    for (const std::string& name : CLI::detail::split(entry, '+')) {
+      teams.back().push_back(choose_device(options.platform, name));
+      ++members;
+    }
+  }
+  if (teams.empty() || !alone.device.empty()) opened.contexts = open_devices(alone);
+  for (const DeviceContext& context : opened.contexts) opened.alone.push_back(context.device());
+  if (!teams.empty() && options.units.size() > 1) {
+    throw InputError("Devices that share the work have one number of --units.");
+  }
+  // Contexts do not move once a team points to them.
+  opened.contexts.reserve(opened.contexts.size() + members);
+  opened.repeated.reserve(members);
+  for (const std::vector<Device>& devices : teams) {
+    std::vector<DeviceContext*> team;
+    for (const Device& device : devices) {
+      team.push_back(&context_for(device, team, options, opened));
+    }
+    opened.teams.push_back(std::move(team));
+  }
+  return opened;
 }
 
 FailedPaths note_failed_paths(const DeviceContext& context) {

@@ -15,7 +15,7 @@ namespace lugpu::cli {
 
 struct Options {
   std::string platform;
-  std::string device;  ///< index or part of a name; for bench several, separated by commas
+  std::string device;  ///< index or part of a name; or several, separated by commas
   std::string kernel_dir;
   std::vector<unsigned> units;  ///< compute units of the device to use; for bench several numbers,
                                 ///< each in its turn; none for all of them
@@ -36,8 +36,12 @@ struct Options {
   bool prints() const { return !quiet && !json_to_stdout(); }
 };
 
-/// -p, -d and --units (several where `many`), --no-vendor-kernels, --kernel-dir.
-void add_device_options(CLI::App& command, Options& options, bool many);
+/// How many devices and numbers of compute units a subcommand takes: one; several, for one run
+/// after another; or several devices that work together on one system.
+enum class DeviceUse { one, in_turn, together };
+
+/// -p, -d, --units, --no-vendor-kernels, --kernel-dir.
+void add_device_options(CLI::App& command, Options& options, DeviceUse use);
 
 /// --json, --force, -q, --color.
 void add_report_options(CLI::App& command, Options& options);
@@ -95,6 +99,18 @@ void prepare_pocl(const Options& options);
 /// A context for every device that the options name. If this starts PoCL, it is told to keep each
 /// of its threads on one core (POCL_AFFINITY) where it may use all.
 std::vector<DeviceContext> open_devices(const Options& options);
+/// Contexts for DeviceUse::together: a device may be named more than once; `all` are all of the
+/// default device's kind.
+std::vector<DeviceContext> open_devices_together(const Options& options);
+
+/// The devices of DeviceUse::in_turn, where 0+1 are two that share each system.
+struct SweepDevices {
+  std::vector<DeviceContext> contexts;  ///< one of every device and number of compute units
+  std::vector<DeviceContext> repeated;  ///< of devices that share a system with themselves
+  std::vector<Device> alone;            ///< of `contexts`, that have each system alone
+  std::vector<std::vector<DeviceContext*>> teams;  ///< that share each
+};
+SweepDevices open_sweep_devices(const Options& options);
 
 /// What `lugpu verify` found wrong on a device with its kernels; with one line on stderr about
 /// that, if there is anything.

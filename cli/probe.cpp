@@ -221,7 +221,7 @@ Command add_probe(CLI::App& app) {
   command->add_option("--runs", given->runs, "Timed runs (default: 5)")
       ->transform(whole_number(1, 1000))
       ->type_name("N");
-  add_device_options(*command, given->options, false);
+  add_device_options(*command, given->options, DeviceUse::one);
   add_output_options(*command, given->options);
   command->footer(exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) { return probe(*given, arguments); };

@@ -308,7 +308,7 @@ Command add_simulate(CLI::App& app) {
                    "Fluids: write the velocity along the centre lines at the end, x,y,u,v")
       ->transform(not_empty())
       ->type_name("FILE");
-  add_device_options(*command, given->options, false);
+  add_device_options(*command, given->options, DeviceUse::one);
   add_output_options(*command, given->options);
   for (const char* file : {"--frames", "--animate", "--every", "--profile", "--json"}) {
     window->excludes(command->get_option(file));

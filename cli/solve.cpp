@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "bench/report.hpp"
+#include "bench_report.hpp"
 #include "commands.hpp"
 #include "formats/formats.hpp"
 #include "help.hpp"
@@ -175,8 +176,9 @@ Written write_answers(const Arguments& given, const Solution<double>& solution) 
   return written;
 }
 
-void print_result(const Arguments& given, const Device& device, const RightHandSide& rhs,
-                  const Result& result, const Solution<double>& solution, const Written& written) {
+void print_result(const Arguments& given, const std::vector<DeviceContext>& contexts,
+                  const RightHandSide& rhs, const Result& result, const Solution<double>& solution,
+                  const Written& written) {
   const Problem& problem = result.what.problem;
   const std::string n = std::to_string(problem.size.n);
   print_line("A", printable(given.matrix) + ", " + n + " x " + n);
@@ -184,7 +186,9 @@ void print_result(const Arguments& given, const Device& device, const RightHandS
   print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
                               name(problem.dense.pivot), precision_name(problem)) +
                            layout(problem) + (solution.why.empty() ? "" : ": " + solution.why));
-  print_line("device", device.name + " (" + device.platform + ")");
+  for (const Device& device : devices_of(contexts)) {
+    print_line("device", device.name + " (" + device.platform + ")");
+  }
   print_times(result);
   if (result.checks.info == 0) {
     print_line("residual", "hpl_residual " + ratio(result.checks.hpl_residual) +
@@ -223,11 +227,18 @@ Exit status_of(const Diagnosis& diagnosis, Pivot pivot) {
   return Exit::check_failed;
 }
 
-nlohmann::json make_report(const DeviceContext& context, const Result& result,
+nlohmann::json make_report(const std::vector<DeviceContext>& contexts, const Result& result,
                            const std::vector<std::string>& arguments) {
-  nlohmann::json report = report_head(arguments, {context.device()}, context.settings());
+  nlohmann::json report = report_head(arguments, devices_of(contexts), contexts.front().settings());
   report["results"].push_back(to_json(result));
   return report;
+}
+
+// Those that share the work with the first one.
+std::vector<DeviceContext*> others_of(std::vector<DeviceContext>& contexts) {
+  std::vector<DeviceContext*> others;
+  for (std::size_t d = 1; d < contexts.size(); ++d) others.push_back(&contexts[d]);
+  return others;
 }
 
 // Names the file with the value that overflows the precision.
@@ -271,7 +282,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   const Sparse* sparse = std::get_if<Sparse>(&matrix);
   RightHandSide rhs =
       sparse ? read_rhs(given.rhs, *sparse) : read_rhs(given.rhs, std::get<Matrix>(matrix));
-  DeviceContext context = std::move(open_devices(given.options).front());
+  std::vector<DeviceContext> contexts = open_devices_together(given.options);
+  DeviceContext& context = contexts.front();
   const lugpu::Options options = options_of(given, context.device());
   if (!sparse) require_dense_method(options);
   if (!sparse && !given.start.empty()) {
@@ -282,6 +294,10 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   if (sparse) {
     SparsePlan plan = make_plan(options, context.device(), *sparse);
     if (plan.method) {
+      if (contexts.size() > 1) {
+        throw Unsupported(std::string(plan.method->name) + " works on one device alone",
+                          Remedy{"method", "lu-blocked"});
+      }
       if (!given.start.empty()) plan.start = read_start(given.start, rhs.b);
       return solve_sparse(context, plan,
                           {given.matrix, given.rhs, given.output, *sparse, std::move(rhs)},
@@ -295,7 +311,7 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   const FailedPaths failed = note_failed_paths(context);
 
   const Plan plan = make_plan(options, context.device(), Size::square(a.rows(), b.cols()),
-                              Precision::double_precision, failed);
+                              Precision::double_precision, failed, others_of(contexts));
   require_possible(context.device(), *plan.method, plan.problem);
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);
@@ -306,8 +322,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
   const Exit status = status_of(solution.diagnosis, plan.problem.dense.pivot);
   const Written written = status == Exit::ok ? write_answers(given, solution) : Written{};
   JsonOutput json(given.options);
-  json.write(make_report(context, result, arguments));
-  if (given.options.prints()) print_result(given, context.device(), rhs, result, solution, written);
+  json.write(make_report(contexts, result, arguments));
+  if (given.options.prints()) print_result(given, contexts, rhs, result, solution, written);
   for (const std::string& warning : result.warnings) print_warning(warning);
   if (status != Exit::ok) print_error(given.matrix + " is not solved: " + result.reason);
   return json.status(status == Exit::ok ? written.status : status);
@@ -382,7 +398,7 @@ Command add_solve(CLI::App& app) {
       ->add_option("--inverse", given->inverse, "File for the inverse of A: " + format_extensions())
       ->check(not_empty())
       ->type_name("FILE");
-  add_device_options(*command, given->options, false);
+  add_device_options(*command, given->options, DeviceUse::together);
   add_output_options(*command, given->options);
   command->footer(exit_statuses(
       {Exit::ok, Exit::failure, Exit::usage, Exit::singular, Exit::check_failed, Exit::no_device}));

@@ -359,7 +359,7 @@ Command add_verify(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "Check every kernel path on small systems");
   const auto given = std::make_shared<Arguments>();
   command->add_flag("--full", given->full, "More orders and block sizes (minutes, not seconds)");
-  add_device_options(*command, given->options, false);
+  add_device_options(*command, given->options, DeviceUse::one);
   add_output_options(*command, given->options);
   const auto add_instead = [&](const char* flag, bool& value, const char* description) {
     CLI::Option* option = command->add_flag(flag, value, description);

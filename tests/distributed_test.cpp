@@ -60,6 +60,17 @@ TEST(BlockColumns, AreDealtCyclically) {
   EXPECT_EQ(dealt.columns_before(3, 2), 64u);
 }
 
+// Rows 3 and 5 of 3 : 6 are interchanged, then row 4 and row 5, which is row 3 now; 5 stays.
+TEST(RowMoves, AreThoseOfAllInterchangesTogether) {
+  const std::vector<int> ipiv = {2, 2, 2};
+  const RowMoves moves = row_moves(ipiv, 3, 6);
+  EXPECT_EQ(moves.to, (std::vector<int>{3, 4, 5}));
+  EXPECT_EQ(moves.from, (std::vector<int>{5, 3, 4}));
+  EXPECT_TRUE(row_moves(std::vector<int>{0, 1, 2}, 3, 6).to.empty());
+  EXPECT_THROW(row_moves(std::vector<int>{3}, 3, 6), Error);
+  EXPECT_THROW(row_moves(std::vector<int>{0, 0}, 3, 6), Error);
+}
+
 class DistributedTest : public testing::TestWithParam<DistributedKind> {
  protected:
   void SetUp() override {
@@ -68,14 +79,16 @@ class DistributedTest : public testing::TestWithParam<DistributedKind> {
     if (!missing.empty()) GTEST_SKIP() << missing;
   }
 
-  DenseOptions options(std::size_t nb) const {
-    DenseOptions chosen = {pivot, precision};
-    chosen.nb = nb;
-    return chosen;
-  }
   DistributedLu make(std::size_t devices, std::size_t n, std::size_t nrhs = 0,
                      std::size_t nb = 64) const {
-    return DistributedLu(contexts(devices), Size::square(n, nrhs), options(nb));
+    return make(contexts(devices), n, nrhs, nb);
+  }
+  DistributedLu make(std::vector<DeviceContext*> devices, std::size_t n, std::size_t nrhs,
+                     std::size_t nb) const {
+    DenseOptions options = {pivot, precision};
+    options.nb = nb;
+    options.others.assign(devices.begin() + 1, devices.end());
+    return DistributedLu(*devices.front(), Size::square(n, nrhs), options);
   }
 
   LuFactors factor(std::size_t devices, const Matrix& a, std::size_t nb = 64) const {
@@ -139,7 +152,7 @@ TEST_P(DistributedTest, AsOnGpus) {
     const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
     LuFactors one;
     for (const std::size_t devices : {1, 2, 3}) {
-      DistributedLu lu(contexts_as_of_gpus(devices), Size::square(n, 3), options(128));
+      DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3, 128);
       lu.upload(a, b);
       lu.factor();
       const LuFactors factors = factors_of(lu);
@@ -182,6 +195,13 @@ TEST_P(DistributedTest, Solves) {
           first = x;
         }
         EXPECT_TRUE(equal(x, first)) << devices;
+        Matrix at(n, n);
+        for (std::size_t j = 0; j < n; ++j) {
+          for (std::size_t i = 0; i < n; ++i) at(i, j) = a(j, i);
+        }
+        x = b;
+        lu.apply_inverse(x, Op::transpose);
+        EXPECT_LT(solve_ratio(at, x, b, epsilon(precision)), kSolveRatioLimit) << devices;
       }
     }
   }
@@ -198,7 +218,17 @@ TEST_P(DistributedTest, InfoIsTheFirstZeroPivot) {
 
 TEST_P(DistributedTest, RefusesWhatItCannotDo) {
   EXPECT_THROW(make(2, 100, 0, 50), Unsupported);
-  EXPECT_FALSE(make(2, 100).can_transpose());
+  DenseOptions options = {pivot, precision};
+  options.nb = 64;
+  options.others = {contexts(2)[1]};
+  const Size size = Size::square(1000, 1);
+  Device device = contexts(1)[0]->device();
+  EXPECT_NO_THROW(DistributedLu::require_room(device, size, options));
+  device.name += " of another kind";
+  EXPECT_THROW(DistributedLu::require_room(device, size, options), Unsupported);
+  device = contexts(1)[0]->device();
+  options.storage = Storage::image;
+  EXPECT_THROW(DistributedLu::require_room(device, size, options), Unsupported);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -8,6 +8,7 @@
 // Build options: those of cpu/tile.clh, and NB.
 
 #include "cpu/tile.clh"
+#include "cpu/unit_lower.clh"
 
 // X(first:first+rows, strip) = inv(T(first:first+rows, first:first+rows)) X(first:first+rows,
 // strip), a strip for each work-group
@@ -16,6 +17,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void solve_block(
     int x_first, int first, int rows, int upper, int unit) {
   const __global real* diagonal = t + (size_t)(first - t_top) * pitch + first - t_left;
   __global real* top = x + (size_t)first * x_pitch + x_first + get_group_id(0) * STRIP;
+  if (unit && !upper) {
+    solve_strip(diagonal, pitch, top, x_pitch, top, x_pitch, rows);
+    return;
+  }
   for (int step = 0; step < rows; ++step) {
     const int i = upper ? rows - 1 - step : step;
     const int solved = upper ? i + 1 : 0;  // the first row of those that are

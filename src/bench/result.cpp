@@ -68,6 +68,7 @@ json to_json(const Case& what) {
   const bool lugpu = what.device && !what.is_baseline();
   const Method* method = lugpu ? &find_method(what.routine) : nullptr;
   const bool blocked = method && method->block_size;
+  const std::size_t others = what.problem.dense.others.size();
   return {{"implementation", what.implementation},
           {"routine", what.routine},
           {"pivot", name(what.problem.dense.pivot)},
@@ -78,6 +79,7 @@ json to_json(const Case& what) {
                                                        : json(nullptr)},
           {"device", value_or_null(what.device)},
           {"compute_units", value_or_null(what.units)},
+          {"devices_used", others > 0 ? json(1 + others) : json(nullptr)},
           {"n", what.problem.size.n},
           {"nrhs", what.problem.size.nrhs},
           {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
@@ -107,16 +109,28 @@ const char* name(RunStatus status) {
 }
 
 std::span<const char* const> case_fields() {
-  static constexpr const char* kFields[] = {
-      "implementation", "routine", "pivot", "precision", "storage", "texel", "schedule", "device",
-      "compute_units",  "n",       "nrhs",  "nb",        "threads", "seed",  "matrix"};
+  static constexpr const char* kFields[] = {"implementation",
+                                            "routine",
+                                            "pivot",
+                                            "precision",
+                                            "storage",
+                                            "texel",
+                                            "schedule",
+                                            "device",
+                                            "compute_units",
+                                            "devices_used",
+                                            "n",
+                                            "nrhs",
+                                            "nb",
+                                            "threads",
+                                            "seed",
+                                            "matrix"};
   return kFields;
 }
 
 bool same_case(const json& a, const json& b) {
-  return std::ranges::all_of(case_fields(), [&](const char* key) {
-    return a.contains(key) && b.contains(key) && a.at(key) == b.at(key);
-  });
+  return std::ranges::all_of(
+      case_fields(), [&](const char* key) { return a.value(key, json()) == b.value(key, json()); });
 }
 
 namespace {

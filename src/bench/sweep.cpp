@@ -176,6 +176,7 @@ void append_variants(const SweepPlan& plan, const Device& device, const Problem&
       const Method& method =
           name == "auto" ? automatic_method(device, variant, texel, failed) : find_method(name);
       if (!method.has(rule_of(problem.dense.pivot))) continue;
+      if (!method.shares && !problem.dense.others.empty()) continue;
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
         cases.push_back({"lugpu", method.name,
                          completed(variant, method, device, texel, nb, failed), device.name,
@@ -213,13 +214,22 @@ void append_host_cases(const SweepPlan& plan, const Baseline& baseline, std::siz
   }
 }
 
+// Whether any method lets several devices share a system.
+bool can_share(Pivot pivot) {
+  return std::ranges::any_of(
+      methods(), [&](const Method& method) { return method.shares && method.has(rule_of(pivot)); });
+}
+
 std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std::size_t n,
-                               const Arithmetic& arithmetic) {
+                               const Arithmetic& arithmetic,
+                               const std::vector<DeviceContext*>& others = {}) {
   std::vector<Case> cases;
   for (const std::string& name : plan.methods) {
     for (const Storage storage : plan.storages) {
       for (const Pivot pivot : plan.pivots) {
+        if (!others.empty() && !can_share(pivot)) continue;
         Problem problem;
+        problem.dense.others = others;
         problem.size = Size::square(n, plan.nrhs);
         problem.dense.pivot = pivot;
         problem.dense.precision = arithmetic.precision;
@@ -287,6 +297,11 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
           cases.back().units = device.compute_units;
         }
         const std::vector<Case> more = device_cases(plan, device, n, arithmetic);
+        cases.insert(cases.end(), more.begin(), more.end());
+      }
+      for (const std::vector<DeviceContext*>& team : plan.teams) {
+        const std::vector<Case> more = device_cases(plan, team.front()->device(), n, arithmetic,
+                                                    {team.begin() + 1, team.end()});
         cases.insert(cases.end(), more.begin(), more.end());
       }
     }

@@ -23,6 +23,9 @@ struct SweepPlan {
   std::vector<std::string> baselines;  ///< names of baselines()
   std::vector<int>
       threads;  ///< of baselines that have them, each in its turn; none: the BLAS's own
+  /// Besides the devices that have each system alone, those that share it: the first one, of
+  /// run_sweep()'s contexts, and DenseOptions::others.
+  std::vector<std::vector<DeviceContext*>> teams;
   std::map<int, FailedPaths> failed_paths;  ///< by the index of a device
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;

@@ -81,7 +81,7 @@ void Blocked::solve(const Surface& lu, Surface& x, Op op) {
 }
 
 void Blocked::solve_triangle(const Triangle& t, Surface& x) {
-  const std::size_t n = shape_.n, nb = solve_rows();
+  const std::size_t n = shape_.n, nb = solve_block_size();
   const std::size_t blocks = ceiling(n, nb);
   for (std::size_t step = 0; step < blocks; ++step) {
     const std::size_t first = (t.upper ? blocks - 1 - step : step) * nb;
@@ -90,20 +90,33 @@ void Blocked::solve_triangle(const Triangle& t, Surface& x) {
   }
 }
 
-// Rows inside K get their products after each solve_rows() of them, the others all at once.
 void Blocked::solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x) {
-  const std::size_t end = k + width, nb = solve_rows(), blocks = ceiling(width, nb);
-  const auto subtract = [&](std::size_t from, std::size_t rows, std::size_t first,
-                            std::size_t last) {
-    if (first < last) subtract_block(t, x, from, rows, first, last);
-  };
+  const std::size_t first = t.upper ? 0 : k + width, last = t.upper ? k : x.of.rows();
+  solve_diagonal(t, k, width, x);
+  if (first < last) subtract_block(t, x, k, width, first, last);
+}
+
+// Those of the rows R that are no whole blocks by themselves: they take a slower way.
+void Blocked::solve_rows(const Triangle& t, std::size_t k, std::size_t width, const Columns& x) {
+  const std::size_t first = t.upper ? k + width : 0, last = t.upper ? x.of.rows() : k;
+  const std::size_t whole = (last - first) / solve_block_size() * solve_block_size();
+  if (whole > 0) subtract_block(t, x, first, whole, k, k + width);
+  if (first + whole < last) {
+    subtract_block(t, x, first + whole, last - first - whole, k, k + width);
+  }
+  solve_diagonal(t, k, width, x);
+}
+
+void Blocked::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
+                             const Columns& x) {
+  const std::size_t end = k + width, nb = solve_block_size(), blocks = ceiling(width, nb);
   for (std::size_t step = 0; step < blocks; ++step) {
     const std::size_t first = k + (t.upper ? blocks - 1 - step : step) * nb;
     const std::size_t rows = std::min(nb, end - first);
     solve_block(t, x, first, rows);
-    subtract(first, rows, t.upper ? k : first + rows, t.upper ? first : end);
+    const std::size_t from = t.upper ? k : first + rows, to = t.upper ? first : end;
+    if (from < to) subtract_block(t, x, first, rows, from, to);
   }
-  subtract(k, width, t.upper ? 0 : end, t.upper ? k : x.of.rows());
 }
 
 }  // namespace lugpu

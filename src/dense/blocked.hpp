@@ -69,6 +69,10 @@ class Blocked {
   /// For a factored panel and columns A right of it, these are the block row of U and the update,
   /// U12 = inv(L11) A12, A22 -= L21 U12.
   void solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
+  /// Enqueues the part of X = inv(T) X that is of rows K of T, the others being done:
+  ///   X(K, :) -= T(K, R) X(R, :), R all rows above, or, if T is upper, below
+  ///   X(K, :) = inv(T(K, K)) X(K, :)
+  void solve_rows(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
   /// Enqueues the update of the first block alone, C -= L U with whatever a factorization has left
   /// in `a` and beside it, to learn how fast that is. Returns its multiply-adds; 0, and nothing
   /// runs, for a matrix without columns to update.
@@ -85,7 +89,7 @@ class Blocked {
   Blocked(DeviceContext& context, const Shape& shape);
 
   virtual void factorize(Surface& a) = 0;
-  /// X = inv(T) X, by blocks of solve_rows() rows.
+  /// X = inv(T) X, by blocks of solve_block_size() rows.
   virtual void solve_triangle(const Triangle& t, Surface& x);
   /// x(first:first+rows, :) = inv(T(first:first+rows, first:first+rows)) x(first:first+rows, :)
   virtual void solve_block(const Triangle& t, const Columns& x, std::size_t first,
@@ -94,7 +98,7 @@ class Blocked {
   virtual void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,
                               std::size_t first, std::size_t last) = 0;
   /// NB of the kernels that solve.
-  virtual std::size_t solve_rows() const = 0;
+  virtual std::size_t solve_block_size() const = 0;
 
   // The steps of factor(a, lu), each enqueued. Before the first panel:
   virtual void start() = 0;
@@ -112,6 +116,9 @@ class Blocked {
   cl::Buffer row_for_, row_goes_to_;
 
  private:
+  /// X(K, :) = inv(T(K, K)) X(K, :), K = k : k+width
+  void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
+
   std::optional<Surface> transposed_;  // the factors, see solve()
 };
 

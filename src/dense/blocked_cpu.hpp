@@ -21,7 +21,7 @@ class BlockedCpu : public Blocked {
                    std::size_t rows) override;
   void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,
                       std::size_t first, std::size_t last) override;
-  std::size_t solve_rows() const override { return shape_.nb; }
+  std::size_t solve_block_size() const override { return shape_.nb; }
   void start() override {}  // the first panel does it
   void factor_panel(Surface& lu, std::size_t k) override;
   void exchange_and_solve(Surface& a, std::size_t k) override;

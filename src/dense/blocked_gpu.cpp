@@ -482,7 +482,7 @@ void BlockedGpu::factorize(Surface& a) {
   }
 }
 
-std::size_t BlockedGpu::solve_rows() const {
+std::size_t BlockedGpu::solve_block_size() const {
   return kPanel;
 }
 

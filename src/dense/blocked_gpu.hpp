@@ -84,7 +84,7 @@ class BlockedGpu : public Blocked {
                    std::size_t rows) override;
   void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,
                       std::size_t first, std::size_t last) override;
-  std::size_t solve_rows() const override;
+  std::size_t solve_block_size() const override;
 
   Kernels kernels_{false, true};
   std::size_t most_groups_;  // that are sure to run at the same time

@@ -17,6 +17,8 @@ struct Size {
   std::size_t pivots() const { return rows < n ? rows : n; }
 };
 
+class DeviceContext;
+
 /// How A is factored; storage and the rest are meaningless on the host.
 struct DenseOptions {
   Pivot pivot = Pivot::partial;
@@ -26,6 +28,8 @@ struct DenseOptions {
   Schedule schedule = Schedule::fused;
   std::size_t nb = 0;    ///< columns of a block; 0 for a method without blocks
   bool perturb = false;  ///< with the fused schedule: a pivot below getc2's smin becomes smin
+  /// Devices that share A and the work with the one at hand, in contexts of their own.
+  std::vector<DeviceContext*> others = {};
 };
 
 /// How a factorization ended.

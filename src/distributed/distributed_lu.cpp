@@ -15,41 +15,37 @@ Shape panel_shape(const BlockColumns& dealt, const DenseOptions& options) {
   return {dealt.n, std::min(dealt.nb, dealt.n), options.pivot, options.precision};
 }
 
-BlockColumns deal(std::span<DeviceContext* const> devices, const Size& size,
-                  const DenseOptions& options) {
+// As many devices as there are block columns.
+BlockColumns deal(const Device& device, const Size& size, const DenseOptions& options) {
   BlockColumns dealt = {size.n, options.nb, 1};
-  const Device& first = devices.front()->device();
   if (dealt.nb == 0) {
-    dealt.nb = Blocked::block_size(first, {size.n, size.n, options.pivot, options.precision});
+    dealt.nb = Blocked::block_size(device, {size.n, size.n, options.pivot, options.precision});
   }
-  if (dealt.nb % kMultiple != 0) {
-    throw Unsupported("Blocks of " + std::to_string(dealt.nb) +
-                      " columns are not possible on several devices: they must be a multiple of " +
-                      std::to_string(kMultiple) + ".");
-  }
-  dealt.devices = std::clamp<std::size_t>(dealt.blocks(), 1, devices.size());
+  dealt.devices = std::clamp<std::size_t>(dealt.blocks(), 1, 1 + options.others.size());
   return dealt;
 }
 
-// 0-based `ipiv`, from row `top` on, as moves of rows.
-template <typename Moves>
-Moves moves_of(std::span<const cl_int> ipiv, std::size_t top, std::size_t n) {
-  std::map<cl_int, cl_int> holds;  // row i holds what was in row holds[i]
-  const auto content = [&](cl_int row) -> cl_int& {
-    return holds.try_emplace(row, row).first->second;
-  };
-  for (std::size_t k = 0; k < ipiv.size(); ++k) {
-    const cl_int offset = static_cast<cl_int>(top);
-    require_inside(ipiv[k] + offset, top + k, n);
-    std::swap(content(offset + static_cast<cl_int>(k)), content(offset + ipiv[k]));
-  }
-  Moves moves;
-  for (const auto& [to, from] : holds) {
-    if (from == to) continue;
-    moves.from.push_back(from);
-    moves.to.push_back(to);
-  }
-  return moves;
+std::vector<DeviceContext*> devices_of(DeviceContext& context, const BlockColumns& dealt,
+                                       const DenseOptions& options) {
+  std::vector<DeviceContext*> devices = {&context};
+  devices.insert(devices.end(), options.others.begin(), options.others.end());
+  devices.resize(dealt.devices);
+  return devices;
+}
+
+std::uint64_t panel_bytes(const BlockColumns& dealt, Precision precision) {
+  return dealt.n * Surface::pitch_of(dealt.nb, precision, Storage::buffer) *
+         element_size(precision);
+}
+
+// Besides its columns: two panels, rows that move, columns on their way, X.
+std::uint64_t other_bytes(const Device& device, const BlockColumns& dealt, std::size_t columns,
+                          const Size& size, const DenseOptions& options) {
+  const std::uint64_t element = element_size(options.precision);
+  return 2 * panel_bytes(dealt, options.precision) + 2 * dealt.nb * (columns + 64) * element +
+         2 * piece_bytes(size.n, size.n + size.nrhs, options.precision) +
+         size.n * 4 * (size.nrhs + 32) * element +
+         Blocked::workspace(device, panel_shape(dealt, options));
 }
 
 }  // namespace
@@ -66,16 +62,42 @@ DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& de
       to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       blocked(Blocked::make(context, panel_shape(dealt, options))) {}
 
-DistributedLu::DistributedLu(std::span<DeviceContext* const> devices, const Size& size,
-                             const DenseOptions& options)
-    : DenseFactorization(*devices.front(), size, options),
-      dealt_(deal(devices, size, options)),
-      transport_(
-          devices.first(dealt_.devices),
-          dealt_.n * Surface::pitch_of(dealt_.nb, options.precision, Storage::buffer) * element()),
+void DistributedLu::require_room(const Device& device, const Size& size,
+                                 const DenseOptions& options) {
+  if (options.storage == Storage::image) {
+    throw Unsupported("Several devices share matrices in buffers alone", {"storage", "buffer"});
+  }
+  if (options.texel == Texel::rgba) {
+    throw Unsupported("Several devices share matrices of single elements alone", {"texel", "r"});
+  }
+  const BlockColumns dealt = deal(device, size, options);
+  if (dealt.nb % kMultiple != 0 || size.rows != size.n) {
+    throw Unsupported("Several devices share square matrices in blocks of a multiple of " +
+                      std::to_string(kMultiple) + " columns.");
+  }
+  std::map<void*, std::uint64_t> taken;  // by the shares before, of the memory of each device
+  for (std::size_t d = 0; d < dealt.devices; ++d) {
+    const Device& each = d == 0 ? device : options.others[d - 1]->device();
+    if (kind_of(each) != kind_of(device)) {
+      throw Unsupported("Devices share a matrix in equal parts: " + device.name + " and " +
+                        each.name + " are not of one kind.");
+    }
+    const std::size_t columns = dealt.columns_before(dealt.blocks(), d);
+    std::uint64_t& other = taken[each.id];
+    other += other_bytes(each, dealt, columns, size, options);
+    require_fits(each, size.n, columns, options.precision, Storage::buffer, 1, other);
+    other += size.n * Surface::pitch_of(columns, options.precision, Storage::buffer) *
+             element_size(options.precision);
+  }
+}
+
+DistributedLu::DistributedLu(DeviceContext& context, const Size& size, const DenseOptions& options)
+    : DenseFactorization((require_room(context.device(), size, options), context), size, options),
+      dealt_(deal(context.device(), size, options)),
+      transport_(devices_of(context, dealt_, options), panel_bytes(dealt_, options.precision)),
       idle_(dealt_.devices) {
-  for (std::size_t d = 0; d < dealt_.devices; ++d) {
-    members_.push_back(std::make_unique<Member>(*devices[d], dealt_, d, options));
+  for (DeviceContext* device : devices_of(context, dealt_, options)) {
+    members_.push_back(std::make_unique<Member>(*device, dealt_, members_.size(), options));
   }
 }
 
@@ -133,31 +155,30 @@ Surface DistributedLu::panel(const Member& member, std::size_t j) const {
   return member.panels[j % 2].part(dealt_.n - dealt_.first(j), dealt_.width(j));
 }
 
-// Between A(k:n, k:k+nb) and the panel.
-void DistributedLu::copy_panel(Member& member, std::size_t j, bool back) {
-  const Surface to = panel(member, j);
-  const std::size_t pitch = member.a.pitch() * element(), panel_pitch = to.pitch() * element();
-  const cl::array<cl::size_type, 3> in_a = {dealt_.place(j) * element(), dealt_.first(j), 0};
+// Between A(row:n, k:k+nb), k = first(j), and a panel.
+void DistributedLu::copy_columns(Member& member, std::size_t j, std::size_t row,
+                                 const Surface& panel, Direction direction) {
+  const cl::CommandQueue& queue = member.context.queue();
+  const cl::Buffer a(member.a.memory()(), true), p(panel.memory()(), true);
+  const std::size_t a_pitch = member.a.pitch() * element(), p_pitch = panel.pitch() * element();
+  const cl::array<cl::size_type, 3> in_a = {dealt_.place(j) * element(), row, 0};
   const cl::array<cl::size_type, 3> in_panel = {0, 0, 0};
-  const cl::array<cl::size_type, 3> region = {to.columns() * element(), to.rows(), 1};
-  const cl::Buffer a(member.a.memory()(), true), p(to.memory()(), true);
-  if (back) {
-    member.context.queue().enqueueCopyBufferRect(p, a, in_panel, in_a, region, panel_pitch, 0,
-                                                 pitch, 0);
+  const cl::array<cl::size_type, 3> region = {panel.columns() * element(), panel.rows(), 1};
+  if (direction == Direction::to_panel) {
+    queue.enqueueCopyBufferRect(a, p, in_a, in_panel, region, a_pitch, 0, p_pitch, 0);
   } else {
-    member.context.queue().enqueueCopyBufferRect(a, p, in_a, in_panel, region, pitch, 0,
-                                                 panel_pitch, 0);
+    queue.enqueueCopyBufferRect(p, a, in_panel, in_a, region, p_pitch, 0, a_pitch, 0);
   }
 }
 
 // P A(k:n, k:k+nb) = L U, with k = first(j)
 void DistributedLu::factor_panel(std::size_t j) {
   Member& member = owner(j);
-  copy_panel(member, j, false);
   Surface surface = panel(member, j);
+  copy_columns(member, j, dealt_.first(j), surface, Direction::to_panel);
   member.blocked->factor(surface);
   member.context.queue().enqueueMarkerWithWaitList(nullptr, &factored_);
-  copy_panel(member, j, true);
+  copy_columns(member, j, dealt_.first(j), surface, Direction::from_panel);
 }
 
 // The factored panel and its pivots to the host and to the devices that do not have them.
@@ -169,10 +190,10 @@ void DistributedLu::publish_panel(std::size_t j) {
   transport_.read(from, factored_, member.blocked->info(), {&info, 1});
   if (info_ == 0 && info != 0) info_ = info > 0 ? info + static_cast<int>(top) : info;
   if (options_.pivot != Pivot::none) {
-    std::vector<cl_int> ipiv(dealt_.width(j));
+    std::vector<int> ipiv(dealt_.width(j));
     transport_.read(from, factored_, member.blocked->ipiv(), ipiv);
-    moves_[j] = moves_of<Moves>(ipiv, top, dealt_.n);
-    for (const cl_int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
+    moves_[j] = row_moves(ipiv, top, dealt_.n);
+    for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
   }
   std::vector<cl::Memory> panels;
   for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
@@ -181,7 +202,7 @@ void DistributedLu::publish_panel(std::size_t j) {
 }
 
 // Rows of A(:, first:end) move, in the device's columns.
-void DistributedLu::interchange(Member& member, const Moves& moves, std::size_t first,
+void DistributedLu::interchange(Member& member, const RowMoves& moves, std::size_t first,
                                 std::size_t end) {
   if (first >= end) return;
   const std::size_t rows = moves.from.size(), columns = end - first;
@@ -212,7 +233,7 @@ void DistributedLu::begin_step(std::size_t j) {
   for (std::size_t d = 0; d < members_.size(); ++d) {
     Member& member = *members_[d];
     member.context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
-    const Moves& moves = moves_[j];
+    const RowMoves& moves = moves_[j];
     const std::size_t bytes = moves.from.size() * sizeof(cl_int);
     if (bytes == 0) continue;
     member.context.queue().enqueueWriteBuffer(member.from, CL_FALSE, 0, bytes, moves.from.data());
@@ -257,10 +278,10 @@ Outcome DistributedLu::outcome() {
   outcome.info = info_;
   outcome.ipiv = ipiv_;
   for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
-    copy_panel(owner(j), j, false);
-    const std::size_t width = dealt_.width(j);
-    const std::vector<double> pivots =
-        export_diagonal(owner(j).context, panel(owner(j), j).part(width, width));
+    Member& member = owner(j);
+    const Surface diagonal = member.panels[0].part(dealt_.width(j), dealt_.width(j));
+    copy_columns(member, j, dealt_.first(j), diagonal, Direction::to_panel);
+    const std::vector<double> pivots = export_diagonal(member.context, diagonal);
     outcome.pivots.insert(outcome.pivots.end(), pivots.begin(), pivots.end());
   }
   return outcome;
@@ -279,42 +300,63 @@ void DistributedLu::bring_x(std::size_t j) {
   holder_ = to;
 }
 
-// X = inv(L) X or X = inv(U) X, by block columns.
-void DistributedLu::solve_triangle(bool upper) {
+// A(:, k:k+nb)'
+Surface DistributedLu::transposed(Member& member, std::size_t j) {
+  const Surface columns = member.panels[0].part(dealt_.n, dealt_.width(j));
+  copy_columns(member, j, 0, columns, Direction::to_panel);
+  return transpose(member.context, columns);
+}
+
+// X = inv(T) X by block columns of L or U; or, with the transpose, by the block rows of T = L' or
+// U' that these are.
+void DistributedLu::solve_triangle(bool upper, Op op) {
   const std::size_t blocks = dealt_.blocks();
   for (std::size_t step = 0; step < blocks; ++step) {
     const std::size_t j = upper ? blocks - 1 - step : step, k = dealt_.first(j);
     bring_x(j);
     Member& member = owner(j);
-    member.blocked->solve_columns({member.a, upper, !upper, 0, k - dealt_.place(j)}, k,
-                                  dealt_.width(j), {*member.x, 0, member.x->columns()});
+    const Blocked::Columns x = {*member.x, 0, member.x->columns()};
+    if (op == Op::none) {
+      const std::size_t left = k - dealt_.place(j);
+      member.blocked->solve_columns({member.a, upper, !upper, 0, left}, k, dealt_.width(j), x);
+    } else {
+      const Surface rows = transposed(member, j);
+      member.blocked->solve_rows({rows, upper, upper, k, 0}, k, dealt_.width(j), x);
+    }
+    member.context.checkpoint();
   }
 }
 
-// P A = L U, so that inv(A) = inv(L U) P.
+cl::Buffer DistributedLu::permuted(const cl::Buffer& b, const std::vector<int>& order,
+                                   std::size_t columns) {
+  cl::Buffer moved = context_.allocate(size_.n * columns * element());
+  gather_rows(context_, b, moved, order, columns, options_.precision);
+  return moved;
+}
+
+// P A = L U, so that inv(A) = inv(U) inv(L) P and inv(A') = P' inv(L') inv(U').
 cl::Buffer DistributedLu::apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) {
-  if (op == Op::transpose) {
-    throw Unsupported("Several devices do not solve with the transpose of their factors.");
-  }
   for (const auto& member : members_) {
     if (member->x && member->x->columns() == columns) continue;
     member->x.emplace(member->context, size_.n, columns, options_.precision, Storage::buffer);
     fill(member->context, *member->x, 0);
   }
-  cl::Buffer moved = b;
-  if (!ipiv_.empty()) {
-    moved = context_.allocate(size_.n * columns * element());
-    gather_rows(context_, b, moved, permutation_of(ipiv_, size_.n), columns, options_.precision);
-  }
-  import_columns(context_, moved, columns, *members_.front()->x, 0);
+  const bool moves = !ipiv_.empty();
+  const std::vector<int> rows = permutation_of(ipiv_, size_.n);
+  import_columns(context_, moves && op == Op::none ? permuted(b, rows, columns) : b, columns,
+                 *members_.front()->x, 0);
   holder_ = 0;
-  solve_triangle(false);
-  solve_triangle(true);
-  return export_columns(context_, *members_.front()->x, 0, columns);
+  solve_triangle(false, op);
+  solve_triangle(true, op);
+  cl::Buffer x = export_columns(context_, *members_.front()->x, 0, columns);
+  return moves && op == Op::transpose ? permuted(x, inverse_permutation(rows), columns) : x;
 }
 
 std::optional<std::string> DistributedLu::variant() const {
-  return members_.front()->blocked->variant();
+  const std::optional<std::string> kernels = members_.front()->blocked->variant();
+  const std::string devices =
+      std::to_string(dealt_.devices) + (dealt_.devices == 1 ? " device" : " devices");
+  return kernels ? *kernels + ", " + devices : devices;
 }
 
 }  // namespace lugpu

@@ -10,29 +10,30 @@
 #include "dense/blocked.hpp"
 #include "distributed/block_columns.hpp"
 #include "distributed/panel_transport.hpp"
+#include "distributed/row_moves.hpp"
 
 namespace lugpu {
 
 /// P A = L U with no or partial pivoting, right-looking. A panel is whole on its device, so that
 /// pivots are chosen and rows are interchanged locally. The next panel is brought up to date,
 /// factored and sent to the others first, while all do the rest of their updates (look-ahead).
-/// L, U and the pivots are the same bits for every number of devices of one kind.
+/// L, U and the pivots are the same bits for every number of devices.
 ///
-/// Buffers of the interface are the first device's.
+/// The devices are that of `context`, whose buffers the interface has, and options.others. They may
+/// be the same one in several contexts.
 class DistributedLu : public DenseFactorization {
  public:
-  /// Contexts of their own, which may be of the same device, and must outlive this. Throws
-  /// Unsupported if a device cannot hold its share; if a block size other than 0, for the fastest,
-  /// is no multiple of 64. A is square; buffers of single elements only.
-  DistributedLu(std::span<DeviceContext* const> devices, const Size& size,
-                const DenseOptions& options);
+  /// Throws Unsupported if a device cannot hold its share or differs from the others, or the block
+  /// size is no multiple of 64; so does the constructor. A is square; in buffers of single
+  /// elements.
+  static void require_room(const Device& device, const Size& size, const DenseOptions& options);
+  DistributedLu(DeviceContext& context, const Size& size, const DenseOptions& options);
   ~DistributedLu() override;
 
   void factor() override;
   Outcome outcome() override;
   cl::Buffer apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) override;
   using DenseFactorization::apply_inverse;
-  bool can_transpose() const override { return false; }
   cl::Buffer factors(std::size_t first, std::size_t count) override;
   std::optional<std::string> variant() const override;
 
@@ -50,10 +51,6 @@ class DistributedLu : public DenseFactorization {
     std::unique_ptr<Blocked> blocked;
     std::optional<Surface> x;  // of solve
   };
-  /// Rows that a panel's interchanges move: `to` becomes what was in `from`.
-  struct Moves {
-    std::vector<cl_int> from, to;
-  };
 
   void take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) override;
   /// Calls action(j, start, first, count) for the columns of each block column j in first : first +
@@ -64,21 +61,25 @@ class DistributedLu : public DenseFactorization {
   Member& owner(std::size_t j) { return *members_[dealt_.owner(j)]; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
-  void copy_panel(Member& member, std::size_t j, bool back);
+  enum class Direction { to_panel, from_panel };
+  void copy_columns(Member& member, std::size_t j, std::size_t row, const Surface& panel,
+                    Direction direction);
   void factor_panel(std::size_t j);
   void publish_panel(std::size_t j);
   void begin_step(std::size_t j);
-  void interchange(Member& member, const Moves& moves, std::size_t first, std::size_t end);
+  void interchange(Member& member, const RowMoves& moves, std::size_t first, std::size_t end);
   void update(Member& member, std::size_t j, std::size_t first, std::size_t end);
   void finish() const;
 
-  void solve_triangle(bool upper);
+  Surface transposed(Member& member, std::size_t j);
+  void solve_triangle(bool upper, Op op);
   void bring_x(std::size_t j);
+  cl::Buffer permuted(const cl::Buffer& b, const std::vector<int>& order, std::size_t columns);
 
   BlockColumns dealt_;
   std::vector<std::unique_ptr<Member>> members_;
   PanelTransport transport_;
-  std::vector<Moves> moves_;     // of each panel
+  std::vector<RowMoves> moves_;  // of each panel
   std::vector<int> ipiv_;        // of Outcome
   int info_ = 0;                 // of Outcome
   cl::Event factored_;           // the last panel, on its owner

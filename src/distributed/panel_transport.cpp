@@ -40,6 +40,7 @@ void PanelTransport::read(std::size_t owner, const cl::Event& ready, const cl::B
                           std::span<cl_int> to) {
   const std::vector<cl::Event> after = {ready};
   queues_[owner].enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &after);
+  devices_[owner]->timeline().add_readback("panel", cl::Event());
 }
 
 void PanelTransport::send(std::size_t owner, const cl::Event& ready,

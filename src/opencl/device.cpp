@@ -155,6 +155,10 @@ cl::Device handle_of(const Device& device) {
   return cl::Device(static_cast<cl_device_id>(device.id), true);
 }
 
+std::string kind_of(const Device& device) {
+  return device.name.substr(0, device.name.find(" #"));
+}
+
 std::size_t vector_width(const Device& device, Precision precision) {
   return device.vector_bytes / element_size(precision);
 }

@@ -9,6 +9,9 @@ namespace lugpu {
 
 cl::Device handle_of(const Device& device);
 
+/// The name without the number that tells devices of one kind apart.
+std::string kind_of(const Device& device);
+
 /// Elements of a vector register: 2, 4, 8 or 16.
 std::size_t vector_width(const Device& device, Precision precision);
 

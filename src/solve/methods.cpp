@@ -6,6 +6,7 @@
 #include "dense/gauss_jordan.hpp"
 #include "dense/lu.hpp"
 #include "dense/lu_blocked.hpp"
+#include "distributed/distributed_lu.hpp"
 
 namespace lugpu {
 namespace {
@@ -14,6 +15,17 @@ template <typename T>
 std::unique_ptr<DenseFactorization> make(DeviceContext& context, const Size& size,
                                          const DenseOptions& options) {
   return std::make_unique<T>(context, size, options);
+}
+
+void require_room_of_blocked(const Device& device, const Size& size, const DenseOptions& options) {
+  if (options.others.empty()) return LuBlocked::require_room(device, size, options);
+  DistributedLu::require_room(device, size, options);
+}
+
+std::unique_ptr<DenseFactorization> make_blocked(DeviceContext& context, const Size& size,
+                                                 const DenseOptions& options) {
+  if (options.others.empty()) return make<LuBlocked>(context, size, options);
+  return make<DistributedLu>(context, size, options);
 }
 
 double lu_flops(double n) {
@@ -47,6 +59,12 @@ void require_pivoting(const Method& method, Pivot pivot) {
                     {"method", "lu"});
 }
 
+void require_one_device(const Method& method, const DenseOptions& options) {
+  if (method.shares || options.others.empty()) return;
+  throw Unsupported(std::string(method.name) + " works on one device alone",
+                    {"method", "lu-blocked"});
+}
+
 }  // namespace
 
 const FlopFormula kLuFlops = {"2/3 n^3", lu_flops};
@@ -58,14 +76,15 @@ std::span<const Method> methods() {
        [](const PivotRule& rule) {
          return rule.pivot == Pivot::none || rule.pivot == Pivot::partial;
        },
-       kLuFlops, lu_work, true, false, LuBlocked::require_room, make<LuBlocked>,
+       kLuFlops, lu_work, true, false, true, require_room_of_blocked, make_blocked,
        LuBlocked::block_size},
       {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
-       [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, Lu::require_room,
-       make<Lu>},
+       [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, false,
+       Lu::require_room, make<Lu>},
       {"gauss-jordan", "Gauss-Jordan elimination of [A | B], LU-GPU's Algorithm 1",
        Structure::general, [](const PivotRule& rule) { return rule.search != Search::walk; },
-       kLuFlops, gauss_jordan_work, false, true, GaussJordan::require_room, make<GaussJordan>},
+       kLuFlops, gauss_jordan_work, false, true, false, GaussJordan::require_room,
+       make<GaussJordan>},
   };
   return table;
 }
@@ -89,6 +108,7 @@ const Method& find_method(const std::string& name) {
 
 void require_possible(const Device& device, const Method& method, const Problem& problem) {
   require_pivoting(method, problem.dense.pivot);
+  require_one_device(method, problem.dense);
   if (problem.solve.refine != Refine::none && !method.keeps_factors) {
     throw Unsupported(std::string(method.name) + " keeps no factors to refine X with",
                       {"method", "lu"});
@@ -126,11 +146,17 @@ const Method& automatic_method(const Device& device, const Problem& problem,
                       (dense.storage == Storage::image || texel != Texel::rgba);
   for (const Method& method : methods()) {
     const bool possible = method.structure == Structure::general &&
-                          method.has(rule_of(dense.pivot)) && (blocks || !method.block_size);
+                          method.has(rule_of(dense.pivot)) && (blocks || !method.block_size) &&
+                          (method.shares || dense.others.empty());
     if (possible &&
         !has_failed(failed, method, completed(problem, method, device, texel, 0, failed))) {
       return method;
     }
+  }
+  if (!dense.others.empty()) {
+    throw Unsupported("No method for several devices has pivoting " +
+                          std::string(name(dense.pivot)) + " and the other options",
+                      {"pivot", "partial"});
   }
   throw Unsupported("`lugpu verify` found every method with pivoting " +
                         std::string(name(dense.pivot)) + " wrong on " + device.name +
@@ -159,7 +185,7 @@ Problem completed(Problem problem, const Method& method, const Device& device,
 }
 
 Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
-               const FailedPaths& failed) {
+               const FailedPaths& failed, const std::vector<DeviceContext*>& others) {
   Problem problem;
   problem.size = size;
   problem.solve = {options.refine, options.equilibrate, options.determinant, options.inverse,
@@ -171,6 +197,7 @@ Plan make_plan(const Options& options, const Device& device, const Size& size, P
   if (options.refine == Refine::mixed) dense.precision = Precision::single_precision;
   dense.storage = options.storage.value_or(automatic_storage(device));
   dense.schedule = options.schedule;
+  dense.others = others;
   const Method& method = options.method == "auto"
                              ? automatic_method(device, problem, options.texel, failed)
                              : find_method(options.method);
@@ -182,6 +209,7 @@ Plan make_plan(const Options& options, const Device& device, const Size& size, P
     throw InputError(std::string(method.name) + " has no schedule of the paper", {"method", "lu"});
   }
   require_pivoting(method, dense.pivot);
+  require_one_device(method, dense);
   return {&method, completed(problem, method, device, options.texel, options.nb, failed)};
 }
 

@@ -40,6 +40,7 @@ struct Method {
   bool keeps_factors;  ///< so that it can refine, solve again and be checked by P A Q = L U; one
                        ///< that does not is checked by I = A inv(A)
   bool has_schedules;  ///< whether DenseOptions::schedule means anything
+  bool shares;         ///< whether several devices can share the work: DenseOptions::others
   /// Throws Unsupported if the device cannot hold the system, before anything is allocated.
   void (*require_room)(const Device& device, const Size& size, const DenseOptions& options);
   std::unique_ptr<DenseFactorization> (*make)(DeviceContext& context, const Size& size,
@@ -58,7 +59,7 @@ std::span<const Method> methods();
 const Method& find_method(const std::string& name);
 
 /// Throws Unsupported, before anything is allocated, if the device cannot hold the system, or the
-/// method has no such pivoting or cannot refine.
+/// method has no such pivoting, cannot refine or has one device only.
 void require_possible(const Device& device, const Method& method, const Problem& problem);
 
 /// The largest n whose system with one right-hand side fits on the device; 0 if none does.
@@ -87,9 +88,10 @@ struct Plan {
   Problem problem;
 };
 
-/// From what a user asks for. data: the precision of A and B, for where none is asked for. Throws
-/// InputError for options that contradict one another, and as automatic_method().
+/// From what a user asks for. others: DenseOptions::others. data: the precision of A and B, for
+/// where none is asked for. Throws InputError for options that contradict one another, and as
+/// automatic_method().
 Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
-               const FailedPaths& failed);
+               const FailedPaths& failed, const std::vector<DeviceContext*>& others = {});
 
 }  // namespace lugpu

@@ -28,10 +28,12 @@ Matrix with_interchange(std::size_t n) {
 }
 
 // The order of a small system that launches every kernel that the problem does: if the problem has
-// more than one block of the method, or of substitution (32), the small one has too.
+// more than one block of the method, or of substitution (32), the small one has too, on each
+// device.
 std::size_t order_to_build(const Problem& problem) {
-  const std::size_t more_than_a_block = std::max<std::size_t>(problem.dense.nb, 32) + 1;
-  return std::clamp<std::size_t>(problem.size.n, 2, more_than_a_block);
+  const std::size_t block = std::max<std::size_t>(problem.dense.nb, 32);
+  const std::size_t devices = 1 + problem.dense.others.size();
+  return std::clamp<std::size_t>(problem.size.n, 2, devices * block + 1);
 }
 
 void solve_small_system(DeviceContext& context, const Method& method, const Problem& problem) {

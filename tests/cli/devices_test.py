@@ -5,7 +5,10 @@ import json
 import os
 import re
 
-from program import CommandLine, main, small
+import numpy as np
+
+from program import (BLOCKED, CommandLine, dominant_matrix, main, random_matrix, read_matrix,
+                     small)
 
 
 class DevicesTest(CommandLine):
@@ -69,15 +72,48 @@ class DeviceChoiceTest(CommandLine):
 
     def test_lists(self):
         """An entry that is empty or names the same device again has status 2, and so have several devices
-        for one run."""
+        for one run, but for solve, where they share the work."""
+        twice = ["0,0", f"0,{self.first[1:-1]}"]
         for command in (["solve", "a.csv"], small(), ["probe"], ["verify"], ["advise", "a.csv"]):
-            for devices in ("0,0", ",", "0,", ",0", "", "0,,0", f"0,{self.first[1:-1]}"):
+            for devices in [",", "0,", ",0", "", "0,,0"] + twice * (command[0] != "solve"):
                 with self.subTest(command=command, devices=devices):
                     words = ["--device", f'"{devices}"' if devices and command[0] != "bench" else devices]
                     self.refused(*command, "-d", devices, words=words)
                     if devices:
                         self.refused(*command, words=words, env={"LUGPU_DEVICE": devices})
         self.refused("solve", "a.csv", "-p", "", words=["--platform"])
+
+    def test_devices_share_the_work(self):
+        """Any number of devices, one named again and again too, have the same X."""
+        a, b = random_matrix(300, 300), random_matrix(300, 2, seed=2)
+        self.write("a.npy", a)
+        self.write("b.npy", b)
+        solve = ["solve", "a.npy", "b.npy", "--method", BLOCKED, "--nb", "64"]
+        for devices in ("0,0", "0,0,0"):
+            row, = self.results(*solve, "-d", devices, "-o", f"x{devices}.npy")
+            self.assertEqual(row["devices_used"], len(devices.split(",")))
+            self.assertLess(row["checks"]["solve_ratio"], 30)
+            self.assertGreater(row["checks"]["rcond"], 0)
+        x, other = (read_matrix(self.folder / f"x{devices}.npy") for devices in ("0,0", "0,0,0"))
+        np.testing.assert_array_equal(x, other)
+        np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-8)
+        for flags in (["--precision", "mixed"], ["--pivot", "none"], ["--inverse", "i.npy"], ["--equilibrate"]):
+            with self.subTest(flags=flags):
+                self.write("d.npy", dominant_matrix(200))
+                self.lugpu("solve", "d.npy", "-d", "0,0", *flags)
+        self.lugpu("solve", "a.npy", "-d", "all")
+        self.refused("solve", "a.npy", "-d", "0,0", "--method", "lu",
+                     words=["one device", "--method " + BLOCKED])
+        self.refused("solve", "a.npy", "-d", "0,0", "--pivot", "full", words=["full"])
+
+    def test_devices_that_share_are_a_case_of_a_sweep(self):
+        sweep = small(method=BLOCKED, pivot="partial", sizes=200, nb=64)
+        rows = self.results(*sweep, "-d", "0,0+0,0+0+0")
+        self.assertEqual([row["devices_used"] for row in rows], [None, 2, 3])
+        for row in rows:
+            self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertIn(BLOCKED + " x3", self.lugpu(*sweep, "-d", "0+0+0").stdout)
+        self.refused(*sweep, "-d", "0+", words=["+"])
 
     def test_unknown_platform(self):
         self.refused("solve", "a.csv", "-p", "none-such", status=5, words=["none-such"])
