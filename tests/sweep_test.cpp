@@ -182,6 +182,21 @@ TEST(CasesOf, RivalsRunOnEveryDevice) {
                                       "20 single lugpu lu Bob buffer partial random"}));
 }
 
+TEST(CasesOf, DevicesThatShareRunMethodsThatCan) {
+  SweepPlan plan;
+  plan.sizes = {8};
+  plan.methods = {"lu", "lu-blocked"};
+  plan.pivots = {Pivot::partial, Pivot::full};
+  plan.precisions = {Precision::single_precision};
+  plan.storages = {Storage::buffer};
+  plan.teams = {{&shared_context(), nullptr}};
+  const std::vector<Case> cases = cases_of(plan, {});
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_EQ(cases.front().routine, "lu-blocked");
+  EXPECT_EQ(cases.front().device_index, shared_context().device().index);
+  EXPECT_EQ(cases.front().problem.dense.others.size(), 1u);
+}
+
 TEST(CasesOf, CarryThePlan) {
   SweepPlan plan = small_plan();
   plan.baselines = {"getrf", "getc2"};
@@ -712,6 +727,12 @@ TEST(SameCase, LooksAtWhatIsRunNotAtHowItWent) {
   json foreign = row;
   foreign.erase("nb");
   EXPECT_FALSE(same_case(row, foreign));
+  json early = row;
+  early.erase("devices_used");
+  EXPECT_TRUE(same_case(row, early));
+  other = example_result();
+  other.what.problem.dense.others = {nullptr};
+  EXPECT_FALSE(same_case(row, to_json(other)));
 }
 
 }  // namespace
