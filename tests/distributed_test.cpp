@@ -167,6 +167,24 @@ TEST_P(DistributedTest, AsOnGpus) {
   }
 }
 
+// By rows, and from a buffer of the first device as benchmarks have it.
+TEST_P(DistributedTest, TakesTheMatrixInOtherWays) {
+  const std::size_t n = 200;
+  const Matrix a = harmless(n);
+  const LuFactors one = factor(1, a);
+  DistributedLu lu = make(3, n);
+  std::vector<double> rows(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) rows[i * n + j] = a(i, j);
+  }
+  lu.upload(View<const double>{rows.data(), n, n, n, Order::rows}, Matrix(n, 0));
+  lu.factor();
+  EXPECT_TRUE(equal(factors_of(lu).lu, one.lu));
+  lu.take_columns(upload(*contexts(1).front(), a, precision), 0, n);
+  lu.factor();
+  EXPECT_TRUE(equal(factors_of(lu).lu, one.lu));
+}
+
 TEST_P(DistributedTest, FactorsAgainAndAgain) {
   DistributedLu lu = make(2, 300);
   for (const std::size_t seed : {1, 2, 3}) {

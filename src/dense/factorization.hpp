@@ -28,7 +28,7 @@ class DenseFactorization {
   const DenseOptions& options() const { return options_; }
 
   /// A, rows x n, and B, rows x nrhs. Throws InputError if a value overflows the precision.
-  void upload(const MatrixView& a, const MatrixView& b);
+  virtual void upload(const MatrixView& a, const MatrixView& b);
   /// Columns first : first + count of [A | B] from a buffer of them. `first` is a multiple of the
   /// elements of an RGBA texel.
   virtual void take_columns(const cl::Buffer& columns, std::size_t first, std::size_t count);

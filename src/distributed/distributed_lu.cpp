@@ -120,6 +120,24 @@ void DistributedLu::for_blocks(std::size_t first, std::size_t count, const Actio
   }
 }
 
+void DistributedLu::upload(const MatrixView& a, const MatrixView& b) {
+  for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
+    Member& member = owner(j);
+    const MatrixView block = a.part(dealt_.first(j), dealt_.width(j));
+    upload_columns(member.context, {&block, 1}, options_.precision,
+                   [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                     import_columns(member.context, piece, count, member.a,
+                                    dealt_.place(j) + first);
+                   });
+  }
+  upload_columns(context_, {&b, 1}, options_.precision,
+                 [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                   take_columns(piece, size_.n + first, count);
+                 });
+  finish();
+}
+
+// From the first device, by way of the host.
 void DistributedLu::take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) {
   const std::size_t column = size_.n * element();
   std::vector<char> host;

@@ -30,6 +30,8 @@ class DistributedLu : public DenseFactorization {
   DistributedLu(DeviceContext& context, const Size& size, const DenseOptions& options);
   ~DistributedLu() override;
 
+  /// Each block column to its device.
+  void upload(const MatrixView& a, const MatrixView& b) override;
   void factor() override;
   Outcome outcome() override;
   cl::Buffer apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) override;
