@@ -219,19 +219,20 @@ void DistributedLu::publish_panel(std::size_t j) {
   transport_.send(from, factored_, panels, idle_, sent.rows() * sent.pitch() * element());
 }
 
-// Rows of A(:, first:end) move, in the device's columns.
+// Rows of A(:, first:end) move, in the device's columns. Where these end is padding, or a pack
+// does.
 void DistributedLu::interchange(Member& member, const RowMoves& moves, std::size_t first,
                                 std::size_t end) {
   if (first >= end) return;
-  const std::size_t rows = moves.from.size(), columns = end - first;
-  const auto run = [&](const char* function, const Surface& from, const Surface& to,
-                       const cl::Buffer& list) {
-    member.context.run("interchange", member.a.kernel("dense/move_rows.cl", function),
-                       {columns, rows}, from, to, list, static_cast<cl_int>(rows),
-                       static_cast<cl_int>(first), static_cast<cl_int>(columns));
+  const Surface a = member.a.with_texel(Texel::rgba);
+  const std::size_t packs = a.texels(first, end);
+  const auto run = [&](const char* function, const cl::Buffer& rows) {
+    member.context.run("interchange", a.kernel("dense/move_rows.cl", function),
+                       {packs, moves.from.size()}, a, member.moved, rows,
+                       static_cast<cl_int>(first / a.pack()), static_cast<cl_int>(packs));
   };
-  run("take_rows", member.a, member.moved, member.from);
-  run("put_rows", member.a, member.moved, member.to);
+  run("take_rows", member.from);
+  run("put_rows", member.to);
 }
 
 // With k = first(j) and R = k+nb : n, for the device's columns first : end, right of the panel:
