@@ -18,6 +18,7 @@ Command add_solve(CLI::App& app);
 Command add_advise(CLI::App& app);
 Command add_bench(CLI::App& app);
 Command add_compare(CLI::App& app);
+Command add_report(CLI::App& app);
 Command add_probe(CLI::App& app);
 Command add_simulate(CLI::App& app);
 Command add_generate(CLI::App& app);

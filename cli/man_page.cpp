@@ -75,6 +75,11 @@ const std::map<std::string, Page>& pages() {
           "again.json"},
          {"In a script, which has exit status 6 if a case is slower by more than a tenth:",
           "lugpu compare full.json again.json --fail-slower 10% -q || echo slower"}}}},
+      {"report",
+       {"The page begins with the fastest method at each size and the ratio to each rival. Then "
+        "come figures and tables of every result, those that failed with the reason and without "
+        "a speed, and last what ran where. Several files are drawn together.",
+        {{"One page of two benchmarks:", "lugpu report full.json again.json -o report.html"}}}},
       {"simulate",
        {"Frames a second are the median of batches of steps, without the drawing. The phases are "
         "timed in a few steps before that, each waited for. What is left of the divergence (or of "

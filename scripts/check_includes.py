@@ -37,8 +37,9 @@ ROOMS = {room: used.split() for room, used in {
     "src/lapack": SOLVE,
     "src/baselines": OPENCL + " src/iterative src/dense src/solve src/simulation",
     "src/bench": SOLVE + " src/simulation src/baselines",
+    "src/report": "src/base src/accuracy src/bench",
     "python": "include/lugpu",
-    "cli": SOLVE + " src/simulation src/formats src/baselines src/bench",
+    "cli": SOLVE + " src/simulation src/formats src/baselines src/bench src/report",
 }.items()}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')

@@ -222,7 +222,9 @@ json read_report(const std::string& path) {
   if (!stream || std::filesystem::is_directory(path)) {
     throw InputError("Cannot read " + path + "; give a file that `lugpu bench --json` wrote.");
   }
-  const json report = json::parse(stream, nullptr, false);
+  // What is nested deeper is left out: no report is, and copying or printing it would recurse.
+  const auto is_shallow = [](int depth, json::parse_event_t, json&) { return depth < 32; };
+  const json report = json::parse(stream, is_shallow, false);
   const json::json_pointer version("/schema_version"), results("/results");
   if (!report.is_object() || !report.contains(version) || !report.contains(results) ||
       !report[results].is_array()) {
