@@ -222,7 +222,6 @@ void add_ceilings(const Subject& subject, Figures& figures, Styles& styles) {
     chart.note = "1 is what the device reached with nothing else to do.";
     chart.x_title = size_title(subject.kind);
     chart.y_title = y_title;
-    chart.log_y = false;
     chart.lines = lines_of(subject, entry(&Row::rates, name), styles, false, true);
     chart.levels = {{1, "ceiling"}};
     figures.add(chart);

@@ -70,8 +70,10 @@ caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
 caption span { display: inline-block; position: sticky; left: 0; max-width: calc(100vw - 2rem); }
 th, td { text-align: left; font-weight: normal; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: normal; }
 thead th { color: var(--dim); vertical-align: bottom; }
-tbody th { min-width: 9rem; }
-td:last-child { min-width: 14rem; }
+tbody th { min-width: 3.5rem; }
+.group th { font-weight: 600; padding-top: .7rem; }
+.group th span { position: sticky; left: 0; }
+td.status { min-width: 14rem; }
 .num { text-align: right; white-space: nowrap; }
 @media print {
   :root {
@@ -88,7 +90,7 @@ td:last-child { min-width: 14rem; }
   .scroll { overflow: visible; }
   table { font-size: 7pt; }
   th, td { padding-right: .45rem; }
-  tbody th, td:last-child { min-width: 5rem; }
+  td.status { min-width: 0; }
   caption span { max-width: none; }
   tr { break-inside: avoid; }
   h2 { break-after: avoid; }

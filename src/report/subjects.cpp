@@ -42,11 +42,14 @@ std::vector<std::string> details_of(const Rows& rows) {
   std::vector<std::string> details(rows.size());
   for (const auto& [name, may_follow_size] : kFields) {
     std::vector<std::string> longer = details;
+    std::set<std::string> values;  // none in an older file tells nothing apart
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::string& value = field_of(*rows[i], name);
+      if (!value.empty()) values.insert(value);
       if (!value.empty()) longer[i] += (longer[i].empty() ? "" : ", ") + value;
     }
-    if (told_apart(rows, longer, may_follow_size) > told_apart(rows, details, may_follow_size)) {
+    if (values.size() > 1 &&
+        told_apart(rows, longer, may_follow_size) > told_apart(rows, details, may_follow_size)) {
       details = std::move(longer);
     }
   }

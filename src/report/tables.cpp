@@ -60,13 +60,26 @@ std::string status_cell(const Row& row) {
   if (!row.reason.empty()) text += ": " + row.reason;
   for (const std::string& warning : row.warnings) text += " ⚠ " + warning;
   const bool good = row.status == "ok";
-  return cell((good ? "" : "<b>✗</b> ") + escaped(text), good ? "" : "bad");
+  return cell((good ? "" : "<b>✗</b> ") + escaped(text), good ? "status" : "status bad");
 }
 
-std::string title_cells(const std::vector<std::string>& titles, std::size_t texts) {
+// Rows with a heading of their own; none without rows.
+std::string group(const std::string& heading, std::size_t columns, const std::string& rows) {
+  if (rows.empty()) return "";
+  return "<tbody>\n<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"" +
+         std::to_string(columns) + "\"><span>" + heading + "</span></th></tr>\n" + rows +
+         "</tbody>\n";
+}
+
+std::string size_cell(const std::string& html) {
+  return "<th scope=\"row\" class=\"num\">" + html + "</th>";
+}
+
+// The last column is text.
+std::string title_cells(const std::vector<std::string>& titles) {
   std::string html;
   for (std::size_t i = 0; i < titles.size(); ++i) {
-    const bool number = i >= texts && i + 1 < titles.size();
+    const bool number = i + 1 < titles.size();
     html += std::string("<th scope=\"col\"") + (number ? " class=\"num\">" : ">") +
             escaped(titles[i]) + "</th>";
   }
@@ -74,7 +87,7 @@ std::string title_cells(const std::vector<std::string>& titles, std::size_t text
 }
 
 std::vector<std::string> result_titles(const Subject& subject, const std::vector<Column>& columns) {
-  std::vector<std::string> titles = {"method"};
+  std::vector<std::string> titles;
   titles.emplace_back(subject.kind == Kind::dense        ? "n"
                       : subject.kind == Kind::structured ? "unknowns"
                                                          : "cells");
@@ -88,10 +101,9 @@ std::vector<std::string> result_titles(const Subject& subject, const std::vector
   return titles;
 }
 
-std::string result_row(const Series& series, const Row& row, const std::vector<Column>& columns) {
-  std::string html = "<tr" + std::string(row.status == "ok" ? "" : " class=\"bad\"") +
-                     "><th scope=\"row\">" + escaped(series.label) + "</th>";
-  html += number_cell(row.size);
+std::string result_row(const Row& row, const std::vector<Column>& columns) {
+  std::string html = row.status == "ok" ? "<tr>" : "<tr class=\"bad\">";
+  html += size_cell(data(row.size, number_text(row.size)));
   html += number_cell(row.timed() ? std::optional(row.median) : std::nullopt, seconds_text);
   html += interval_cell(row);
   html += number_cell(row.kind == Kind::structured ? row.iterations
@@ -138,7 +150,7 @@ Extremes extremes_of(const Rivalry& rivalry) {
 
 std::string extreme_cell(const Contest& contest) {
   return cell(data(contest.ratio.value, ratio_text(contest.ratio.value)) + " at " +
-                  escaped(number_text(contest.rival->size)),
+                  number_text(contest.rival->size),
               "num");
 }
 
@@ -153,60 +165,57 @@ std::string scrolling(const std::string& table, const std::string& caption) {
 std::string results_table(const Subject& subject) {
   std::vector<Column> columns = columns_of(subject);
   std::erase_if(columns, [&](const Column& column) { return !has(subject, column); });
-  std::string html = title_cells(result_titles(subject, columns), 1) + "<tbody>\n";
+  const std::vector<std::string> titles = result_titles(subject, columns);
+  std::string html = title_cells(titles);
   for (const Series& series : subject.series) {
-    for (const Row* row : series.rows) html += result_row(series, *row, columns);
+    std::string rows;
+    for (const Row* row : series.rows) rows += result_row(*row, columns);
+    html += group(escaped(series.label), titles.size(), rows);
   }
-  return scrolling(html + "</tbody>\n", "Results: " + subject.title);
+  return scrolling(html, "Results: " + subject.title);
 }
 
 std::string leads_table(const std::vector<Subject>& subjects) {
   std::string html;
   for (const Subject& subject : subjects) {
+    std::string rows;
     for (const Lead& lead : leads_of(subject)) {
       const Row &first = *lead.rows.front(), &last = *lead.rows.back();
-      html +=
-          "<tr><th scope=\"row\">" + escaped(subject.title) + "</th>" +
-          cell(escaped(from_to(number_text(first.size), number_text(last.size))), "num") +
-          cell((lead.series->rival() ? "" : "<b>") + escaped(lead.series->label) +
-               (lead.series->rival() ? "" : "</b>")) +
-          cell(escaped(from_to(speed_text(subject.kind, first), speed_text(subject.kind, last))),
-               "num") +
-          "</tr>\n";
+      const std::string label = escaped(lead.series->label);
+      rows +=
+          "<tr>" + size_cell(from_to(number_text(first.size), number_text(last.size))) +
+          cell(from_to(speed_text(subject.kind, first), speed_text(subject.kind, last)), "num") +
+          cell(lead.series->rival() ? label : "<b>" + label + "</b>") + "</tr>\n";
     }
+    html += group(escaped(subject.title), 3, rows);
   }
   if (html.empty()) return "";
-  return scrolling(
-      "<thead><tr><th scope=\"col\">what</th><th scope=\"col\" class=\"num\">size</th>"
-      "<th scope=\"col\">fastest</th><th scope=\"col\" class=\"num\">speed</th></tr></thead>\n"
-      "<tbody>\n" +
-          html + "</tbody>\n",
-      "The fastest at each size; methods of lugpu in bold");
+  return scrolling(title_cells({"size", "speed", "fastest"}) + html,
+                   "The fastest at each size; methods of lugpu in bold");
 }
 
 std::string rivals_table(const std::vector<Subject>& subjects) {
   std::string html;
   for (const Subject& subject : subjects) {
+    std::string rows;
     for (const Rivalry& rivalry : rivalries_of(subject)) {
       const Extremes found = extremes_of(rivalry);
       const std::string counts = std::to_string(found.faster) + " faster, " +
                                  std::to_string(found.slower) + " slower, of " +
                                  std::to_string(rivalry.contests.size());
-      html += "<tr><th scope=\"row\">" + escaped(rivalry.label) + "</th>" +
-              cell(escaped(subject.title)) +
+      rows += "<tr><th scope=\"row\">" + escaped(rivalry.label) + "</th>" +
               cell(data(found.geometric_mean, ratio_text(found.geometric_mean)), "num") +
               extreme_cell(*found.worst) + extreme_cell(*found.best) + cell(counts) + "</tr>\n";
     }
+    html += group(escaped(subject.title), 5, rows);
   }
   if (html.empty()) return "";
   return scrolling(
-      "<thead><tr><th scope=\"col\">rival</th><th scope=\"col\">what</th>"
-      "<th scope=\"col\" class=\"num\">geometric mean</th><th scope=\"col\" "
-      "class=\"num\">worst</th>"
-      "<th scope=\"col\" class=\"num\">best</th><th scope=\"col\">lugpu is</th></tr></thead>\n"
-      "<tbody>\n" +
-          html + "</tbody>\n",
-      "Time of each rival over the time of lugpu: above 1, lugpu is faster");
+      "<thead><tr><th scope=\"col\">rival</th><th scope=\"col\" class=\"num\">mean</th>"
+      "<th scope=\"col\" class=\"num\">worst</th><th scope=\"col\" class=\"num\">best</th>"
+      "<th scope=\"col\">lugpu is</th></tr></thead>\n" +
+          html,
+      "Time of each rival over the time of lugpu: above 1, lugpu is faster; geometric means");
 }
 
 }  // namespace lugpu::report

@@ -7,8 +7,9 @@
 
 namespace lugpu::report {
 
-/// Every result of a subject, by series: median, interval, speed, checks, status and reason. One
-/// that is not ok shows no time and no speed. Numbers carry their exact values (<data>).
+/// Every result of a subject, its series one after another: median, interval, speed, checks, status
+/// and reason. One that is not ok shows no time and no speed. Numbers carry their exact values
+/// (<data>).
 std::string results_table(const Subject& subject);
 
 /// Who was fastest at which sizes, of every subject; empty if nothing was timed.
