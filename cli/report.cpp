@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -9,6 +10,7 @@
 #include "options.hpp"
 #include "outputs.hpp"
 #include "report/page.hpp"
+#include "terminal.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -85,9 +87,10 @@ Command add_report(CLI::App& app) {
       ->type_name("FILE.html");
   command->add_flag("--force", given->options.force, "Overwrite even a FILE that is read");
   command->footer(
-      "The page has all in it: it needs no network and no script, and prints well.\n\n"
-      "Example: lugpu bench --json r.json && lugpu report r.json -o r.html\n\n" +
-      exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
+      wrapped("The page has all in it: it needs no network and no script, and prints well.", 0, 0) +
+      "\n\n" +
+      wrapped("Example: lugpu bench --json r.json && lugpu report r.json -o r.html", 0, 0) +
+      "\n\n" + exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
   return [given](const std::vector<std::string>&) { return run_report(*given); };
 }
 

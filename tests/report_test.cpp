@@ -85,8 +85,8 @@ TEST(Chart, DrawsWhatHasAPlace) {
   EXPECT_FALSE(has_points(chart_of({{8, 0, {}}, {0, 1, {}}, {8, NAN, {}}, {INFINITY, 1, {}}})));
   const std::string svg = figure(chart_of({{8, 1, {}}, {16, 0, {}}, {32, 100, {}}}), "f");
   EXPECT_NE(svg.find("a&lt;b: 1 at 8, 100 at 32."), std::string::npos);
-  // 5 % of the axes' lengths on either side: x from 50 to 406, y from 250 to 26.
-  EXPECT_NE(svg.find("d=\"M66.2,239.8 L389.8,36.2\""), std::string::npos) << svg;
+  // 5 % of the axes' lengths on either side: x from 60 to 406, y from 250 to 26.
+  EXPECT_NE(svg.find("d=\"M75.7,239.8 L390.3,36.2\""), std::string::npos) << svg;
   EXPECT_NE(svg.find(">8</text>"), std::string::npos);
   EXPECT_EQ(svg.find(">16</text>"), std::string::npos);
 }

@@ -137,7 +137,9 @@ std::string subject_of(const json& from, const Row& row) {
     case Kind::simulation:
       break;
   }
-  return joined({problem, text_at(from, "scene"), until, precision}, ", ");
+  const json& grid = at(from, "grid");
+  const bool is_deep = grid.is_array() && grid.size() == 3 && grid[2] > 1;
+  return joined({problem, text_at(from, "scene"), is_deep ? "3D" : "", until, precision}, ", ");
 }
 
 double size_of(const json& from, Kind kind) {

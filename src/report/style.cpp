@@ -74,7 +74,8 @@ tbody th { min-width: 3.5rem; }
 .group th { font-weight: 600; padding-top: .7rem; }
 .group th span { position: sticky; left: 0; }
 td.status { min-width: 14rem; }
-.num { text-align: right; white-space: nowrap; }
+.num { text-align: right; }
+.num, .words { white-space: nowrap; }
 @media print {
   :root {
     color-scheme: light;

@@ -13,7 +13,7 @@ namespace {
 
 // Units of the picture; a phone shows about one for a pixel.
 constexpr double kWidth = 420, kHeight = 290;
-constexpr double kLeft = 50, kRight = 14, kTop = 26, kBottom = 40;
+constexpr double kLeft = 60, kRight = 14, kTop = 26, kBottom = 40;
 
 std::string units(double value) {
   std::string text = std::to_string(std::round(value * 10) / 10);

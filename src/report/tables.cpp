@@ -117,14 +117,18 @@ std::string result_row(const Row& row, const std::vector<Column>& columns) {
   return html + status_cell(row) + "</tr>\n";
 }
 
-std::string speed_text(Kind kind, const Row& row) {
-  if (kind == Kind::structured || !row.speed) return seconds_text(row.median);
-  return number_text(*row.speed) + (kind == Kind::dense ? " GFLOP/s" : " frames/s");
-}
-
 // "a – b", or one of them where they are the same.
 std::string from_to(const std::string& a, const std::string& b) {
   return a == b ? a : a + " – " + b;
+}
+
+// Of the first and the last result of a lead.
+std::string speeds_text(const Row& first, const Row& last) {
+  if (first.kind == Kind::structured || !first.speed || !last.speed) {
+    return from_to(seconds_text(first.median), seconds_text(last.median));
+  }
+  return from_to(number_text(*first.speed), number_text(*last.speed)) +
+         (first.kind == Kind::dense ? " GFLOP/s" : " frames/s");
 }
 
 struct Extremes {
@@ -182,16 +186,18 @@ std::string leads_table(const std::vector<Subject>& subjects) {
     for (const Lead& lead : leads_of(subject)) {
       const Row &first = *lead.rows.front(), &last = *lead.rows.back();
       const std::string label = escaped(lead.series->label);
-      rows +=
-          "<tr>" + size_cell(from_to(number_text(first.size), number_text(last.size))) +
-          cell(from_to(speed_text(subject.kind, first), speed_text(subject.kind, last)), "num") +
-          cell(lead.series->rival() ? label : "<b>" + label + "</b>") + "</tr>\n";
+      rows += "<tr><th scope=\"row\">" + (lead.series->rival() ? label : "<b>" + label + "</b>") +
+              "</th>" + cell(from_to(number_text(first.size), number_text(last.size)), "num") +
+              cell(speeds_text(first, last), "num") + "</tr>\n";
     }
     html += group(escaped(subject.title), 3, rows);
   }
   if (html.empty()) return "";
-  return scrolling(title_cells({"size", "speed", "fastest"}) + html,
-                   "The fastest at each size; methods of lugpu in bold");
+  return scrolling(
+      "<thead><tr><th scope=\"col\">fastest</th><th scope=\"col\" class=\"num\">size</th>"
+      "<th scope=\"col\" class=\"num\">speed</th></tr></thead>\n" +
+          html,
+      "The fastest at each size; methods of lugpu in bold");
 }
 
 std::string rivals_table(const std::vector<Subject>& subjects) {
@@ -205,7 +211,8 @@ std::string rivals_table(const std::vector<Subject>& subjects) {
                                  std::to_string(rivalry.contests.size());
       rows += "<tr><th scope=\"row\">" + escaped(rivalry.label) + "</th>" +
               cell(data(found.geometric_mean, ratio_text(found.geometric_mean)), "num") +
-              extreme_cell(*found.worst) + extreme_cell(*found.best) + cell(counts) + "</tr>\n";
+              extreme_cell(*found.worst) + extreme_cell(*found.best) + cell(counts, "words") +
+              "</tr>\n";
     }
     html += group(escaped(subject.title), 5, rows);
   }
