@@ -36,7 +36,8 @@ TEST(Markup, NumbersInWords) {
   EXPECT_EQ(number_text(0.012345), "0.0123");
   EXPECT_EQ(number_text(1e-6), "10⁻⁶");
   EXPECT_EQ(number_text(9.97e-7), "10⁻⁶");
-  EXPECT_EQ(number_text(-2.5e8), "-2.5·10⁸");
+  EXPECT_EQ(number_text(-2.5e12), "-2.5·10¹²");
+  EXPECT_EQ(number_text(67108864), "67108864");
   EXPECT_EQ(seconds_text(0.0923977), "92.4 ms");
   EXPECT_EQ(seconds_text(38.5e-6), "38.5 µs");
   EXPECT_EQ(seconds_text(0.9999e-3), "1.00 ms");

@@ -74,8 +74,9 @@ std::string power_of_ten(int exponent) {
 std::string number_text(double value) {
   if (value == 0) return "0";
   const double size = std::abs(value);
+  if (size < 1e10 && value == std::round(value)) return fixed(value, 0);
   if (size >= 1e-3 && size < 1e7) {
-    if (size >= 99.95) return fixed(value, value == std::round(value) || size >= 999.5 ? 0 : 1);
+    if (size >= 99.95) return fixed(value, size >= 999.5 ? 0 : 1);
     if (size >= 0.9995) return without_zeros(fixed(value, size < 9.995 ? 2 : 1));
     return without_zeros(fixed(value, 2 - static_cast<int>(std::floor(std::log10(size)))));
   }

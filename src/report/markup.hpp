@@ -13,7 +13,8 @@ std::string escaped(std::string_view text);
 /// The shortest decimal number that reads as the same double.
 std::string exact_text(double value);
 
-/// Three significant digits or more: 0.00123, 1.23, 12.3, 12345, 1.2·10⁻⁶.
+/// Three significant digits or more, and whole numbers below 10¹⁰ exactly: 0.00123, 1.23, 12.3,
+/// 12345, 1.2·10⁻⁶.
 std::string number_text(double value);
 
 /// E.g. "92.4 ms", "38.5 µs".

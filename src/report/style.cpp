@@ -76,6 +76,10 @@ tbody th { min-width: 3.5rem; }
 td.status { min-width: 14rem; }
 .num { text-align: right; }
 .num, .words { white-space: nowrap; }
+@media screen and (max-width: 30rem) {
+  table { font-size: .78rem; }
+  th, td { padding-right: .5rem; }
+}
 @media print {
   :root {
     color-scheme: light;
