@@ -23,7 +23,7 @@ namespace {
 
 struct Arguments {
   Options options;
-  std::string matrix, rhs;
+  std::string matrix, rhs, format;
   std::optional<int> digits;
   Effort effort{.runs = 3, .min_time_s = 0, .check_factors = false};
 };
@@ -84,13 +84,17 @@ void print(const Arguments& given, const Device& device, const std::string& why,
             << '\n';
 }
 
-Exit advise(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit advise(Arguments given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
+  check_system_arguments(given.matrix, given.rhs, given.format);
   check_outputs(given.options, {}, {{"MATRIX", given.matrix}, {"RHS", given.rhs}});
-  std::variant<Matrix, Sparse> matrix = read_dense_or_sparse(given.matrix, {.square = true});
+  std::variant<Matrix, Sparse> matrix =
+      read_dense_or_sparse(given.matrix, {.square = true}, given.format);
   const Sparse* sparse = std::get_if<Sparse>(&matrix);
-  RightHandSide rhs =
-      sparse ? read_rhs(given.rhs, *sparse) : read_rhs(given.rhs, std::get<Matrix>(matrix));
+  RightHandSide rhs = sparse ? read_rhs(given.rhs, given.format, *sparse)
+                             : read_rhs(given.rhs, given.format, std::get<Matrix>(matrix));
+  given.matrix = input_name(given.matrix);
+  given.rhs = input_name(given.rhs);
   DeviceContext context = std::move(open_devices(given.options).front());
   std::string why;
   if (sparse) {
@@ -132,7 +136,7 @@ Command add_advise(CLI::App& app) {
       "Try every pivoting and precision on one system, or every method for sparse "
       "matrices");
   const auto given = std::make_shared<Arguments>();
-  add_system_arguments(*command, given->matrix, given->rhs);
+  add_system_arguments(*command, given->matrix, given->rhs, given->format);
   command
       ->add_option("--digits", given->digits,
                    "Decimal digits of X that must be guaranteed (default: as many as double "

@@ -518,7 +518,7 @@ void add_problem_options(CLI::App& command, Arguments& given) {
   command
       .add_option(
           "--problem", given.problem.problems,
-          "Equations on grids, coordinate files (.mtx) or simulations (fluid2d, fluid3d, wave2d) "
+          "Equations on grids, files of sparse matrices or simulations (fluid2d, fluid3d, wave2d) "
           "instead of dense matrices; every method is taken to the same tolerance")
       ->delimiter(',')
       ->check(known_problem())

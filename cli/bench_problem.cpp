@@ -104,7 +104,7 @@ Stored read_files(const ProblemArguments& given) {
     if (!is_file(name) || stored.count(name) > 0) continue;
     std::variant<Matrix, Sparse> matrix = read_dense_or_sparse(name, {.square = true});
     if (!std::holds_alternative<Sparse>(matrix)) {
-      throw InputError(name + ": a dense matrix; --problem takes coordinate files.");
+      throw InputError(name + ": a dense matrix; --problem takes sparse ones.");
     }
     stored.emplace(name, system_of(std::move(std::get<Sparse>(matrix)), given.nrhs));
   }
@@ -259,7 +259,7 @@ class ProblemSweep {
 }  // namespace
 
 bool is_file(const std::string& problem) {
-  return problem.ends_with(".mtx");
+  return is_matrix_path(problem);
 }
 
 Exit bench_problems(const ProblemArguments& given, const Options& options,

@@ -44,7 +44,7 @@ Command add_generate(CLI::App& app) {
       ->required()
       ->transform(whole_number(1, kLargestOrder))
       ->type_name("N");
-  command->add_option("-o,--output", given->output, "File to write: " + format_extensions())
+  command->add_option("-o,--output", given->output, "File to write: " + writable_extensions())
       ->required()
       ->type_name("FILE");
   command->add_option("--seed", given->seed, "Seed of the random numbers (default: 1)")

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "commands.hpp"
 #include "completion.hpp"
+#include "formats_help.hpp"
 #include "man_page.hpp"
 #include "terminal.hpp"
 
@@ -193,17 +194,21 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 Command add_help(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("help", "Print the help of the program or of a subcommand");
+  CLI::App* command = app.add_subcommand(
+      "help", "Print the help of the program, of a subcommand or on file formats");
   const auto name = std::make_shared<std::string>();
   const auto format = std::make_shared<std::string>("text");
-  command->add_option("subcommand", *name, "Subcommand")->type_name("SUBCOMMAND");
+  command->add_option("subcommand", *name, "Subcommand, or formats")->type_name("SUBCOMMAND");
   // For the build, which installs what this prints: in no help.
   command->add_option("--format", *format)
       ->check(CLI::IsMember({"text", "man", "bash", "zsh", "fish", "names"}))
       ->group("");
   command->footer(exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
   return [&app, name, format](const std::vector<std::string>&) {
+    if (*name == kFormatsTopic) {
+      std::cout << formats_help();
+      return Exit::ok;
+    }
     const CLI::App* wanted = &app;
     if (!name->empty()) {
       const auto all = app.get_subcommands({});

@@ -4,6 +4,7 @@
 
 #include "baselines/baselines.hpp"
 #include "formats/formats.hpp"
+#include "formats_help.hpp"
 #include "matrix/generate.hpp"
 
 namespace lugpu::cli {
@@ -18,6 +19,7 @@ std::vector<std::string> rows_of_tables(const CLI::App& app, const Entry& entry)
     for (const MatrixKind& kind : matrix_kinds()) names.emplace_back(kind.name);
   } else if (entry.value == "SUBCOMMAND") {
     for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    names.emplace_back(kFormatsTopic);
   } else if (entry.names == std::vector<std::string>{"--baseline"}) {
     for (const Baseline& baseline : baselines()) names.emplace_back(baseline.name);
     names.emplace_back("none");
@@ -28,7 +30,8 @@ std::vector<std::string> rows_of_tables(const CLI::App& app, const Entry& entry)
 Takes kind_of_value(const Entry& entry) {
   if (!entry.choices.empty()) return Takes::one_of;
   if (entry.value == "DIR") return Takes::folder;
-  const bool matrix = entry.description.find(format_extensions()) != std::string::npos;
+  const bool matrix = entry.description.find(readable_extensions()) != std::string::npos ||
+                      entry.description.find(writable_extensions()) != std::string::npos;
   if (matrix || entry.value == "MATRIX" || entry.value == "RHS") return Takes::matrix_file;
   return entry.value.starts_with("FILE") ? Takes::file : Takes::text;
 }
@@ -78,8 +81,11 @@ std::vector<Entry> entries(const CLI::App& app, const CLI::App& command) {
 
 std::vector<std::string> matrix_file_endings() {
   std::vector<std::string> endings;
-  for (const std::string& extension : CLI::detail::split(format_extensions(), ',')) {
-    endings.push_back(extension.substr(extension.find('.') + 1));
+  for (const FormatFacts& format : known_formats()) {
+    for (const std::string& extension :
+         CLI::detail::split(format.extension + ' ' + format.others, ' ')) {
+      if (!extension.empty()) endings.push_back(extension.substr(1));
+    }
   }
   return endings;
 }

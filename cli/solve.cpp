@@ -26,7 +26,7 @@ namespace {
 
 struct Arguments {
   Options options;
-  std::string matrix, rhs, output, start;
+  std::string matrix, rhs, format, output, start;
   std::string method = "auto", pivot = "partial", precision, storage = "auto", texel = "auto",
               schedule = "fused";
   std::size_t nb = 0;
@@ -267,28 +267,30 @@ void require_dense_method(const lugpu::Options& options) {
   for (const Method& method : methods()) {
     if (options.method == method.name) return;
   }
-  throw InputError("--method " + options.method +
-                   " is for sparse matrices: coordinate files of Matrix Market.");
+  throw InputError("--method " + options.method + " is for sparse matrices.");
 }
 
-Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
+  check_system_arguments(given.matrix, given.rhs, given.format);
   for (const std::string& file : {given.output, given.inverse}) {
     if (!file.empty()) check_format(file);
   }
   check_outputs(given.options, {{"-o", given.output}, {"--inverse", given.inverse}},
                 {{"MATRIX", given.matrix}, {"RHS", given.rhs}, {"--start", given.start}});
-  std::variant<Matrix, Sparse> matrix = read_dense_or_sparse(given.matrix, {.square = true});
+  std::variant<Matrix, Sparse> matrix =
+      read_dense_or_sparse(given.matrix, {.square = true}, given.format);
   const Sparse* sparse = std::get_if<Sparse>(&matrix);
-  RightHandSide rhs =
-      sparse ? read_rhs(given.rhs, *sparse) : read_rhs(given.rhs, std::get<Matrix>(matrix));
+  RightHandSide rhs = sparse ? read_rhs(given.rhs, given.format, *sparse)
+                             : read_rhs(given.rhs, given.format, std::get<Matrix>(matrix));
+  given.matrix = input_name(given.matrix);
+  given.rhs = input_name(given.rhs);
   std::vector<DeviceContext> contexts = open_devices_together(given.options);
   DeviceContext& context = contexts.front();
   const lugpu::Options options = options_of(given, context.device());
   if (!sparse) require_dense_method(options);
   if (!sparse && !given.start.empty()) {
-    throw InputError(given.start + ": --start is for sparse matrices: coordinate files of Matrix " +
-                     "Market.");
+    throw InputError(given.start + ": --start is for sparse matrices.");
   }
   std::string why;
   if (sparse) {
@@ -334,8 +336,8 @@ Exit solve(const Arguments& given, const std::vector<std::string>& arguments) {
 Command add_solve(CLI::App& app) {
   CLI::App* command = app.add_subcommand("solve", "Solve A X = B for matrix files");
   const auto given = std::make_shared<Arguments>();
-  add_system_arguments(*command, given->matrix, given->rhs);
-  command->add_option("-o,--output", given->output, "File for X: " + format_extensions())
+  add_system_arguments(*command, given->matrix, given->rhs, given->format);
+  command->add_option("-o,--output", given->output, "File for X: " + writable_extensions())
       ->check(not_empty())
       ->type_name("FILE");
   command
@@ -387,7 +389,7 @@ Command add_solve(CLI::App& app) {
       ->add_option("--start", given->start,
                    "File with an X that iterative methods start from, and others ignore "
                    "(default: zero): " +
-                       format_extensions())
+                       readable_extensions())
       ->check(not_empty())
       ->type_name("FILE");
   command->add_flag("--refine", given->refine, "Improve X by iterative refinement");
@@ -395,7 +397,8 @@ Command add_solve(CLI::App& app) {
                     "Scale rows and columns of A by powers of two where that helps");
   command->add_flag("--det", given->determinant, "Compute the determinant of A");
   command
-      ->add_option("--inverse", given->inverse, "File for the inverse of A: " + format_extensions())
+      ->add_option("--inverse", given->inverse,
+                   "File for the inverse of A: " + writable_extensions())
       ->check(not_empty())
       ->type_name("FILE");
   add_device_options(*command, given->options, DeviceUse::together);

@@ -34,8 +34,8 @@ bool is_finite(const AnyMatrix& a) {
 }
 
 template <typename AnyMatrix>
-RightHandSide rhs_of(const std::string& path, const AnyMatrix& a) {
-  if (!path.empty()) return {read_matrix(path, {.rows = a.rows()})};
+RightHandSide rhs_of(const std::string& path, const std::string& format, const AnyMatrix& a) {
+  if (!path.empty()) return {read_matrix(path, {.rows = a.rows()}, format)};
   RightHandSide rhs{row_sums(a, 1), 1};
   if (!is_finite(rhs.b) && is_finite(a)) {
     rhs.solution = std::ldexp(1.0, -std::ilogb(2.0 * static_cast<double>(a.cols())));
@@ -46,22 +46,50 @@ RightHandSide rhs_of(const std::string& path, const AnyMatrix& a) {
 
 }  // namespace
 
-void add_system_arguments(CLI::App& command, std::string& matrix, std::string& rhs) {
-  command.add_option("matrix", matrix, "A: " + format_extensions())
+void add_system_arguments(CLI::App& command, std::string& matrix, std::string& rhs,
+                          std::string& format) {
+  command
+      .add_option("matrix", matrix,
+                  "A: " + readable_extensions() +
+                      ", or - for standard input; `lugpu help formats` says more")
       ->required()
       ->check(not_empty())
       ->type_name("MATRIX");
   command.add_option("rhs", rhs, "B (default: A times a vector of ones)")
       ->check(not_empty())
       ->type_name("RHS");
+  std::vector<std::string> names;
+  for (const FormatFacts& facts : known_formats()) names.push_back(facts.extension.substr(1));
+  command.add_option("--format", format, "Of standard input, where MATRIX or RHS is -")
+      ->check(CLI::IsMember(names))
+      ->type_name("WHICH");
 }
 
-RightHandSide read_rhs(const std::string& path, const Matrix& a) {
-  return rhs_of(path, a);
+void check_system_arguments(const std::string& matrix, const std::string& rhs,
+                            const std::string& format) {
+  const bool a = matrix == kStandardInput, b = rhs == kStandardInput;
+  if (a && b) throw InputError("Standard input is A or B, not both; give a file for one of them.");
+  if ((a || b) && format.empty()) {
+    throw InputError(
+        "Standard input has no extension to tell its format; add --format, for example --format "
+        "mtx.");
+  }
+  if (!a && !b && !format.empty()) {
+    throw InputError("--format " + format +
+                     " is for standard input; give - as MATRIX or RHS, or leave it out.");
+  }
 }
 
-RightHandSide read_rhs(const std::string& path, const Sparse& a) {
-  return rhs_of(path, a);
+std::string input_name(const std::string& path) {
+  return path == kStandardInput ? "standard input" : path;
+}
+
+RightHandSide read_rhs(const std::string& path, const std::string& format, const Matrix& a) {
+  return rhs_of(path, format, a);
+}
+
+RightHandSide read_rhs(const std::string& path, const std::string& format, const Sparse& a) {
+  return rhs_of(path, format, a);
 }
 
 std::string description(const std::string& path, const RightHandSide& rhs) {

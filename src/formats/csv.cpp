@@ -256,6 +256,19 @@ double value_of(const InputFile& file, const Fields& fields, std::size_t j) {
   return finite_number(file, fields.line(), fields.field());
 }
 
+void write_separated(const Matrix& matrix, char separator, std::FILE* out) {
+  std::string text;
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t j = 0; j < matrix.cols(); ++j) {
+      if (j > 0) text += separator;
+      append_number(text, matrix(i, j));
+    }
+    text += '\n';
+    std::fwrite(text.data(), 1, text.size(), out);
+    text.clear();
+  }
+}
+
 }  // namespace
 
 Matrix read_csv(const InputFile& file) {
@@ -297,16 +310,15 @@ bool is_csv(std::string_view beginning) {
 }
 
 void write_csv(const Matrix& matrix, std::FILE* out) {
-  std::string text;
-  for (std::size_t i = 0; i < matrix.rows(); ++i) {
-    for (std::size_t j = 0; j < matrix.cols(); ++j) {
-      if (j > 0) text += ',';
-      append_number(text, matrix(i, j));
-    }
-    text += '\n';
-    std::fwrite(text.data(), 1, text.size(), out);
-    text.clear();
-  }
+  write_separated(matrix, ',', out);
+}
+
+void write_tsv(const Matrix& matrix, std::FILE* out) {
+  write_separated(matrix, '\t', out);
+}
+
+void write_txt(const Matrix& matrix, std::FILE* out) {
+  write_separated(matrix, ' ', out);
 }
 
 }  // namespace lugpu

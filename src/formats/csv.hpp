@@ -1,4 +1,5 @@
-// Comma-separated values (.csv). Source of the format: RFC 4180, with the liberties that
+// Numbers in rows: comma-separated values (.csv), tab-separated ones (.tsv), and plain text with
+// blanks between them (.txt). Source of the format: RFC 4180, with the liberties that
 // spreadsheets and numpy.savetxt take.
 #pragma once
 
@@ -26,8 +27,10 @@ Matrix read_csv(const InputFile& file);
 /// commas, semicolons or tabs between them.
 bool is_csv(std::string_view beginning);
 
-/// Writes one row a line with commas and 17 digits.
+/// Writes one row a line with 17 digits, and commas, tabs or blanks between them.
 /// A failure to write is left in the error indicator of `out`.
 void write_csv(const Matrix& matrix, std::FILE* out);
+void write_tsv(const Matrix& matrix, std::FILE* out);
+void write_txt(const Matrix& matrix, std::FILE* out);
 
 }  // namespace lugpu

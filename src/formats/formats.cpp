@@ -7,36 +7,77 @@
 #include <filesystem>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "formats/csv.hpp"
+#include "formats/gzip.hpp"
+#include "formats/harwell_boeing.hpp"
 #include "formats/input_file.hpp"
+#include "formats/mat.hpp"
 #include "formats/matrix_market.hpp"
 #include "formats/npy.hpp"
+#include "formats/npz.hpp"
 
 namespace lugpu {
 namespace {
 
+using Stored = std::variant<Matrix, Sparse>;
+
 struct Format {
-  std::string_view extension;  // in lower case
-  Matrix (*read)(const InputFile&);
-  std::variant<Matrix, Sparse> (*read_as_stored)(const InputFile&);
-  void (*write)(const Matrix&, std::FILE*);
-  bool (*begins)(std::string_view beginning);  // whether a file's contents plainly are of it
+  std::string_view extension;  // in lower case; without its dot the format's name
+  std::string_view others;     // more extensions, each with a blank behind it
+  std::string_view contents;
+  Stored (*read)(const InputFile&);          // null: built without `library`
+  Matrix (*read_dense)(const InputFile&);    // null: what `read` gives, made dense
+  void (*write)(const Matrix&, std::FILE*);  // null: only read
+  // Whether a file's contents plainly are of it; null if they do not tell.
+  bool (*begins)(std::string_view beginning);
+  std::string_view library = {};  // that reading needs
+  bool has_members = false;       // FILE:NAME names one of its matrices
 };
 
 // For formats that hold dense matrices alone.
 template <Matrix (*read)(const InputFile&)>
-std::variant<Matrix, Sparse> always_dense(const InputFile& file) {
+Stored always_dense(const InputFile& file) {
   return read(file);
 }
 
+Stored read_boeing(const InputFile& file) {
+  return read_harwell_boeing(file);
+}
+
+using Reader = decltype(Format::read);
+#ifdef LUGPU_LIBZIP
+constexpr Reader kReadNpz = read_npz;
+#else
+constexpr Reader kReadNpz = nullptr;
+#endif
+#ifdef LUGPU_LIBMATIO
+constexpr Reader kReadMat = read_mat;
+#else
+constexpr Reader kReadMat = nullptr;
+#endif
+
 constexpr Format kFormats[] = {
-    {".mtx", read_matrix_market, read_matrix_market_as_stored, write_matrix_market,
-     is_matrix_market},
-    {".npy", read_npy, always_dense<read_npy>, write_npy, is_npy},
-    {".csv", read_csv, always_dense<read_csv>, write_csv, is_csv},
+    {".mtx", "", "Matrix Market, dense or sparse", read_matrix_market_as_stored, read_matrix_market,
+     write_matrix_market, is_matrix_market},
+    {".mtx.gz", "", "the same, compressed by gzip", read_gzipped_matrix_market_as_stored,
+     read_gzipped_matrix_market, nullptr, is_gzip},
+    {".npy", "", "NumPy array", always_dense<read_npy>, read_npy, write_npy, is_npy},
+    {".npz", "", "archive of NumPy arrays", kReadNpz, nullptr, nullptr, is_npz, "libzip", true},
+    {".csv", "", "rows of numbers with commas, semicolons, tabs or blanks between them",
+     always_dense<read_csv>, read_csv, write_csv, is_csv},
+    {".tsv", "", "the same; written with tabs", always_dense<read_csv>, read_csv, write_tsv,
+     is_csv},
+    {".txt", "", "the same; written with blanks", always_dense<read_csv>, read_csv, write_txt,
+     is_csv},
+    {".mat", "", "MATLAB, versions 5 to 7.3, dense or sparse", kReadMat, nullptr, nullptr, is_mat,
+     "libmatio", true},
+    {".hb", ".rua .rsa .rza .rra .pua .psa .pra ", "Harwell-Boeing, sparse, assembled and real",
+     read_boeing, nullptr, nullptr, nullptr},
+    {".rb", "", "Rutherford-Boeing, the same", read_boeing, nullptr, nullptr, nullptr},
 };
 
 // Files that others have to open first.
@@ -47,93 +88,160 @@ struct Wrapper {
 };
 
 constexpr Wrapper kWrappers[] = {
-    {"\x1F\x8B", "compressed by gzip", "decompress it first: gunzip < FILE > NEW (or tar xf FILE)"},
+    {"\x1F\x8B", "compressed by gzip",
+     "name it .mtx.gz if it is that, or decompress it first: gunzip < FILE > NEW (or tar xf FILE)"},
     {"BZh91AY&SY", "compressed by bzip2",
      "decompress it first: bunzip2 < FILE > NEW (or tar xf FILE)"},
     {"\xFD\x37zXZ", "compressed by xz", "decompress it first: unxz < FILE > NEW (or tar xf FILE)"},
     {"\x28\xB5\x2F\xFD", "compressed by zstd",
      "decompress it first: unzstd < FILE > NEW (or tar xf FILE)"},
-    {"PK\x03\x04", "a zip archive, such as .npz", "extract the matrix first: unzip FILE"},
 };
 
-// What the contents plainly are and what to do if the format with this extension (none if it is
-// unknown) cannot read them; empty if there is nothing to say.
-std::string hint(const InputFile& file, std::string_view extension) {
+// What the contents plainly are and what to do if this format (null if it is unknown) cannot read
+// them; empty if there is nothing to say.
+std::string hint(const InputFile& file, const Format* given) {
   std::array<char, 4096> bytes;
   const std::string_view beginning(bytes.data(), file.read(0, bytes));
+  if (given != nullptr && given->begins != nullptr && given->begins(beginning)) return {};
   for (const auto& [magic, kind, remedy] : kWrappers) {
     if (beginning.starts_with(magic)) {
       return "the file is " + std::string(kind) + "; " + std::string(remedy);
     }
   }
   for (const Format& format : kFormats) {
-    if (!format.begins(beginning)) continue;
-    if (format.extension == extension) break;
-    return "the contents are those of a " + std::string(format.extension) +
-           " file; rename it to end in " + std::string(format.extension);
+    if (format.begins == nullptr || !format.begins(beginning)) continue;
+    const std::string extension(format.extension);
+    return "the contents are those of a " + extension + " file; " +
+           (file.path() == kStandardInput ? "give that as the format"
+                                          : "rename it to end in " + extension);
   }
   return {};
 }
 
-std::string extension_of(const std::string& path) {
-  return std::filesystem::path(path).extension().string();
+std::string lower(std::string_view text) {
+  std::string lower_case(text);
+  for (char& c : lower_case) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return lower_case;
+}
+
+// Whether a path has the extension: a file with no other name has none.
+bool ends_in(const std::string& path, std::string_view extension) {
+  const std::string name = lower(std::filesystem::path(path).filename().string());
+  return name.size() > extension.size() && name.ends_with(extension);
+}
+
+bool has_extension(const std::string& path, const Format& format) {
+  if (ends_in(path, format.extension)) return true;
+  const std::string extension = lower(std::filesystem::path(path).extension().string());
+  return !extension.empty() && format.others.find(extension + ' ') != std::string_view::npos;
 }
 
 // The format by the extension; null if it is unknown.
 const Format* find_format(const std::string& path) {
-  std::string lower = extension_of(path);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const Format& format : kFormats) {
-    if (lower == format.extension) return &format;
+    if (has_extension(path, format)) return &format;
   }
   return nullptr;
 }
 
-std::string unknown_extension(const std::string& path) {
-  return path + ": unknown extension " + shown(extension_of(path)) + "; expected one of " +
-         format_extensions();
+std::string extensions(bool (*wanted)(const Format&)) {
+  std::string list;
+  for (const Format& format : kFormats) {
+    if (wanted(format)) list += (list.empty() ? "" : ", ") + std::string(format.extension);
+  }
+  return list;
 }
 
-const Format& format_of(const std::string& path) {
-  const Format* const format = find_format(path);
-  if (format == nullptr) throw InputError(unknown_extension(path));
-  return *format;
+bool is_written(const Format& format) {
+  return format.write != nullptr;
 }
 
-// The format to read `path` in. Throws InputError with a hint if its contents are not of it.
-const Format& format_to_read(const std::string& path) {
+// `known`: the extensions that would do.
+std::string unknown_extension(const std::string& path, const std::string& known) {
+  return path + ": unknown extension " + shown(std::filesystem::path(path).extension().string()) +
+         "; expected one of " + known;
+}
+
+const Format& format_to_write(const std::string& path) {
   const Format* const format = find_format(path);
-  if (format != nullptr) {
-    const std::string what = hint(InputFile(path), format->extension);
-    if (!what.empty()) throw InputError(path + ": " + what);
-    return *format;
+  if (format != nullptr && is_written(*format)) return *format;
+  if (format == nullptr) throw InputError(unknown_extension(path, writable_extensions()));
+  throw InputError(path + ": " + std::string(format->extension) +
+                   " files are only read; expected one of " + writable_extensions());
+}
+
+// A file and how to read it. Its contents may still be of another format.
+struct Input {
+  Origin origin;
+  const Format* format;  // null if it is unknown
+};
+
+// FILE, FILE:NAME or, in the format of this name, standard input.
+Input input_of(const std::string& path, const std::string& format_name, WantedShape wanted) {
+  if (path == kStandardInput) {
+    for (const Format& format : kFormats) {
+      if ('.' + format_name == format.extension) return {Origin(path, wanted), &format};
+    }
+    throw InputError("standard input needs a format; expected one of " + readable_extensions());
   }
-  std::string what;
-  try {
-    what = hint(InputFile(path), {});
-  } catch (const Error&) {  // unreadable: the extension is the error to report
+  const Format* const format = find_format(path);
+  const std::size_t colon = path.rfind(':');
+  if (format != nullptr || colon == std::string::npos) return {Origin(path, wanted), format};
+  const std::string file = path.substr(0, colon);
+  const Format* const holder = find_format(file);
+  if (holder == nullptr || !holder->has_members) return {Origin(path, wanted), nullptr};
+  return {Origin(file, wanted, path.substr(colon + 1)), holder};
+}
+
+// Throws InputError with a hint if the contents are not of the format, and if that is unknown.
+void check_input(const Input& input, const std::string& path) {
+  if (input.format == nullptr) {
+    std::string what;
+    try {
+      what = hint(InputFile(input.origin), nullptr);
+    } catch (const Error&) {  // unreadable: the extension is the error to report
+    }
+    throw InputError(unknown_extension(path, readable_extensions()) +
+                     (what.empty() ? "" : " (" + what + ")"));
   }
-  throw InputError(unknown_extension(path) + (what.empty() ? "" : " (" + what + ")"));
+  if (input.format->read == nullptr) {
+    const std::string library(input.format->library);
+    throw Unsupported(input.origin.place(0) + "this program was built without " + library +
+                      ", which reads " + std::string(input.format->extension) + " files");
+  }
+}
+
+// What the action makes of the file and its format.
+template <typename Action>
+auto read_input(const std::string& path, const std::string& format, WantedShape wanted,
+                const Action& action) {
+  const Input input = input_of(path, format, wanted);
+  check_input(input, path);
+  const InputFile file(input.origin);
+  const std::string what = hint(file, input.format);
+  if (!what.empty()) throw file.error(0, what);
+  return action(*input.format, file);
 }
 
 // Element (i, j), counted from 0.
-void require_finite(double value, std::size_t i, std::size_t j, const std::string& path) {
+void require_finite(double value, std::size_t i, std::size_t j, const Origin& origin) {
   if (std::isfinite(value)) return;
-  throw InputError(path + ": element (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) +
-                   "), counted from 1, is " + std::to_string(value) + "; expected finite numbers");
+  throw origin.error(0, "element (" + std::to_string(i + 1) + ", " + std::to_string(j + 1) +
+                            "), counted from 1, is " + std::to_string(value) +
+                            "; expected finite numbers");
 }
 
-void require_finite(const Matrix& a, const std::string& path) {
+void require_finite(const Matrix& a, const Origin& origin) {
   for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) require_finite(a(i, j), i, j, path);
+    for (std::size_t i = 0; i < a.rows(); ++i) require_finite(a(i, j), i, j, origin);
   }
 }
 
-void require_finite(const Sparse& a, const std::string& path) {
+void require_finite(const Sparse& a, const Origin& origin) {
   for (std::size_t i = 0; i < a.rows(); ++i) {
     const auto end = static_cast<std::size_t>(a.row_begin()[i + 1]);
     for (auto k = static_cast<std::size_t>(a.row_begin()[i]); k < end; ++k) {
-      require_finite(a.values()[k], i, static_cast<std::size_t>(a.columns()[k]), path);
+      require_finite(a.values()[k], i, static_cast<std::size_t>(a.columns()[k]), origin);
     }
   }
 }
@@ -144,53 +252,79 @@ auto within_memory(const std::string& path, const Action& action) {
   try {
     return action();
   } catch (const std::bad_alloc&) {
-    throw Unsupported(path + ": not enough memory to read it; expected a smaller matrix");
+    throw Unsupported(Origin(path).place(0) +
+                      "not enough memory to read it; expected a smaller matrix");
   }
+}
+
+Matrix checked_dense(const Origin& origin, const Sparse& a) {
+  check_shape(origin, 0, a.rows(), a.cols());
+  check_available(origin, 0, a.rows(), a.cols());
+  return dense(a);
+}
+
+Matrix made_dense(const Origin& origin, Stored matrix) {
+  if (Matrix* const a = std::get_if<Matrix>(&matrix)) return std::move(*a);
+  return checked_dense(origin, std::get<Sparse>(matrix));
 }
 
 }  // namespace
 
-Matrix read_matrix(const std::string& path, WantedShape wanted) {
+Matrix read_matrix(const std::string& path, WantedShape wanted, const std::string& format) {
   return within_memory(path, [&] {
-    Matrix matrix = format_to_read(path).read(InputFile(path, wanted));
-    require_finite(matrix, path);
-    return matrix;
+    return read_input(path, format, wanted, [&](const Format& row, const InputFile& file) {
+      Matrix matrix =
+          row.read_dense != nullptr ? row.read_dense(file) : made_dense(file, row.read(file));
+      require_finite(matrix, file);
+      return matrix;
+    });
   });
 }
 
-std::variant<Matrix, Sparse> read_dense_or_sparse(const std::string& path, WantedShape wanted) {
+Stored read_dense_or_sparse(const std::string& path, WantedShape wanted,
+                            const std::string& format) {
   return within_memory(path, [&] {
-    auto matrix = format_to_read(path).read_as_stored(InputFile(path, wanted));
-    std::visit([&](const auto& a) { require_finite(a, path); }, matrix);
-    return matrix;
+    return read_input(path, format, wanted, [&](const Format& row, const InputFile& file) {
+      Stored matrix = row.read(file);
+      std::visit([&](const auto& a) { require_finite(a, file); }, matrix);
+      return matrix;
+    });
   });
 }
 
 Matrix made_dense(const std::string& path, const Sparse& a) {
-  return within_memory(path, [&] {
-    const InputFile file(path);
-    check_shape(file, 0, a.rows(), a.cols());
-    check_available(file, 0, a.rows(), a.cols());
-    return dense(a);
-  });
+  return within_memory(path, [&] { return checked_dense(Origin(path), a); });
 }
 
 void write_matrix(const Matrix& matrix, const std::string& path) {
-  const Format& format = format_of(path);
+  const Format& format = format_to_write(path);
   write_file(path, [&](std::FILE* file) { format.write(matrix, file); });
 }
 
 void check_format(const std::string& path) {
-  format_of(path);
+  format_to_write(path);
 }
 
-std::string format_extensions() {
-  std::string list;
+bool is_matrix_path(const std::string& path) {
+  return path != kStandardInput && input_of(path, {}, {}).format != nullptr;
+}
+
+std::string readable_extensions() {
+  return extensions([](const Format&) { return true; });
+}
+
+std::string writable_extensions() {
+  return extensions(is_written);
+}
+
+std::vector<FormatFacts> known_formats() {
+  std::vector<FormatFacts> facts;
   for (const Format& format : kFormats) {
-    if (!list.empty()) list += ", ";
-    list += format.extension;
+    facts.push_back({std::string(format.extension), std::string(format.others),
+                     std::string(format.contents), is_written(format), format.has_members,
+                     std::string(format.library), format.read != nullptr});
   }
-  return list;
+  return facts;
 }
 
 }  // namespace lugpu

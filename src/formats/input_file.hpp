@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "formats/stream.hpp"
 
 namespace lugpu {
 
@@ -21,15 +23,47 @@ struct WantedShape {
   std::size_t rows = 0;  ///< this many rows: its right-hand side; 0: any number
 };
 
-/// A regular file, open for reading.
-class InputFile {
- public:
-  /// Throws InputError if it cannot be opened, is empty or is not a regular file: a directory has
-  /// no bytes, a pipe or a device may have no end.
-  explicit InputFile(const std::string& path, WantedShape wanted = {});
+/// The path that stands for standard input.
+constexpr std::string_view kStandardInput = "-";
 
+/// Where a matrix comes from, as messages name it, and which one is wanted.
+class Origin {
+ public:
+  /// `member`: which one of several matrices in the file; empty if none is named.
+  explicit Origin(std::string path, WantedShape wanted = {}, std::string member = {});
+
+  /// Of the file, without the member.
   const std::string& path() const { return path_; }
   const WantedShape& wanted() const { return wanted_; }
+  const std::string& member() const { return member_; }
+
+  /// "PATH:LINE: ", or "PATH: " for line 0 (what has no lines). The path is followed by the member,
+  /// and is "standard input" for "-".
+  std::string place(std::size_t line) const;
+  /// The error "PATH:LINE: SENTENCE".
+  InputError error(std::size_t line, const std::string& sentence) const;
+
+ private:
+  std::string path_;
+  WantedShape wanted_;
+  std::string member_;
+};
+
+/// Bytes with an end, which can be read in any order: those of a regular file, of standard input,
+/// or of a stream.
+class InputFile : public Origin {
+ public:
+  /// Opens a regular file, or standard input, of which it makes a temporary copy. Throws InputError
+  /// if it cannot be opened, is empty, is not a regular file (a directory has no bytes, a pipe or a
+  /// device may have no end), or if standard input goes beyond largest_input().
+  explicit InputFile(const Origin& origin);
+  explicit InputFile(const std::string& path, WantedShape wanted = {})
+      : InputFile(Origin(path, wanted)) {}
+  /// What the stream gives, which is read to its end once, for its size and its checksums. Reading
+  /// is fast where offsets ascend. Throws what the stream throws, and InputError if it is empty or
+  /// goes beyond largest_input().
+  InputFile(const Origin& origin, std::unique_ptr<Stream> stream);
+
   /// In bytes, when the file was opened; what is appended later is not read.
   std::size_t size() const { return size_; }
 
@@ -37,10 +71,8 @@ class InputFile {
   /// are. Throws InputError if they cannot be read or the file has become shorter.
   std::size_t read(std::size_t offset, std::span<char> to) const;
 
-  /// "PATH:LINE: ", or "PATH: " for line 0 (what has no lines).
-  std::string place(std::size_t line) const;
-  /// The error "PATH:LINE: SENTENCE".
-  InputError error(std::size_t line, const std::string& sentence) const;
+  /// Of the open file, for libraries that read it themselves; -1 for a stream.
+  int descriptor() const { return file_.fd; }
 
  private:
   // Closes the descriptor in the end.
@@ -51,12 +83,21 @@ class InputFile {
     ~Descriptor();
     const int fd;
   };
+  // A stream and how many of its bytes have been taken.
+  struct Position {
+    std::unique_ptr<Stream> stream;
+    std::size_t offset = 0;
+    std::size_t read(std::size_t from, std::span<char> to);
+  };
 
-  const std::string path_;
-  const WantedShape wanted_;
   const Descriptor file_;
+  const std::unique_ptr<Position> position_;  // null for a file
   const std::size_t size_;
 };
+
+/// How many bytes are read from standard input or a compressed file, which tell no size that can be
+/// trusted: twice this machine's memory, more than the text of any matrix that it can hold.
+std::size_t largest_input();
 
 /// Bytes of a file as a message shows them: in quotes, what does not print as \xHH, cut when long.
 std::string shown(std::string_view bytes);
@@ -64,33 +105,39 @@ std::string shown(std::string_view bytes);
 /// Checks the shape that a file claims, before anything is allocated for it.
 /// Throws InputError if there is no element or if the caller wants another shape; Unsupported if a
 /// dimension does not fit LAPACK's int.
-void check_dimensions(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
+void check_dimensions(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols);
 
 /// The same for a dense matrix; also throws Unsupported if it takes more than half of this
 /// machine's memory, since solving needs a copy. Once it has passed, rows * cols * 8 does not
 /// overflow.
-void check_shape(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
+void check_shape(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols);
 
 /// The same for a file of which only the first `rows` rows are known: refuses one that has too many
 /// already.
-void check_first_rows(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
+void check_first_rows(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols);
 
 /// Throws Unsupported if the dense matrix takes more memory than is available at the moment. Call
 /// it last, since any other fault of the file is more useful to report.
-void check_available(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols);
+void check_available(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols);
 
 /// Throws Unsupported if reading a sparse matrix takes more than half of this machine's memory or
 /// more than is available at the moment: 28 bytes for each entry, as a Triplet and in Sparse, and 8
 /// for each row and column.
-void check_sparse(const InputFile& file, std::size_t line, std::size_t rows, std::size_t cols,
+void check_sparse(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols,
                   std::size_t entries);
+
+/// Refuses what its entries do not bear out, before memory is taken for it: a system of more than
+/// 2^25 elements, or any sparse matrix of more than 2^25 rows or columns, that has fewer entries
+/// than these. `entries`: how many the file stores; `mirrored`: each may stand for two.
+void check_entries(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols,
+                   std::size_t entries, bool mirrored, bool stays_sparse);
 
 /// Bytes that a program can still get without swapping, as the lines of this file tell it (Linux:
 /// MemAvailable); infinity if it does not.
 double available_memory(const std::string& meminfo = "/proc/meminfo");
 
 /// The number in `token`. Throws InputError if it is not one (see parse_number) or is not finite.
-double finite_number(const InputFile& file, std::size_t line, std::string_view token);
+double finite_number(const Origin& origin, std::size_t line, std::string_view token);
 
 /// The text of a file, of which one block at a time is in memory. A byte order mark is skipped.
 class Text {

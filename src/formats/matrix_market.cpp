@@ -69,8 +69,7 @@ class MarketReader {
   std::size_t size_of(std::string_view token, const char* what) const;
   std::size_t stored_values() const;
   void require_room() const;
-  void require_entries() const;
-  void require_entries_of_sparse() const;
+  void require_entries(bool stays_sparse) const;
   void read_array(Matrix& a);
   // Calls add(i, j, value) for every entry and for its mirror image.
   template <typename Add>
@@ -83,7 +82,6 @@ class MarketReader {
   // What the size line counts.
   const char* noun() const { return layout_ == Layout::array ? "values" : "entries"; }
   std::size_t rows_of_entry() const;
-  std::string shape_and_entries() const;
 
   // Goes to the next line that is neither blank nor a comment.
   bool next_content();
@@ -205,40 +203,20 @@ void MarketReader::require_room() const {
        " bytes that follow; expected the whole file (truncated?) or a smaller size");
 }
 
-// Systems of no more elements, and sparse matrices of no more rows and columns, take so little
-// memory that they are read with empty rows too: the factorization tells whether they are singular.
-constexpr std::size_t kSmall = std::size_t{1} << 25;
-
 // How many rows of the full matrix an entry may be in.
 std::size_t MarketReader::rows_of_entry() const {
   return symmetry_ == Symmetry::general ? 1 : 2;
 }
 
-std::string MarketReader::shape_and_entries() const {
-  return "a " + std::to_string(rows_) + " x " + std::to_string(cols_) + " matrix with " +
-         std::to_string(count_) + (count_ == 1 ? " entry" : " entries");
-}
-
-// Refuses the matrix of a large system that has fewer entries than rows, and so an empty row: it is
-// singular, and factoring it would take gigabytes to say so.
-void MarketReader::require_entries() const {
-  if (!file_.wanted().square || layout_ == Layout::array) return;
-  if (rows_ * cols_ <= kSmall || count_ * rows_of_entry() >= rows_) return;
-  fail(shape_and_entries() +
-       " has empty rows and is singular; expected at least one entry in each row");
-}
-
-// Refuses a sparse matrix of any shape whose rows or columns take memory without entries.
-void MarketReader::require_entries_of_sparse() const {
-  const std::size_t most = std::max(rows_, cols_);
-  if (most <= kSmall || count_ * rows_of_entry() >= most) return;
-  fail(shape_and_entries() + " has empty rows or columns; expected at least one entry in each");
+void MarketReader::require_entries(bool stays_sparse) const {
+  check_entries(file_, lines_.number(), rows_, cols_, count_, symmetry_ != Symmetry::general,
+                stays_sparse);
 }
 
 Matrix MarketReader::read_dense() {
   read_size(check_shape);
   require_room();
-  require_entries();
+  if (layout_ == Layout::coordinate) require_entries(false);
   check_available(file_, lines_.number(), rows_, cols_);
   Matrix a(rows_, cols_);
   if (layout_ == Layout::array) {
@@ -253,8 +231,7 @@ Matrix MarketReader::read_dense() {
 Sparse MarketReader::read_sparse() {
   read_size(check_dimensions);
   require_room();
-  require_entries();
-  require_entries_of_sparse();
+  require_entries(true);
   const std::size_t most = count_ * rows_of_entry();
   check_sparse(file_, lines_.number(), rows_, cols_, most);
   std::vector<Triplet> triplets;
