@@ -5,7 +5,7 @@
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config git ca-certificates
           ocl-icd-opencl-dev opencl-clhpp-headers opencl-c-headers pocl-opencl-icd
-          libopenblas-dev liblapacke-dev libcli11-dev nlohmann-json3-dev libpng-dev
+          libopenblas-dev liblapacke-dev libcli11-dev nlohmann-json3-dev libpng-dev zlib1g-dev libzip-dev libmatio-dev
           python3 python3-numpy python3-matplotlib "$@")
 missing=()
 for package in "${packages[@]}"; do

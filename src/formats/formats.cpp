@@ -55,9 +55,11 @@ constexpr Reader kReadNpz = read_npz;
 constexpr Reader kReadNpz = nullptr;
 #endif
 #ifdef LUGPU_LIBMATIO
-constexpr Reader kReadMat = read_mat;
+constexpr std::string_view kMat =
+    "MATLAB, versions 5 and 7, and 7.3 (by libmatio), dense or sparse";
 #else
-constexpr Reader kReadMat = nullptr;
+constexpr std::string_view kMat =
+    "MATLAB, versions 5 and 7, dense or sparse (NOT 7.3: built without libmatio)";
 #endif
 
 constexpr Format kFormats[] = {
@@ -73,8 +75,7 @@ constexpr Format kFormats[] = {
      is_csv},
     {".txt", "", "the same; written with blanks", always_dense<read_csv>, read_csv, write_txt,
      is_csv},
-    {".mat", "", "MATLAB, versions 5 to 7.3, dense or sparse", kReadMat, nullptr, nullptr, is_mat,
-     "libmatio", true},
+    {".mat", "", kMat, read_mat, nullptr, nullptr, is_mat, {}, true},
     {".hb", ".rua .rsa .rza .rra .pua .psa .pra ", "Harwell-Boeing, sparse, assembled and real",
      read_boeing, nullptr, nullptr, nullptr},
     {".rb", "", "Rutherford-Boeing, the same", read_boeing, nullptr, nullptr, nullptr},
@@ -201,8 +202,9 @@ void check_input(const Input& input, const std::string& path) {
       what = hint(InputFile(input.origin), nullptr);
     } catch (const Error&) {  // unreadable: the extension is the error to report
     }
-    throw InputError(unknown_extension(path, readable_extensions()) +
-                     (what.empty() ? "" : " (" + what + ")"));
+    if (what.empty()) throw InputError(unknown_extension(path, readable_extensions()));
+    throw InputError(path + ": unknown extension " +
+                     shown(std::filesystem::path(path).extension().string()) + "; " + what);
   }
   if (input.format->read == nullptr) {
     const std::string library(input.format->library);

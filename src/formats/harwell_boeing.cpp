@@ -30,6 +30,12 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
+std::size_t words_in(std::string_view text) {
+  std::size_t count = 0;
+  while (!take_word(text).empty()) ++count;
+  return count;
+}
+
 // A format of Fortran for the numbers of a line, such as (1P,4E20.12).
 struct NumberFormat {
   std::int64_t scale = 0;     // 1P: numbers without an exponent are 10^1 times their value
@@ -248,14 +254,18 @@ void BoeingReader::read_fields(const char* what, const NumberFormat& format, std
     }
     std::string_view line = lines_.line();
     const std::size_t end = std::min(count, k + format.per_line);
+    // Some programs write other widths than they say; where blanks part the numbers, none is
+    // needed.
+    const bool parted = words_in(line) == end - k;
     for (; k < end; ++k) {
-      const std::string_view field = trimmed(line.substr(0, format.width));
+      const std::string_view field =
+          parted ? take_word(line) : trimmed(line.substr(0, format.width));
       if (field.empty()) {
-        fail("the line has less numbers than its format says, " + std::to_string(format.per_line) +
+        fail("the line has fewer numbers than its format says, " + std::to_string(format.per_line) +
              "; expected one every " + std::to_string(format.width) + " characters");
       }
       use(k, field);
-      line.remove_prefix(std::min(format.width, line.size()));
+      if (!parted) line.remove_prefix(std::min(format.width, line.size()));
     }
     if (!trimmed(line).empty()) {
       fail("the line goes on with " + shown(trimmed(line)) + "; expected " +

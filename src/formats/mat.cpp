@@ -1,294 +1,352 @@
 #include "formats/mat.hpp"
 
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/mat73.hpp"
+#include "formats/members.hpp"
+
 namespace lugpu {
+namespace {
+
+constexpr std::size_t kHeader = 128;  // bytes
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+
+// Types of elements that are not numbers.
+constexpr std::uint32_t kMatrixElement = 14, kCompressedElement = 15;
+// Classes of variables: what is between them holds numbers.
+constexpr std::uint32_t kSparseClass = 5, kFirstNumbers = 6, kLastNumbers = 15;
+constexpr std::uint32_t kComplexFlag = 0x0800;
+
+template <typename T>
+T load(const char* bytes, bool swap) {
+  std::array<char, sizeof(T)> raw;
+  std::copy_n(bytes, sizeof(T), raw.begin());
+  if (swap) std::reverse(raw.begin(), raw.end());
+  return std::bit_cast<T>(raw);
+}
+
+template <typename T>
+double load_double(const char* bytes, bool swap) {
+  return static_cast<double>(load<T>(bytes, swap));
+}
+
+struct NumberType {
+  std::uint32_t code;
+  std::size_t size;
+  double (*load)(const char* bytes, bool swap);
+};
+
+constexpr NumberType kNumberTypes[] = {
+    {1, 1, load_double<std::int8_t>},   {2, 1, load_double<std::uint8_t>},
+    {3, 2, load_double<std::int16_t>},  {4, 2, load_double<std::uint16_t>},
+    {5, 4, load_double<std::int32_t>},  {6, 4, load_double<std::uint32_t>},
+    {7, 4, load_double<float>},         {9, 8, load_double<double>},
+    {12, 8, load_double<std::int64_t>}, {13, 8, load_double<std::uint64_t>},
+};
+
+[[noreturn]] void fail(const Origin& origin, const std::string& what) {
+  throw origin.error(0, what + "; expected a whole .mat file (truncated or damaged?)");
+}
+
+// A compressed variable: bytes of a file in the format of zlib.
+class ZlibStream : public Stream {
+ public:
+  // `file` must be open as long as this.
+  ZlibStream(const InputFile& file, std::size_t begin, std::size_t end)
+      : file_(file), begin_(begin), end_(end), offset_(begin), block_(std::size_t{1} << 16) {
+    if (inflateInit(&state_) != Z_OK) throw std::bad_alloc();
+  }
+  ZlibStream(const ZlibStream&) = delete;
+  ZlibStream& operator=(const ZlibStream&) = delete;
+  ~ZlibStream() override { inflateEnd(&state_); }
+
+  void rewind() override {
+    inflateReset(&state_);
+    state_.avail_in = 0;
+    offset_ = begin_;
+    ended_ = false;
+  }
+  std::size_t next(std::span<char> to) override {
+    state_.next_out = reinterpret_cast<Bytef*>(to.data());
+    state_.avail_out = static_cast<uInt>(std::min(to.size(), kBlock));
+    const std::size_t room = state_.avail_out;
+    while (!ended_ && state_.avail_out == room) {
+      if (state_.avail_in == 0) refill();
+      const int status = inflate(&state_, Z_NO_FLUSH);
+      ended_ = status == Z_STREAM_END;
+      if (status != Z_OK && !ended_) fail(file_, "its compressed data are damaged");
+    }
+    if (ended_ && (state_.avail_in > 0 || offset_ != end_)) {
+      fail(file_, "its compressed data end too early");
+    }
+    return room - state_.avail_out;
+  }
+
+ private:
+  void refill() {
+    const std::size_t count = std::min(block_.size(), end_ - offset_);
+    if (count == 0) fail(file_, "the file ends in its compressed data");
+    file_.read(offset_, std::span(block_).first(count));
+    offset_ += count;
+    state_.next_in = reinterpret_cast<Bytef*>(block_.data());
+    state_.avail_in = static_cast<uInt>(count);
+  }
+
+  const InputFile& file_;
+  const std::size_t begin_, end_;
+  std::size_t offset_;
+  std::vector<char> block_;
+  z_stream state_ = {};
+  bool ended_ = false;
+};
+
+// A piece of a file: a type, and the bytes of its data.
+struct Element {
+  std::uint32_t type = 0;
+  std::size_t begin = 0, bytes = 0, next = 0;
+};
+
+// The element at `begin`, which must end before `end`. Small ones have their data in the tag.
+Element element_at(const InputFile& file, std::size_t begin, std::size_t end, bool swap) {
+  std::array<char, 8> tag;
+  if (end - begin < tag.size()) fail(file, "the file ends in a variable");
+  file.read(begin, tag);
+  Element element;
+  element.type = load<std::uint32_t>(tag.data(), swap);
+  element.bytes = load<std::uint32_t>(tag.data() + 4, swap);
+  element.begin = begin + tag.size();
+  if (element.type >> 16 != 0) {
+    element.bytes = element.type >> 16;
+    element.type &= 0xFFFF;
+    element.begin = begin + 4;
+    if (element.bytes > 4)
+      fail(file, "a small element has " + std::to_string(element.bytes) + " bytes of data");
+    element.next = begin + tag.size();
+    return element;
+  }
+  const bool padded = element.type != kCompressedElement;
+  const std::size_t room = end - element.begin;
+  const std::size_t taken = padded ? (element.bytes + 7) / 8 * 8 : element.bytes;
+  if (taken > room) {
+    fail(file, "an element of " + std::to_string(element.bytes) + " bytes has room for " +
+                   std::to_string(room));
+  }
+  element.next = element.begin + taken;
+  return element;
+}
+
+// The variables of a file, one after the other.
+class Variable {
+ public:
+  // The variable in `outer`, at `begin`, decompressed if need be.
+  Variable(const InputFile& file, const Element& outer, bool swap) : swap_(swap) {
+    Element matrix = outer;
+    file_ = &file;
+    if (outer.type == kCompressedElement) {
+      decompressed_ = std::make_unique<InputFile>(
+          file, std::make_unique<ZlibStream>(file, outer.begin, outer.begin + outer.bytes));
+      file_ = decompressed_.get();
+      matrix = element_at(*file_, 0, file_->size(), swap);
+      if (matrix.next != file_->size()) fail(*file_, "a variable has another size than it says");
+    }
+    if (matrix.type != kMatrixElement) return;
+    begin_ = matrix.begin;
+    end_ = matrix.next;
+    if (begin_ < end_) read_head();
+  }
+
+  bool is_matrix() const {
+    return class_ == kSparseClass || (class_ >= kFirstNumbers && class_ <= kLastNumbers);
+  }
+  const std::string& name() const { return name_; }
+  std::variant<Matrix, Sparse> read();
+
+ private:
+  void read_head();
+  Element next_element() {
+    const Element element = element_at(*file_, begin_, end_, swap_);
+    begin_ = element.next;
+    return element;
+  }
+  void require_end() const {
+    if (begin_ != end_) fail(*file_, "a variable goes on after its data");
+  }
+  Matrix read_dense();
+  Sparse read_sparse();
+  // Calls use(k, value) for the first `count` numbers of the element.
+  template <typename Use>
+  void read_numbers(const Element& element, std::size_t count, const Use& use) const;
+  const NumberType& type_of(const Element& element) const;
+
+  const bool swap_;
+  const InputFile* file_ = nullptr;
+  std::unique_ptr<InputFile> decompressed_;
+  std::size_t begin_ = 0, end_ = 0;  // of what has not been read
+  std::uint32_t class_ = 0;
+  bool complex_ = false;
+  std::vector<std::int32_t> shape_;
+  std::string name_;
+};
+
+const NumberType& Variable::type_of(const Element& element) const {
+  for (const NumberType& type : kNumberTypes) {
+    if (type.code == element.type) return type;
+  }
+  fail(*file_, "numbers of the unknown type " + std::to_string(element.type));
+}
+
+template <typename Use>
+void Variable::read_numbers(const Element& element, std::size_t count, const Use& use) const {
+  const NumberType& type = type_of(element);
+  std::vector<char> block(std::min(kBlock, std::max<std::size_t>(count, 1) * type.size));
+  const std::size_t most = block.size() / type.size;
+  for (std::size_t k = 0; k < count; k += most) {
+    const std::size_t n = std::min(most, count - k);
+    file_->read(element.begin + k * type.size, std::span(block).first(n * type.size));
+    for (std::size_t i = 0; i < n; ++i) use(k + i, type.load(&block[i * type.size], swap_));
+  }
+}
+
+// Flags, dimensions and name, which come first.
+void Variable::read_head() {
+  const Element flags = next_element();
+  std::array<char, 4> word = {};
+  if (flags.bytes != 8) fail(*file_, "the flags of a variable are malformed");
+  file_->read(flags.begin, word);
+  const auto bits = load<std::uint32_t>(word.data(), swap_);
+  class_ = bits & 0xFF;
+  complex_ = (bits & kComplexFlag) != 0;
+  if (!is_matrix()) return;
+  const Element shape = next_element();
+  constexpr std::size_t kMostDimensions = 64;
+  if (shape.bytes % 4 != 0 || shape.bytes < 8 || shape.bytes > 4 * kMostDimensions ||
+      type_of(shape).size != 4) {
+    fail(*file_, "the dimensions of a variable are malformed");
+  }
+  read_numbers(shape, shape.bytes / 4, [&](std::size_t, double length) {
+    if (length < 0 || length > 2147483647) fail(*file_, "a dimension is negative");
+    shape_.push_back(static_cast<std::int32_t>(length));
+  });
+  const Element name = next_element();
+  constexpr std::size_t kLongestName = 4096;
+  if (name.bytes > kLongestName) fail(*file_, "the name of a variable is too long");
+  name_.resize(name.bytes);
+  file_->read(name.begin, name_);
+}
+
+std::variant<Matrix, Sparse> Variable::read() {
+  if (complex_) {
+    throw file_->error(0, "complex values are not supported; expected a real matrix");
+  }
+  if (shape_.size() != 2) {
+    throw file_->error(
+        0, "the array has " + std::to_string(shape_.size()) + " dimensions; expected 2");
+  }
+  if (class_ == kSparseClass) return read_sparse();
+  return read_dense();
+}
+
+Matrix Variable::read_dense() {
+  const auto rows = static_cast<std::size_t>(shape_[0]);
+  const auto cols = static_cast<std::size_t>(shape_[1]);
+  check_shape(*file_, 0, rows, cols);
+  const Element data = next_element();
+  const std::size_t expected = rows * cols * type_of(data).size;
+  if (data.bytes != expected) {
+    fail(*file_, std::to_string(data.bytes) + " bytes of data for " + std::to_string(rows) + " x " +
+                     std::to_string(cols) + " numbers");
+  }
+  require_end();
+  check_available(*file_, 0, rows, cols);
+  Matrix a(rows, cols);
+  read_numbers(data, rows * cols, [&](std::size_t k, double value) { a.values()[k] = value; });
+  return a;
+}
+
+// Compressed columns: column j has the entries from pointers[j] up to pointers[j + 1].
+Sparse Variable::read_sparse() {
+  const auto rows = static_cast<std::size_t>(shape_[0]);
+  const auto cols = static_cast<std::size_t>(shape_[1]);
+  check_dimensions(*file_, 0, rows, cols);
+  const Element indices = next_element(), starts = next_element(), values = next_element();
+  require_end();
+  if (type_of(indices).size != 4 || type_of(starts).size != 4 || starts.bytes != 4 * (cols + 1)) {
+    fail(*file_, "the columns of a sparse matrix are incomplete");
+  }
+  std::vector<std::size_t> pointers(cols + 1);
+  read_numbers(starts, cols + 1, [&](std::size_t j, double start) {
+    if (j == 0 ? start != 0 : start < static_cast<double>(pointers[j - 1])) {
+      fail(*file_, "the columns of a sparse matrix do not ascend");
+    }
+    pointers[j] = static_cast<std::size_t>(start);
+  });
+  const std::size_t entries = pointers[cols];
+  if (entries > indices.bytes / 4 || entries > values.bytes / type_of(values).size) {
+    fail(*file_, "the entries of a sparse matrix are incomplete");
+  }
+  check_entries(*file_, 0, rows, cols, entries, false, true);
+  check_sparse(*file_, 0, rows, cols, entries);
+  std::vector<Triplet> triplets(entries);
+  std::size_t j = 0;
+  read_numbers(indices, entries, [&](std::size_t k, double row) {
+    while (pointers[j + 1] <= k) ++j;
+    if (row < 0 || row >= static_cast<double>(rows)) fail(*file_, "a row index is out of range");
+    triplets[k] = {static_cast<std::int32_t>(row), static_cast<std::int32_t>(j), 0.0};
+  });
+  read_numbers(values, entries, [&](std::size_t k, double value) { triplets[k].value = value; });
+  return {rows, cols, std::move(triplets)};
+}
+
+std::variant<Matrix, Sparse> read_mat5(const InputFile& file, bool swap) {
+  std::vector<std::string> names;
+  std::vector<Element> elements;
+  for (std::size_t begin = kHeader; begin < file.size();) {
+    const Element element = element_at(file, begin, file.size(), swap);
+    begin = element.next;
+    const Variable variable(file, element, swap);
+    if (!variable.is_matrix()) continue;
+    names.push_back(variable.name());
+    elements.push_back(element);
+  }
+  const std::string name = chosen_member(file, names, "matrix");
+  const auto k = std::find(names.begin(), names.end(), name) - names.begin();
+  return Variable(file, elements[static_cast<std::size_t>(k)], swap).read();
+}
+
+}  // namespace
+
+std::variant<Matrix, Sparse> read_mat(const InputFile& file) {
+  std::array<char, kHeader> head;
+  const std::string_view text(head.data(), file.read(0, head));
+  if (!is_mat(text)) {
+    throw file.error(0, "not a .mat file of version 5 or later; expected the mark 'MATLAB'");
+  }
+  const bool little = text.ends_with("IM"), whole = text.size() == kHeader;
+  if (!whole || (!little && !text.ends_with("MI"))) fail(file, "its header is malformed");
+  const bool swap = little != (std::endian::native == std::endian::little);
+  const auto version = load<std::uint16_t>(&head[kHeader - 4], swap);
+  if (version == 0x0200) return read_mat73(file);
+  if (version != 0x0100) {
+    throw file.error(0, "a .mat file of the unknown version " + std::to_string(version >> 8) +
+                            "; expected 5, 7 or 7.3");
+  }
+  return read_mat5(file, swap);
+}
 
 bool is_mat(std::string_view beginning) {
   return beginning.starts_with("MATLAB ");
 }
 
 }  // namespace lugpu
-
-#ifdef LUGPU_LIBMATIO
-
-#include <matio.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "base/processes.hpp"
-#include "base/temporary_file.hpp"
-#include "formats/members.hpp"
-
-namespace lugpu {
-namespace {
-
-struct CloseMat {
-  void operator()(mat_t* mat) const { Mat_Close(mat); }
-};
-struct FreeVariable {
-  void operator()(matvar_t* variable) const { Mat_VarFree(variable); }
-};
-using MatFile = std::unique_ptr<mat_t, CloseMat>;
-using Variable = std::unique_ptr<matvar_t, FreeVariable>;
-
-// What the process with libmatio leaves in the temporary file: rows * cols doubles, column after
-// column, or, if sparse, entries as triplets.
-struct Extract {
-  bool sparse;
-  std::size_t rows, cols, entries;
-};
-
-class TemporaryFile {
- public:
-  TemporaryFile() : fd_(open_temporary_file()) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { close(fd_); }
-
-  void write(std::span<const std::byte> bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t done = ::write(fd_, bytes.data(), bytes.size());
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) fail();
-      bytes = bytes.subspan(static_cast<std::size_t>(done));
-    }
-  }
-  void read(std::span<std::byte> to) const {
-    for (off_t offset = 0; !to.empty();) {
-      const ssize_t done = pread(fd_, to.data(), to.size(), offset);
-      if (done < 0 && errno == EINTR) continue;
-      if (done <= 0) fail();
-      offset += done;
-      to = to.subspan(static_cast<std::size_t>(done));
-    }
-  }
-
- private:
-  [[noreturn]] static void fail() {
-    throw Error(ErrorKind::failure,
-                std::string("A temporary file cannot be written or read: ") + std::strerror(errno));
-  }
-  const int fd_;
-};
-
-// Of a class of numbers: how many of them become doubles.
-template <typename T>
-void convert(const void* from, std::size_t count, double* to) {
-  const T* const values = static_cast<const T*>(from);
-  std::transform(values, values + count, to, [](T value) { return static_cast<double>(value); });
-}
-
-struct NumberClass {
-  matio_classes code;
-  int size;
-  void (*convert)(const void* from, std::size_t count, double* to);
-};
-
-constexpr NumberClass kNumberClasses[] = {
-    {MAT_C_DOUBLE, 8, convert<double>},      {MAT_C_SINGLE, 4, convert<float>},
-    {MAT_C_INT8, 1, convert<std::int8_t>},   {MAT_C_UINT8, 1, convert<std::uint8_t>},
-    {MAT_C_INT16, 2, convert<std::int16_t>}, {MAT_C_UINT16, 2, convert<std::uint16_t>},
-    {MAT_C_INT32, 4, convert<std::int32_t>}, {MAT_C_UINT32, 4, convert<std::uint32_t>},
-    {MAT_C_INT64, 8, convert<std::int64_t>}, {MAT_C_UINT64, 8, convert<std::uint64_t>},
-};
-
-const NumberClass* number_class(matio_classes code) {
-  const auto* const found =
-      std::find_if(std::begin(kNumberClasses), std::end(kNumberClasses),
-                   [code](const NumberClass& one) { return one.code == code; });
-  return found == std::end(kNumberClasses) ? nullptr : found;
-}
-
-// Works in a process of its own.
-class MatReader {
- public:
-  MatReader(const InputFile& file, const TemporaryFile& extract) : file_(file), extract_(extract) {}
-
-  Extract read() {
-    limit_process();
-    Mat_LogInitFunc("", [](int, char*) {});  // its errors are told in our words
-    const std::string path = "/proc/self/fd/" + std::to_string(file_.descriptor());
-    mat_.reset(Mat_Open(path.c_str(), MAT_ACC_RDONLY));
-    if (!mat_) fail("libmatio cannot open it");
-    const std::string name = chosen_member(file_, names(), "matrix");
-    variable_.reset(Mat_VarReadInfo(mat_.get(), name.c_str()));
-    if (!variable_) fail("libmatio cannot read it");
-    check_kind();
-    if (Mat_VarReadDataAll(mat_.get(), variable_.get()) != 0 || variable_->data == nullptr) {
-      fail("libmatio cannot read its data");
-    }
-    return variable_->class_type == MAT_C_SPARSE ? write_sparse() : write_dense();
-  }
-
- private:
-  void limit_process() const;
-  std::vector<std::string> names() const;
-  void check_kind() const;
-  Extract write_dense() const;
-  Extract write_sparse() const;
-  std::size_t rows() const { return variable_->dims[0]; }
-  std::size_t cols() const { return variable_->dims[1]; }
-  [[noreturn]] void fail(const std::string& what) const {
-    throw file_.error(0, what + "; expected a whole .mat file (truncated or damaged?)");
-  }
-
-  const InputFile& file_;
-  const TemporaryFile& extract_;
-  MatFile mat_;
-  Variable variable_;
-};
-
-// A damaged file may ask for any memory and lead in circles. Seconds: 60 and one for each megabyte.
-void MatReader::limit_process() const {
-  double pages = 0.0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const double used = pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  const auto memory = static_cast<rlim_t>(used + std::min(available_memory(), 1e18));
-  const rlimit space = {memory, memory};
-  setrlimit(RLIMIT_AS, &space);
-  const rlim_t seconds = 60 + file_.size() / 1'000'000;
-  const rlimit time = {seconds, seconds};
-  setrlimit(RLIMIT_CPU, &time);
-}
-
-// Of the variables that are matrices of numbers.
-std::vector<std::string> MatReader::names() const {
-  std::vector<std::string> found;
-  while (const Variable variable{Mat_VarReadNextInfo(mat_.get())}) {
-    const matio_classes code = variable->class_type;
-    if (variable->name == nullptr || (code != MAT_C_SPARSE && !number_class(code))) continue;
-    found.emplace_back(variable->name);
-  }
-  return found;
-}
-
-void MatReader::check_kind() const {
-  if (variable_->isComplex != 0) {
-    throw file_.error(0, "complex values are not supported; expected a real matrix");
-  }
-  if (variable_->rank != 2) {
-    throw file_.error(
-        0, "the array has " + std::to_string(variable_->rank) + " dimensions; expected 2");
-  }
-  check_dimensions(file_, 0, rows(), cols());
-  if (variable_->class_type != MAT_C_SPARSE) {
-    check_shape(file_, 0, rows(), cols());
-    check_available(file_, 0, rows(), cols());
-  }
-}
-
-Extract MatReader::write_dense() const {
-  const NumberClass* const numbers = number_class(variable_->class_type);
-  if (numbers == nullptr || variable_->data_size != numbers->size ||
-      variable_->nbytes != rows() * cols() * static_cast<std::size_t>(numbers->size)) {
-    fail("the matrix has another size than its data");
-  }
-  std::vector<double> column(rows());
-  for (std::size_t j = 0; j < cols(); ++j) {
-    const auto* const from = static_cast<const char*>(variable_->data) +
-                             j * rows() * static_cast<std::size_t>(numbers->size);
-    numbers->convert(from, rows(), column.data());
-    extract_.write(std::as_bytes(std::span(column)));
-  }
-  return {false, rows(), cols(), rows() * cols()};
-}
-
-// libmatio gives compressed columns: column j has the entries from jc[j] up to jc[j + 1].
-Extract MatReader::write_sparse() const {
-  const auto* const a = static_cast<const mat_sparse_t*>(variable_->data);
-  const matio_types type = variable_->data_type;
-  const auto convert_to = type == MAT_T_DOUBLE   ? convert<double>
-                          : type == MAT_T_SINGLE ? convert<float>
-                          : type == MAT_T_UINT8  ? convert<std::uint8_t>
-                                                 : nullptr;
-  if (convert_to == nullptr) fail("its values are of an unknown type");
-  if (a->njc != cols() + 1 || a->jc == nullptr || a->jc[0] != 0) fail("its columns are incomplete");
-  const std::size_t entries = a->jc[cols()];
-  if (entries > a->nir || entries > a->ndata || (entries > 0 && (!a->ir || !a->data))) {
-    fail("its entries are incomplete");
-  }
-  check_entries(file_, 0, rows(), cols(), entries, false, true);
-  check_sparse(file_, 0, rows(), cols(), entries);
-  const auto* const bytes = static_cast<const char*>(a->data);
-  const std::size_t size = type == MAT_T_DOUBLE ? 8 : type == MAT_T_SINGLE ? 4 : 1;
-  std::vector<Triplet> column;
-  for (std::size_t j = 0; j < cols(); ++j) {
-    if (a->jc[j + 1] < a->jc[j] || a->jc[j + 1] > entries) fail("its columns are in disorder");
-    column.clear();
-    for (std::size_t k = a->jc[j]; k < a->jc[j + 1]; ++k) {
-      if (a->ir[k] >= rows()) fail("a row index is out of range");
-      Triplet entry{static_cast<std::int32_t>(a->ir[k]), static_cast<std::int32_t>(j), 0.0};
-      convert_to(bytes + k * size, 1, &entry.value);
-      column.push_back(entry);
-    }
-    extract_.write(std::as_bytes(std::span(column)));
-  }
-  return {true, rows(), cols(), entries};
-}
-
-// A line between the processes.
-std::string to_line(const Extract& extract) {
-  return std::to_string(extract.sparse ? 1 : 0) + " " + std::to_string(extract.rows) + " " +
-         std::to_string(extract.cols) + " " + std::to_string(extract.entries);
-}
-
-Extract from_line(const std::string& line) {
-  Extract extract = {};
-  int sparse = 0;
-  std::sscanf(line.c_str(), "%d %zu %zu %zu", &sparse, &extract.rows, &extract.cols,
-              &extract.entries);
-  extract.sparse = sparse != 0;
-  return extract;
-}
-
-Extract extract_in_a_process(const InputFile& file, const TemporaryFile& temporary) {
-  Processes process(1, [&](const std::string&, const Processes::Send& send) {
-    send(to_line(MatReader(file, temporary).read()));
-  });
-  std::string line;
-  Processes::End end;
-  process.run(
-      {""}, 1, [&](std::size_t, const std::string& received) { line = received; },
-      [&](std::size_t, const Processes::End& ended) { end = ended; });
-  if (end.kind == Processes::End::Kind::threw) throw InputError(end.how);
-  if (end.kind != Processes::End::Kind::returned || line.empty()) {
-    throw file.error(0, "libmatio failed on it (" + end.how +
-                            "); expected a whole .mat file (truncated or damaged?)");
-  }
-  return from_line(line);
-}
-
-}  // namespace
-
-std::variant<Matrix, Sparse> read_mat(const InputFile& file) {
-  std::array<char, 128> head;
-  if (!is_mat({head.data(), file.read(0, head)})) {
-    throw file.error(0, "not a .mat file of version 5 or later; expected the mark 'MATLAB'");
-  }
-  const TemporaryFile temporary;
-  const Extract extract = extract_in_a_process(file, temporary);
-  if (extract.sparse) {
-    std::vector<Triplet> triplets(extract.entries);
-    temporary.read(std::as_writable_bytes(std::span(triplets)));
-    return Sparse(extract.rows, extract.cols, std::move(triplets));
-  }
-  Matrix a(extract.rows, extract.cols);
-  temporary.read(std::as_writable_bytes(std::span(a.values())));
-  return a;
-}
-
-}  // namespace lugpu
-
-#endif

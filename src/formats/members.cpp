@@ -5,8 +5,8 @@
 namespace lugpu {
 namespace {
 
-// E.g. "3 arrays: 'a', 'b', 'c'"; cut where there are many.
-std::string listed(const std::vector<std::string>& names, const std::string& noun) {
+// E.g. "'a', 'b', 'c'"; cut where there are many.
+std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kLongest = 80;
   std::string text;
   for (const std::string& name : names) {
@@ -16,7 +16,7 @@ std::string listed(const std::vector<std::string>& names, const std::string& nou
     }
     text += (text.empty() ? "" : ", ") + shown(name);
   }
-  return std::to_string(names.size()) + " " + noun + (names.size() == 1 ? ": " : "s: ") + text;
+  return text;
 }
 
 }  // namespace
@@ -30,10 +30,11 @@ std::string chosen_member(const Origin& origin, const std::vector<std::string>& 
     if (std::find(names.begin(), names.end(), origin.member()) != names.end()) {
       return origin.member();
     }
-    throw origin.error(0, "there is no such " + noun + "; the file holds " + listed(names, noun));
+    throw origin.error(0, "there is no such " + noun + "; expected one of " + listed(names));
   }
   if (names.size() == 1) return names.front();
-  throw origin.error(0, "the file holds " + listed(names, noun) + "; name one, as in FILE:NAME");
+  throw origin.error(0, "more than one " + noun + " in the file: " + listed(names) +
+                            "; name one, as in FILE:NAME");
 }
 
 }  // namespace lugpu

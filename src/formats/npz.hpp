@@ -13,9 +13,9 @@ namespace lugpu {
 
 /// The array in a .npz file, stored or compressed: the one that file.member() names, or the only
 /// one. It is decompressed twice, first for its size and checksum; only the matrix and a block of
-/// the array are in memory. The arrays of scipy.sparse.save_npz (format csr or csc) are one matrix,
-/// which stays sparse. Throws what read_npy throws, and InputError if the archive is damaged, has
-/// no array, has none of that name, or has several and no name is given: the sentence lists them.
+/// the array are in memory. Throws what read_npy throws, and InputError if the archive is damaged,
+/// has no array, has none of that name, or has several and no name is given: the sentence lists
+/// them.
 std::variant<Matrix, Sparse> read_npz(const InputFile& file);
 
 /// Whether a file that begins like this is a zip archive.
