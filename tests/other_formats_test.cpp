@@ -273,7 +273,7 @@ TEST_F(HarwellBoeing, FaultsAreToldWithTheirLine) {
   faulty("RUA 2 2 3 0", start + " 1.5-2.0\n", 7, "fewer numbers than its format says");
   faulty("RUA 2 2 3 0", start, 6, "the file ends after 0 of 3 values");
   faulty("RUA 2 2 3 0", start + values + "5\n", 8, "more lines than the matrix has");
-  faulty("RUA 2 2 3 0", start + " 1.5-2.0 4.0 5.5\n", 7, "the line goes on with '5.5'");
+  faulty("RUA 2 2 3 0", start + " 1.5-2.0 4.0 5.5 6.5\n", 7, "the line goes on with '5.5 6.5'");
   for (const char* format : {"(3X2)", "(3F)", "(0F4.1)", "3F4.1", "(99999999999F4.1)", "(F0.1)"}) {
     refused("a.rua", boeing("RUA 2 2 3 0", std::string("(3I2) (3I2) ") + format, start + values), 4,
             "the format of the values is");
