@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "matrix/generate.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
+#include "progress.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -173,8 +175,9 @@ void print_setting(const Arguments& given, const SweepPlan& plan,
   print_rivals(plan.baselines);
   const std::string matrix =
       given.matrix == "auto" ? "random (dominant without pivoting)" : given.matrix;
-  std::cout << format("matrix    %s, seed %llu; right-hand sides: %zu\n\n", matrix.c_str(),
-                      static_cast<unsigned long long>(given.seed), given.nrhs);
+  const std::string rest = format("%s, seed %llu; right-hand sides: %zu", matrix.c_str(),
+                                  static_cast<unsigned long long>(given.seed), given.nrhs);
+  std::cout << "matrix    " << wrapped(rest, 10, 10) << "\n\n";
 }
 
 // OpenBLAS falls back to its slowest kernels on a processor that it does not know.
@@ -199,6 +202,19 @@ std::string description(const Case& what) {
                 precision_name(what.problem), what.problem.size.n);
 }
 
+// In no particular unit: the samples of a small case take as long as they shall, the checks of a
+// large one n^3.
+double work_of(const Case& what) {
+  constexpr double kSmall = 1024;
+  return 1 + std::pow(static_cast<double>(what.problem.size.n) / kSmall, 3);
+}
+
+std::vector<double> work_of(const std::vector<Case>& cases) {
+  std::vector<double> work;
+  for (const Case& what : cases) work.push_back(work_of(what));
+  return work;
+}
+
 // Collects the results: the JSON file after every case, and the table on stdout in the order of the
 // cases.
 class Sink {
@@ -213,7 +229,7 @@ class Sink {
         trace_(trace),
         report_(std::move(report)),
         ceilings_(std::move(ceilings)),
-        table_(options.units.size() > 1) {}
+        table_(options.units.size() > 1, options.format) {}
 
   bool has(const Case& what) const {
     const nlohmann::json& rows = report_["results"];
@@ -230,6 +246,7 @@ class Sink {
     if (!result.what.is_baseline() && result.status == RunStatus::ok) {
       row["rates"] = achieved(result, ceilings_.at({result.what.device_index, *result.what.units}));
     }
+    unprinted_.emplace(i, std::pair(result, row));
     nlohmann::json& rows = report_["results"];
     const auto later = std::distance(numbers_.upper_bound(i), numbers_.end());
     numbers_.insert(i);
@@ -237,7 +254,6 @@ class Sink {
     failed_ = failed_ || result.status == RunStatus::failed;
     error_ = error_ || result.status == RunStatus::error;
     expected_.erase(i);
-    unprinted_.emplace(i, result);
     print_rows();
     json_.update(report_);
     trace_.add(result);
@@ -276,7 +292,8 @@ class Sink {
     const auto end =
         expected_.empty() ? unprinted_.end() : unprinted_.lower_bound(*expected_.begin());
     for (auto next = unprinted_.begin(); next != end; next = unprinted_.erase(next)) {
-      if (options_.prints()) std::cout << table_.row(next->second) << std::flush;
+      const auto& [result, record] = next->second;
+      if (options_.prints_rows()) std::cout << table_.row(result, record) << std::flush;
     }
   }
 
@@ -287,7 +304,7 @@ class Sink {
   CeilingsOfDevices ceilings_;
   BenchTable table_;
   std::set<std::size_t> expected_, numbers_;  // of the pending cases, and of those done
-  std::map<std::size_t, Result> unprinted_;
+  std::map<std::size_t, std::pair<Result, nlohmann::json>> unprinted_;
   bool failed_ = false;
   bool error_ = false;
 };
@@ -327,28 +344,24 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   Sink sink(given.options, given.trace, std::move(report), std::move(ceilings));
   if (earlier.is_object()) sink.resume(earlier["results"], cases);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
-  if (given.options.prints()) {
-    print_setting(given, plan, contexts);
-    std::cout << sink.table().header() << std::flush;
-  }
-  std::size_t done = 0, number = 0;
+  if (given.options.prints()) print_setting(given, plan, contexts);
+  if (given.options.prints_rows()) std::cout << sink.table().header() << std::flush;
+  Progress progress(work_of(cases));
+  std::size_t number = 0;
   run_sweep(
       plan, cases, contexts,
       {.wanted =
            [&](const Case& what) {
              const bool known = sink.has(what);
-             done += known;
-             if (!known) sink.expect(number);
+             known ? progress.skip(work_of(what)) : sink.expect(number);
              ++number;
              return !known;
            },
        .working =
-           [&](const Case& what) {
-             show_progress(format("[%zu/%zu] %s", done, cases.size(), description(what).c_str()));
-           },
+           [&](const Case& what) { show_progress(progress.text() + ' ' + description(what)); },
        .done =
            [&](const Result& result, std::size_t i) {
-             ++done;
+             progress.finish(work_of(result.what));
              sink.add(result, i);
            }});
   return sink.finish();
@@ -552,6 +565,7 @@ Command add_bench(CLI::App& app) {
   add_effort_options(*command, *given);
   add_problem_options(*command, *given);
   add_device_options(*command, given->options, DeviceUse::in_turn);
+  add_format_option(*command, given->options);
   add_output_options(*command, given->options);
   command->footer(
       list_of_rivals() + '\n' +

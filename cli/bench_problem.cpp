@@ -18,6 +18,7 @@
 #include "noise.hpp"
 #include "outputs.hpp"
 #include "problem_table.hpp"
+#include "progress.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -121,7 +122,9 @@ class ProblemSweep {
         stored_(stored),
         contexts_(std::move(contexts)),
         json_(options),
-        report_(std::move(report)) {
+        report_(std::move(report)),
+        table_(options.format),
+        progress_(work()) {
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
       ceilings_.push_back(measure_ceilings(contexts_[i]));
       report_["devices"][i]["ceilings"] = to_json(ceilings_.back());
@@ -133,6 +136,7 @@ class ProblemSweep {
   }
 
   Exit run() {
+    if (options_.prints_rows() && !options_.prints()) std::cout << table_.header() << std::flush;
     for (const std::string& name : given_.problems) {
       is_file(name) ? run_file(name) : run_grids(find_grid_problem(name));
       if (options_.prints()) std::cout << '\n';
@@ -151,6 +155,36 @@ class ProblemSweep {
   }
 
  private:
+  // In no particular unit: of each case on so many unknowns.
+  static double work_of(std::size_t unknowns) {
+    constexpr double kSmall = 1 << 16;
+    return 1 + static_cast<double>(unknowns) / kSmall;
+  }
+
+  // Of every case, in the order of run().
+  std::vector<double> work() const {
+    std::size_t cases = 0;  // of one system
+    for (const std::string& name : given_.baselines) {
+      cases += find_system_baseline(name).on_device ? contexts_.size() : 1;
+    }
+    for (const DeviceContext& context : contexts_) {
+      cases += cases_of(given_, {}, Precision::single_precision, context.device()).size();
+    }
+    cases *= precisions_on(given_, contexts_.front().device()).size();
+    std::vector<double> work;
+    for (const std::string& name : given_.problems) {
+      if (is_file(name)) {
+        work.insert(work.end(), cases, work_of(stored_.at(name).a.rows()));
+        continue;
+      }
+      for (const std::size_t n : parse_sizes(given_.grids, "--grid")) {
+        const double unknowns = std::pow(n, find_grid_problem(name).dimensions);
+        work.insert(work.end(), cases, work_of(static_cast<std::size_t>(unknowns)));
+      }
+    }
+    return work;
+  }
+
   void run_grids(const GridProblem& problem) {
     print_head(problem.name + std::string(": ") + problem.description);
     for (const std::size_t n : parse_sizes(given_.grids, "--grid")) {
@@ -167,7 +201,7 @@ class ProblemSweep {
 
   void print_head(const std::string& title) const {
     if (!options_.prints()) return;
-    std::cout << wrapped(title, 0, 0) << "\n\n" << problem_header() << std::flush;
+    std::cout << wrapped(title, 0, 0) << "\n\n" << table_.header() << std::flush;
   }
 
   void run(const StructuredCase& of, const SystemView& system) {
@@ -226,11 +260,13 @@ class ProblemSweep {
   // ceilings: null for a rival.
   void measure(DeviceContext* context, const StructuredCase& what, const SystemView& system,
                const Ceilings* ceilings, const SolverMaker& maker) {
-    if (is_known(what, system)) return;
+    const double work = work_of(system.a.order());
+    if (is_known(what, system)) return progress_.skip(work);
     const std::string grid = what.grid == 0 ? "" : " " + std::to_string(what.grid);
-    show_progress(what.problem + what.matrix + grid + " " + what.routine);
+    show_progress(progress_.text() + ' ' + what.problem + what.matrix + grid + " " + what.routine);
     StructuredResult result = measure_problem(context, what, system, maker, given_.effort);
     if (ceilings) judge(*context, *ceilings, system.a, result);
+    progress_.finish(work);
     add(std::move(result));
   }
 
@@ -239,7 +275,7 @@ class ProblemSweep {
     failed_ = failed_ || result.status == RunStatus::failed;
     error_ = error_ || result.status == RunStatus::error;
     show_progress("");
-    if (options_.prints()) std::cout << problem_row(result) << std::flush;
+    if (options_.prints_rows()) std::cout << table_.row(result) << std::flush;
     json_.update(report_);
     results_.push_back(std::move(result));
   }
@@ -250,6 +286,8 @@ class ProblemSweep {
   std::vector<DeviceContext> contexts_;
   JsonOutput json_;
   nlohmann::json report_;
+  ProblemTable table_;
+  Progress progress_;
   std::vector<Ceilings> ceilings_;  // of the contexts
   std::vector<StructuredResult> results_;
   bool failed_ = false;

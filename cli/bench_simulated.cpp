@@ -13,6 +13,8 @@
 #include "bench_report.hpp"
 #include "noise.hpp"
 #include "outputs.hpp"
+#include "progress.hpp"
+#include "table.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -23,30 +25,41 @@ std::string cells(const SimulationRun& run) {
   return std::to_string(nx) + (nz > 1 ? "^3" : "^2");
 }
 
-std::string header() {
-  return format("%-7s %-18s %-6s %6s %9s %3s %9s %5s %7s\n", "grid", "method", "prec.", "iter.",
-                "ms", "+-%", "frames/s", "left", "speedup");
+Table make_table(Format format) {
+  return Table({{"problem", "problem", -8, kNotForPeople},
+                {"grid", "grid", -7, 0},
+                {"method", "routine", -18, 0},
+                {"prec.", "precision", -6, 0},
+                {"tolerance", "tolerance", 9, kNotForPeople}},
+               {{"iter.", "solver_iterations", 6, 1},
+                {"ms", "median_s", 9, 0},
+                {"+-%", "rel_stdev", 3, 3},
+                {"frames/s", "frames_per_s", 9, 2},
+                {"left", "left", 5, 0},
+                {"speedup", "speedup", 7, 0}},
+               format);
 }
 
 // speedup: over the same iterations in plain loops; 0: there is none.
-std::string row(const SimulationRun& run, double speedup) {
-  const std::string head = format("%-7s %-18s %-6s ", cells(run).c_str(), run.method.c_str(),
-                                  name(run.what.options.precision));
-  if (run.status != RunStatus::ok) {
-    constexpr std::size_t kIndent = 7;
-    const std::string status = name(run.status);
-    const std::string sentence = run.reason + (run.reason.ends_with(".") ? "" : ".");
-    const std::string text = wrapped(status + ": " + sentence, head.size(), kIndent);
-    const bool bad = run.status == RunStatus::failed || run.status == RunStatus::error;
-    return head + paint(bad ? Ink::bad : Ink::dim, status) + text.substr(status.size()) + "\n";
-  }
-  const double frames = run.frames_per_s();
-  return head +
-         format("%6.0f %9.3f %3.0f %9.*f ", run.solver_iterations, 1e3 / frames,
-                std::min(100 * relative_deviation(run.times_s), 999.0), frames < 100 ? 1 : 0,
-                frames) +
-         paint(Ink::good, format("%5.0e", run.median_left())) +
-         format(" %7s\n", speedup > 0 ? format("%.1f", speedup).c_str() : "-");
+Row row(const SimulationRun& run, double speedup) {
+  const double tolerance = rule_of(run.what.options).tolerance;
+  Row row{{{run.what.problem},
+           {cells(run)},
+           {run.method},
+           {name(run.what.options.precision)},
+           {format("%g", tolerance), tolerance}},
+          {},
+          name(run.status),
+          run.reason + (run.reason.empty() || run.reason.ends_with(".") ? "" : ".")};
+  if (run.status != RunStatus::ok) return row;
+  const double frames = run.frames_per_s(), deviation = relative_deviation(run.times_s);
+  row.numbers = {{format("%.0f", run.solver_iterations), run.solver_iterations},
+                 {format("%.3f", 1e3 / frames), 1 / frames},
+                 {format("%.0f", std::min(100 * deviation, 999.0)), deviation},
+                 {format("%.*f", frames < 100 ? 1 : 0, frames), frames},
+                 {format("%.0e", run.median_left()), run.median_left(), Ink::good},
+                 speedup > 0 ? Cell{format("%.1f", speedup), speedup} : Cell{"-"}};
+  return row;
 }
 
 std::string footer() {
@@ -68,7 +81,9 @@ class SimulatedSweep {
         options_(options),
         contexts_(std::move(contexts)),
         json_(options),
-        report_(std::move(report)) {
+        report_(std::move(report)),
+        table_(make_table(options.format)),
+        progress_(work()) {
     if (!earlier.is_object()) return;
     for (const nlohmann::json& one : earlier["results"]) {
       if (!is_final(one)) continue;
@@ -78,6 +93,7 @@ class SimulatedSweep {
   }
 
   Exit run() {
+    if (options_.prints_rows() && !options_.prints()) std::cout << table_.header() << std::flush;
     for (const std::string& problem : given_.problems) run(*simulated_problem(problem));
     show_progress("");
     if (options_.prints()) {
@@ -91,6 +107,37 @@ class SimulatedSweep {
   }
 
  private:
+  // In no particular unit: of each case on a grid.
+  static double work_of(const std::array<std::size_t, 3>& size) {
+    constexpr double kSmall = 1 << 16;
+    return 1 + static_cast<double>(size[0] * size[1] * size[2]) / kSmall;
+  }
+
+  bool wants(const StructuredMethod& method, bool few) const {
+    const std::vector<std::string>& wanted = given_.methods;
+    const bool chosen =
+        wanted.empty() || std::find(wanted.begin(), wanted.end(), method.name) != wanted.end();
+    return chosen && !(method.direct && few);  // a direct method has no few iterations
+  }
+
+  // Of every case.
+  std::vector<double> work() const {
+    std::vector<double> work;
+    for (const std::string& name : given_.problems) {
+      const SimulatedProblem& problem = *simulated_problem(name);
+      for (const bool few : {true, false}) {
+        const auto methods = std::ranges::count_if(
+            structured_methods(), [&](const auto& method) { return wants(method, few); });
+        std::size_t cases = static_cast<std::size_t>(methods) * contexts_.size();
+        if (few && problem.has_rivals) cases += given_.baselines.size();
+        for (const std::size_t n : parse_sizes(given_.grids, "--grid")) {
+          work.insert(work.end(), cases * precisions(few).size(), work_of(problem.options(n).size));
+        }
+      }
+    }
+    return work;
+  }
+
   void run(const SimulatedProblem& problem) {
     const std::size_t few = given_.iterations.value_or(problem.iterations);
     print(std::string(problem.name) + ": " + problem.description + "; " + std::to_string(few) +
@@ -102,7 +149,8 @@ class SimulatedSweep {
   }
 
   void print(const std::string& title) const {
-    if (options_.prints()) std::cout << wrapped(title, 0, 0) << "\n\n" << header() << std::flush;
+    if (options_.prints())
+      std::cout << wrapped(title, 0, 0) << "\n\n" << table_.header() << std::flush;
   }
 
   // iterations: of every system; absent: to the tolerance.
@@ -147,11 +195,7 @@ class SimulatedSweep {
   void run_methods(DeviceContext& context, SimulationCase what) {
     what.device_index = context.device().index;
     for (const StructuredMethod& method : structured_methods()) {
-      const std::vector<std::string>& wanted = given_.methods;
-      const bool chosen =
-          wanted.empty() || std::find(wanted.begin(), wanted.end(), method.name) != wanted.end();
-      // A direct method has no few iterations.
-      if (!chosen || (method.direct && what.options.tolerance == 0)) continue;
+      if (!wants(method, what.options.tolerance == 0)) continue;
       what.options.method = method.name;
       measure(&context, what, [&](std::size_t iterations) -> std::unique_ptr<TimeStepper> {
         SimulationOptions options = what.options;
@@ -170,9 +214,11 @@ class SimulatedSweep {
     const bool known = std::any_of(
         rows.begin(), rows.end(),
         [key = to_json(probe)](const nlohmann::json& one) { return same_simulation(one, key); });
-    if (known) return;
-    show_progress(what.problem + " " + cells(probe) + " " + probe.method);
+    const double work = work_of(what.options.size);
+    if (known) return progress_.skip(work);
+    show_progress(progress_.text() + ' ' + what.problem + " " + cells(probe) + " " + probe.method);
     add(measure_simulation(context, what, make, given_.effort));
+    progress_.finish(work);
   }
 
   void add(const SimulationRun& run) {
@@ -185,8 +231,9 @@ class SimulatedSweep {
     const auto found = plain_.find(rival);
     const bool compares = !plain && found != plain_.end();
     show_progress("");
-    if (options_.prints()) {
-      std::cout << row(run, compares ? run.frames_per_s() / found->second : 0) << std::flush;
+    if (options_.prints_rows()) {
+      const double speedup = compares ? run.frames_per_s() / found->second : 0;
+      std::cout << table_.row(row(run, speedup)) << std::flush;
     }
     json_.update(report_);
     runs_.push_back(run);
@@ -220,6 +267,8 @@ class SimulatedSweep {
   std::vector<DeviceContext> contexts_;
   JsonOutput json_;
   nlohmann::json report_;
+  Table table_;
+  Progress progress_;
   std::vector<SimulationRun> runs_;
   std::map<std::string, double> plain_;  // frames a second of the rivals of this grid
   bool failed_ = false;

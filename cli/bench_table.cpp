@@ -23,19 +23,44 @@ int cores(const Case& what) {
   return what.units ? static_cast<int>(*what.units) : what.threads.value_or(1);
 }
 
-std::string check(const Checks& checks) {
-  return format("%s%.2g", checks.factor_ratio_estimated ? "~" : "",
-                std::max(checks.factor_ratio.value_or(0), checks.solve_ratio.value_or(0)));
+Cell check(const Checks& checks) {
+  const double ratio = std::max(checks.factor_ratio.value_or(0), checks.solve_ratio.value_or(0));
+  return {format("%s%.2g", checks.factor_ratio_estimated ? "~" : "", ratio), ratio, Ink::good};
+}
+
+Cell in_milliseconds(double seconds) {
+  return {milliseconds(seconds), seconds};
+}
+
+// A number of the record; "-" where it has none.
+Cell share(const nlohmann::json& record, const char* place) {
+  const nlohmann::json value = record.value(nlohmann::json::json_pointer(place), nlohmann::json());
+  if (!value.is_number()) return {"-"};
+  return {format("%.2f", value.get<double>()), value.get<double>()};
+}
+
+std::vector<Column> columns_of_cases(bool over_cores) {
+  return {{"n", "n", 6, 0},
+          {"method", "routine", -13, 0},
+          {"pivot", "pivot", -7, 0},
+          {"prec.", "precision", -6, 0},
+          over_cores ? Column{"cores", "compute_units", 7, 0} : Column{"storage", "storage", -7, 4},
+          {"threads", "threads", 7, 9}};
+}
+
+std::vector<Column> columns_of_numbers() {
+  return {{"ms, med.", "median_s", 8, 0}, {"+-%", "rel_stdev", 3, 3},
+          {"GFLOP/s", "gflops", 8, 1},    {"speedup", "speedup", 7, 0},
+          {"check", "check", 5, 2},       {"ms, min.", "min_s", 8, 5},
+          {"ms, dev.", "device_s", 8, 6}, {"copy", "bytes_model_over_copy", 5, 8}};
 }
 
 }  // namespace
 
-std::string BenchTable::header() const {
-  return format("     n method        pivot   prec.  %s ms, med. +-%%  GFLOP/s speedup check\n",
-                over_cores_ ? "  cores" : "storage");
-}
+BenchTable::BenchTable(bool over_cores, Format format)
+    : over_cores_(over_cores), table_(columns_of_cases(over_cores), columns_of_numbers(), format) {}
 
-std::string BenchTable::speed_up(const Result& result) {
+Cell BenchTable::speed_up(const Result& result) {
   const Problem& problem = result.what.problem;
   const auto rival = [&](int threads) {
     return Rival{problem.size.n, working_precision(problem),
@@ -45,9 +70,11 @@ std::string BenchTable::speed_up(const Result& result) {
   if (!result.what.device) baseline_medians_[rival(result.what.threads.value_or(0))] = time;
   for (const int threads : {cores(result.what), 0}) {
     const auto found = baseline_medians_.find(rival(threads));
-    if (found != baseline_medians_.end()) return plain_number(found->second / time);
+    if (found != baseline_medians_.end()) {
+      return {plain_number(found->second / time), found->second / time};
+    }
   }
-  return "-";
+  return {"-"};
 }
 
 void BenchTable::remember(const nlohmann::json& row) {
@@ -62,7 +89,7 @@ void BenchTable::remember(const nlohmann::json& row) {
       row.value("median_s", 0.0);
 }
 
-std::string BenchTable::row(const Result& result) {
+std::vector<Cell> BenchTable::what(const Result& result) {
   const Problem& problem = result.what.problem;
   const bool on_device = result.what.device.has_value();
   const bool has_surfaces = !result.what.is_baseline();
@@ -73,28 +100,37 @@ std::string BenchTable::row(const Result& result) {
   const std::string shared = others > 0 ? format(" x%zu", 1 + others) : "";
   shared_ |= others > 0;
   const std::string storage = on_device ? name(problem.dense.storage) : "host";
-  const std::string place =
-      over_cores_ ? format("%7d", cores(result.what)) : storage + (packed ? "4" : "");
-  const std::string head =
-      format("%6zu %-13s %-7s %-6s %-7s ", problem.size.n,
-             (result.what.routine + (paper ? "*" : "") + shared).c_str(), name(problem.dense.pivot),
-             precision_name(problem), place.c_str());
-  if (result.status != RunStatus::ok) {
-    constexpr std::size_t kIndent = 7;
-    const std::string status = name(result.status);
-    const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
-    const Ink ink = result.status == RunStatus::failed || result.status == RunStatus::error
-                        ? Ink::bad
-                        : Ink::dim;
-    return head + paint(ink, status) + text.substr(status.size()) + "\n";
+  const auto& threads = result.what.threads;
+  return {{std::to_string(problem.size.n)},
+          {result.what.routine + (paper ? "*" : "") + shared},
+          {name(problem.dense.pivot)},
+          {precision_name(problem)},
+          {over_cores_ ? std::to_string(cores(result.what)) : storage + (packed ? "4" : "")},
+          {threads ? std::to_string(*threads) : "-"}};
+}
+
+std::vector<Cell> BenchTable::numbers(const Result& result, const nlohmann::json& record) {
+  const std::vector<double>& times = result.times_s;
+  const double deviation = relative_deviation(times);
+  const std::vector<double>& device = result.device_times_s;
+  return {in_milliseconds(median(times)),
+          {format("%.0f", 100 * deviation), deviation},
+          {plain_number(gflops(result)), gflops(result)},
+          speed_up(result),
+          check(result.checks),
+          in_milliseconds(*std::min_element(times.begin(), times.end())),
+          device.empty() ? Cell{"-"} : in_milliseconds(device.front()),
+          share(record, "/rates/bytes_model_over_copy")};
+}
+
+std::string BenchTable::row(const Result& result, const nlohmann::json& record) {
+  Row row{what(result), {}, name(result.status), result.reason};
+  if (result.status == RunStatus::ok) {
+    estimated_ |= result.checks.factor_ratio_estimated;
+    noisy_ += is_noisy(result.times_s);
+    row.numbers = numbers(result, record);
   }
-  estimated_ |= result.checks.factor_ratio_estimated;
-  noisy_ += is_noisy(result.times_s);
-  return head +
-         format("%8s %3.0f %8s %7s ", milliseconds(median(result.times_s)).c_str(),
-                100 * relative_deviation(result.times_s), plain_number(gflops(result)).c_str(),
-                speed_up(result).c_str()) +
-         paint(Ink::good, format("%5s", check(result.checks).c_str())) + "\n";
+  return table_.row(row);
 }
 
 std::string BenchTable::footer() const {

@@ -1,4 +1,4 @@
-// The table that `lugpu bench` prints: one row per case, 80 columns.
+// The table that `lugpu bench` prints: one row per case.
 #pragma once
 
 #include <cstddef>
@@ -7,31 +7,35 @@
 #include <tuple>
 
 #include "bench/result.hpp"
+#include "table.hpp"
 
 namespace lugpu::cli {
 
 class BenchTable {
  public:
   /// over_cores: a sweep over numbers of cores, which a column shows instead of the storage.
-  explicit BenchTable(bool over_cores) : over_cores_(over_cores) {}
-  std::string header() const;
-  /// The row of a result, which may take several lines. Its speed-up is over the baseline with the
-  /// same n, precision and (in a sweep over them) cores that was given before: getrf, or getc2 for
-  /// full pivoting.
-  std::string row(const Result& result);
+  BenchTable(bool over_cores, Format format);
+  std::string header() const { return table_.header(); }
+  /// The row of a result, and of its record, which has the rates. Its speed-up is over the baseline
+  /// with the same n, precision and (in a sweep over them) cores that was given before: getrf, or
+  /// getc2 for full pivoting.
+  std::string row(const Result& result, const nlohmann::json& record);
   /// What the columns mean, and a warning if rows so far are noisy.
   std::string footer() const;
   /// Takes a baseline from an earlier run, if this row of its JSON is one.
   void remember(const nlohmann::json& row);
 
  private:
-  std::string speed_up(const Result& result);
+  std::vector<Cell> what(const Result& result);
+  std::vector<Cell> numbers(const Result& result, const nlohmann::json& record);
+  Cell speed_up(const Result& result);
 
   // n, precision, whether it has full pivoting, and threads: 0 if it has none, or all have the
   // same.
   using Rival = std::tuple<std::size_t, Precision, bool, int>;
 
   const bool over_cores_;
+  Table table_;
   std::map<Rival, double> baseline_medians_;
   std::size_t noisy_ = 0;   // rows
   bool estimated_ = false;  // a row's factor_ratio

@@ -25,7 +25,6 @@ struct Arguments {
   std::string a, b;
   double threshold = 0.05;
   std::optional<double> fail_slower;
-  bool markdown = false;
 };
 
 // A text of a report; empty if it has none there.
@@ -97,7 +96,7 @@ void print_markdown(const Comparison& comparison, const json& record) {
   for (const auto& [label, text] : heading(record, table)) {
     std::cout << "- " << label << (label.size() == 1 ? ": " : " ") << printable(text) << '\n';
   }
-  std::cout << '\n' << table.markdown() << '\n';
+  std::cout << '\n' << table.rows(Format::markdown) << '\n';
   const std::vector<std::string> summary = table.summary();
   for (std::size_t i = 0; i < summary.size(); ++i) {
     std::cout << "- " << (i == 0 ? "B is " : "ratios: ") << summary[i] << '\n';
@@ -123,8 +122,11 @@ Exit run_compare(const Arguments& given, const std::vector<std::string>& argumen
   record["a"] = side_of(given.a, a);
   record["b"] = side_of(given.b, b);
   record["differences"] = differences(a, b);
-  if (given.options.prints()) {
-    given.markdown ? print_markdown(comparison, record) : print_text(comparison, record);
+  if (given.options.prints()) print_text(comparison, record);
+  if (given.options.prints_rows()) {
+    if (given.options.format == Format::markdown) print_markdown(comparison, record);
+    if (given.options.format == Format::csv)
+      std::cout << CompareTable(comparison).rows(Format::csv);
   }
   json report = report_head(arguments, {}, {});
   report["comparison"] = std::move(record);
@@ -156,7 +158,10 @@ Command add_compare(CLI::App& app) {
                    "End with exit status 6 if a case is slower, and by more than this")
       ->transform(fraction(0, 0.99))
       ->type_name("P");
-  command->add_flag("--markdown", given->markdown, "Print the table in Markdown");
+  add_format_option(*command, given->options);
+  command->add_flag_callback(
+      "--markdown", [given] { given->options.format = Format::markdown; },
+      "The same as --format markdown");
   add_report_options(*command, given->options);
   command->footer(wrapped(rule(Arguments().threshold), 0, 0) + "\n\n" +
                   exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::slower}));

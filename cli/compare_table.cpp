@@ -81,13 +81,6 @@ std::string painted(Change change) {
   return paint(ink, name(change));
 }
 
-// In a cell of a table, where a bar would end it.
-std::string in_markdown(const std::string& text) {
-  std::string result;
-  for (const char c : text) result += c == '|' ? "\\|" : std::string(1, c);
-  return result;
-}
-
 }  // namespace
 
 CompareTable::CompareTable(const Comparison& comparison) : comparison_(comparison) {
@@ -166,30 +159,36 @@ std::string CompareTable::text() const {
   constexpr std::size_t kLongestName = 9;  // of those behind numbers, "only in A"
   const std::string head = label(titles());
   const bool on_one_line =
-      head.size() + 1 + numbers.size() - std::string("B is").size() + kLongestName <= columns();
+      head.size() + 1 + numbers.size() - std::string("B is").size() + kLongestName <=
+      table_columns();
   std::string text = on_one_line ? head + ' ' + numbers : wrapped(head, 0, 2) + "\n  " + numbers;
   text += '\n';
   for (const ComparedCase& one : comparison_.cases) text += row(one, on_one_line);
   return text;
 }
 
-std::string CompareTable::markdown() const {
-  std::string head = "|", line = "|", text;
+std::string CompareTable::rows(Format format) const {
+  std::vector<lugpu::cli::Column> fields;
   for (const Column& column : columns_) {
-    head += ' ' + std::string(column.title) + " |";
-    line += column.numbers ? "--:|" : "---|";
+    fields.push_back({column.title, column.field, column.numbers ? 1 : -1, 0});
   }
-  head += " A | B | ratio | 95 % | B is |\n";
-  line += "--:|--:|--:|--:|---|\n";
+  const Table table(fields,
+                    {{"A", "median_a_s", 1, 0},
+                     {"B", "median_b_s", 1, 0},
+                     {"ratio", "ratio", 1, 0},
+                     {"95 %", "ratio_interval", 1, 0}},
+                    format, "B is");
+  std::string text = table.header();
   for (const ComparedCase& one : comparison_.cases) {
-    text += '|';
-    for (const std::string& cell : cells(one)) text += ' ' + in_markdown(cell) + " |";
-    const std::string reason = one.reason.empty() ? "" : ": " + printable(one.reason);
-    text += ' ' + seconds_text(one.a_s) + " | " + seconds_text(one.b_s) + " | " +
-            (one.ratio ? ratio_text(one.ratio->value) : "-") + " | " + interval_text(one) + " | " +
-            in_markdown(name(one.change) + reason) + " |\n";
+    Row row{{}, {}, name(one.change), one.reason};
+    for (const std::string& cell : cells(one)) row.what.push_back({cell});
+    row.numbers = {{seconds_text(one.a_s), one.a_s},
+                   {seconds_text(one.b_s), one.b_s},
+                   one.ratio ? Cell{ratio_text(one.ratio->value), one.ratio->value} : Cell{"-"},
+                   {interval_text(one)}};
+    text += table.row(row);
   }
-  return head + line + text;
+  return text;
 }
 
 std::vector<std::string> CompareTable::summary() const {

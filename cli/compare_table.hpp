@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/comparison.hpp"
+#include "table.hpp"
 
 namespace lugpu::cli {
 
@@ -19,7 +20,8 @@ class CompareTable {
   /// For a terminal of 48 columns or more. Where a case and its numbers do not fit on one line, all
   /// take two.
   std::string text() const;
-  std::string markdown() const;
+  /// In CSV or Markdown, with the reasons.
+  std::string rows(Format format) const;
   /// The counts, and the mean of the ratios with the lowest and the highest, in two lines.
   std::vector<std::string> summary() const;
 

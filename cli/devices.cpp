@@ -7,7 +7,10 @@
 #include "help.hpp"
 #include "opencl/device.hpp"
 #include "opencl/surface.hpp"
+#include "options.hpp"
+#include "outputs.hpp"
 #include "solve/failed_paths.hpp"
+#include "table.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -69,16 +72,50 @@ void print_device(const Device& device) {
                           " (`lugpu verify --list`)");
 }
 
+// In CSV or Markdown, what tells devices apart and limits what they can do.
+std::string rows_of(const std::vector<Device>& devices, Format format) {
+  const Table table({{"index", "index", 5, 0},
+                     {"name", "name", -1, 0},
+                     {"platform", "platform", -1, 0},
+                     {"type", "type", -1, 0}},
+                    {{"compute units", "compute_units", 1, 0},
+                     {"clock", "clock_mhz", 1, 0},
+                     {"memory", "global_memory_bytes", 1, 0},
+                     {"doubles", "double_precision", -1, 0},
+                     {"images", "images", -1, 0}},
+                    format);
+  std::string text = table.header();
+  for (const Device& device : devices) {
+    const auto memory = static_cast<double>(device.global_memory);
+    text += table.row(
+        {{{std::to_string(device.index)}, {device.name}, {device.platform}, {device.type}},
+         {{std::to_string(device.compute_units)},
+          {std::to_string(device.clock_mhz) + " MHz", device.clock_mhz},
+          {byte_size(memory), memory},
+          {device.double_precision ? "yes" : "no"},
+          {device.images ? "yes" : "no"}}});
+  }
+  return text;
+}
+
 }  // namespace
 
 Command add_devices(CLI::App& app) {
   CLI::App* command = app.add_subcommand("devices", "List OpenCL devices and their limits");
+  const auto options = std::make_shared<Options>();
+  add_format_option(*command, *options);
   command->footer(exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::no_device}));
-  return [](const std::vector<std::string>&) {
+  return [options](const std::vector<std::string>& arguments) {
     const std::vector<Device> devices = list_devices();
-    for (const Device& device : devices) print_device(device);
     if (devices.empty()) choose_device("", "");
-    return Exit::ok;
+    if (options->prints_rows() && !options->prints())
+      std::cout << rows_of(devices, options->format);
+    for (const Device& device : devices) {
+      if (options->prints()) print_device(device);
+    }
+    JsonOutput json(*options);
+    json.write(report_head(arguments, devices, options->kernels()));
+    return json.status(Exit::ok);
   };
 }
 

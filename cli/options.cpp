@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "base/cores.hpp"
@@ -90,6 +91,19 @@ void add_report_options(CLI::App& command, Options& options) {
   command.add_flag("-q,--quiet", options.quiet, "Print errors only")->each([](const std::string&) {
     be_quiet();
   });
+}
+
+void add_format_option(CLI::App& command, Options& options) {
+  static const std::map<std::string, Format> formats = {{"table", Format::table},
+                                                        {"csv", Format::csv},
+                                                        {"markdown", Format::markdown},
+                                                        {"json", Format::json}};
+  command
+      .add_option_function<std::string>(
+          "--format", [&](const std::string& name) { options.format = formats.at(name); },
+          "Of standard output (default: table); json: the same as --json -")
+      ->check(CLI::IsMember({"table", "csv", "markdown", "json"}))
+      ->type_name("FORMAT");
 }
 
 void add_output_options(CLI::App& command, Options& options) {

@@ -10,6 +10,7 @@
 #include "opencl/context.hpp"
 #include "solve/failed_paths.hpp"
 #include "solve/problem.hpp"
+#include "table.hpp"
 
 namespace lugpu::cli {
 
@@ -20,7 +21,8 @@ struct Options {
   std::vector<unsigned> units;  ///< compute units of the device to use; for bench several numbers,
                                 ///< each in its turn; none for all of them
   bool no_vendor_kernels = false;
-  std::string json;  ///< a file, "-" for stdout, or empty
+  std::string json;               ///< a file, "-" for stdout, or empty
+  Format format = Format::table;  ///< of what goes to stdout
   std::string colour = "auto";
   bool quiet = false;
   bool verbose = false;
@@ -33,7 +35,9 @@ struct Options {
   /// Which kernels run.
   KernelSettings kernels() const { return {kernel_dir, !no_vendor_kernels, verbose}; }
   /// Whether text for people goes to stdout.
-  bool prints() const { return !quiet && !json_to_stdout(); }
+  bool prints() const { return prints_rows() && format == Format::table; }
+  /// Whether a table goes there, for people or for programs.
+  bool prints_rows() const { return !quiet && !json_to_stdout() && format != Format::json; }
 };
 
 /// How many devices and numbers of compute units a subcommand takes: one; several, for one run
@@ -46,7 +50,10 @@ void add_device_options(CLI::App& command, Options& options, DeviceUse use);
 /// --json, --force, -q, --color.
 void add_report_options(CLI::App& command, Options& options);
 
-/// These and -v.
+/// --format.
+void add_format_option(CLI::App& command, Options& options);
+
+/// Those of add_report_options and -v.
 void add_output_options(CLI::App& command, Options& options);
 
 /// Names of methods() and "auto".

@@ -109,22 +109,24 @@ bool attempt_to_write(const std::function<void()>& write) {
 }
 
 JsonOutput::JsonOutput(const Options& options)
-    : path_(options.json), to_stdout_(options.json_to_stdout()) {}
+    : path_(options.json_to_stdout() ? "" : options.json),
+      to_stdout_(options.json_to_stdout() || options.format == Format::json) {}
 
 void JsonOutput::update(const nlohmann::json& report) {
-  if (path_.empty() || to_stdout_ || is_stream(path_)) return;
+  if (path_.empty() || is_stream(path_)) return;
   write_to_path(report);
 }
 
 void JsonOutput::end(const nlohmann::json& report) {
   if (to_stdout_) {
     const std::string text = to_text(report);
-    if (std::cout << text << std::flush) return;
-    failed_ |= !attempt_at(path_, [&] {
+    std::string place;
+    failed_ |= !(std::cout << text << std::flush) && !attempt_at(place, [&] {
       keep_elsewhere("Cannot write to standard output", "results.json",
                      [&](std::FILE* file) { std::fwrite(text.data(), 1, text.size(), file); });
     });
-  } else if (!path_.empty() && is_stream(path_)) {
+  }
+  if (!path_.empty() && is_stream(path_)) {
     write_to_path(report);
   }
 }

@@ -51,7 +51,7 @@ class JsonOutput {
  private:
   void write_to_path(const nlohmann::json& report);
 
-  std::string path_;  // empty if there is no --json; after a failure not the option's
+  std::string path_;  // empty if no file is wanted; after a failure not the option's
   bool to_stdout_;
   bool failed_ = false;
 };

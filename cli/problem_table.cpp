@@ -32,33 +32,48 @@ using Setting = std::tuple<std::string, Precision>;
 
 }  // namespace
 
-std::string problem_header() {
-  return format("%-7s %-18s %-6s %7s %8s %3s %5s %5s %5s %4s\n", "grid", "method", "prec.", "setup",
-                "solve ms", "+-%", "steps", "resid", "error", "copy");
-}
+ProblemTable::ProblemTable(Format format)
+    : table_({{"problem", "problem", -10, kNotForPeople},
+              {"grid", "grid", -7, 0},
+              {"method", "routine", -18, 0},
+              {"prec.", "precision", -6, 0},
+              {"storage", "storage", -7, 6}},
+             {{"setup", "setup_s", 7, 1},
+              {"solve ms", "median_s", 8, 0},
+              {"+-%", "rel_stdev", 3, 4},
+              {"steps", "iterations", 5, 0},
+              {"resid", "residual", 5, 0},
+              {"error", "error", 5, 2},
+              {"copy", "bandwidth_over_copy", 4, 3},
+              {"ms, min.", "min_s", 8, 5}},
+             format) {}
 
-std::string problem_row(const StructuredResult& result) {
+std::string ProblemTable::row(const StructuredResult& result) const {
   const StructuredCase& what = result.what;
-  const std::string head = format("%-7s %-18s %-6s ", points(result).c_str(), what.routine.c_str(),
-                                  name(what.options.precision));
-  if (result.status != RunStatus::ok) {
-    constexpr std::size_t kIndent = 7;
-    const std::string status = name(result.status);
-    const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
-    const Ink ink = result.status == RunStatus::failed || result.status == RunStatus::error
-                        ? Ink::bad
-                        : Ink::dim;
-    return head + paint(ink, status) + text.substr(status.size()) + "\n";
-  }
+  Row row{{{what.problem + what.matrix},
+           {points(result)},
+           {what.routine},
+           {name(what.options.precision)},
+           {what.device ? name(what.options.storage) : "host"}},
+          {},
+          name(result.status),
+          result.reason};
+  if (result.status != RunStatus::ok) return table_.row(row);
+  const std::vector<double>& times = result.times_s;
+  const double least = *std::min_element(times.begin(), times.end());
+  const double deviation = relative_deviation(times);
   const bool iterated = !result.iteration.residuals.empty();
-  return head +
-         format("%7s %8s %3.0f %5s ", milliseconds(*result.setup_s).c_str(),
-                milliseconds(median(result.times_s)).c_str(),
-                std::min(100 * relative_deviation(result.times_s), 999.0),
-                iterated ? std::to_string(result.iteration.iterations).c_str() : "-") +
-         paint(Ink::good, format("%5s", short_power(result.residual).c_str())) +
-         format(" %5s %4s\n", short_power(result.error).c_str(),
-                result.bandwidth ? format("%.2f", result.bandwidth->over_copy).c_str() : "-");
+  const auto& bandwidth = result.bandwidth;
+  row.numbers = {
+      {milliseconds(*result.setup_s), *result.setup_s},
+      {milliseconds(median(times)), median(times)},
+      {format("%.0f", std::min(100 * deviation, 999.0)), deviation},
+      {iterated ? std::to_string(result.iteration.iterations) : "-"},
+      {short_power(result.residual), result.residual, Ink::good},
+      {short_power(result.error), result.error},
+      bandwidth ? Cell{format("%.2f", bandwidth->over_copy), bandwidth->over_copy} : Cell{"-"},
+      {milliseconds(least), least}};
+  return table_.row(row);
 }
 
 std::string problem_footer() {

@@ -6,11 +6,19 @@
 #include <vector>
 
 #include "bench/problem_bench.hpp"
+#include "table.hpp"
 
 namespace lugpu::cli {
 
-std::string problem_header();
-std::string problem_row(const StructuredResult& result);
+class ProblemTable {
+ public:
+  explicit ProblemTable(Format format);
+  std::string header() const { return table_.header(); }
+  std::string row(const StructuredResult& result) const;
+
+ private:
+  Table table_;
+};
 std::string problem_footer();
 
 /// By problem, precision and grid, for 1, 10, 100 and 1000 right-hand sides one after the other:

@@ -34,7 +34,7 @@ std::size_t measured_columns() {
   }
   winsize window{};
   if (found == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0) found = window.ws_col;
-  return found == 0 ? kColumns : std::clamp(found, kFewest, kColumns);
+  return found == 0 ? kColumns : std::max(found, kFewest);
 }
 
 // The line of show_progress, drawn by a thread of its own: nobody may come by once the text that
@@ -76,9 +76,13 @@ class ProgressLine {
 
 }  // namespace
 
-std::size_t columns() {
+std::size_t table_columns() {
   static const std::size_t width = measured_columns();
   return width;
+}
+
+std::size_t columns() {
+  return std::min(table_columns(), kColumns);
 }
 
 std::string format(const char* pattern, ...) {

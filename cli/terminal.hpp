@@ -6,9 +6,11 @@
 
 namespace lugpu::cli {
 
-inline constexpr std::size_t kColumns = 80;  ///< of tables; the most of other text
+inline constexpr std::size_t kColumns = 80;  ///< the most of text
 
-/// COLUMNS, or else the width of stdout's terminal, limited to 40 to 80; 80 where neither is known.
+/// COLUMNS, or else the width of stdout's terminal, but at least 40; 80 where neither is known.
+std::size_t table_columns();
+/// The same, but at most 80: longer lines of text are hard to read.
 std::size_t columns();
 
 /// printf into a string.

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """`lugpu bench`: rows, table, unsupported cases, rivals and the timeout."""
 
+import csv
+import io
 import itertools
 import json
 import re
@@ -304,6 +306,80 @@ class BenchTest(CommandLine):
         """A matrix whose checks are not finite still gives JSON, without NaN."""
         self.results("bench", "-n", "8,150", "--matrix", "wilkinson", "--method", "lu",
                      "--precision", "single", "--runs", "1", "--min-time", "0", status=4)
+
+
+class FormatTest(CommandLine):
+    """--format: one table for people, spreadsheets, web pages and programs."""
+    SWEEP = small(sizes="8,20", method="lu", pivot="partial", baseline="getrf", runs=3)
+
+    def table(self, form, *arguments):
+        return self.lugpu(*(arguments or self.SWEEP), "--format", form).stdout
+
+    def test_csv(self):
+        """A line of names, then one for each case, whose numbers are those of the record."""
+        done = self.lugpu(*self.SWEEP, "--format", "csv", "--json", "r.json")
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        report = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual(len(rows), 4)
+        for row, record in zip(rows, report):
+            for field in ("routine", "pivot", "precision", "status"):
+                self.assertEqual(row[field], record[field])
+            for field in ("n", "median_s", "min_s", "rel_stdev", "gflops"):
+                self.assertAlmostEqual(float(row[field]) / record[field], 1, 6)
+
+    def test_csv_has_reasons(self):
+        """With commas and quotes, and empty cells instead of numbers."""
+        text = self.lugpu(*small(matrix="singular", pivot="partial"), "--format", "csv", status=4).stdout
+        row, = csv.DictReader(io.StringIO(text))
+        self.assertEqual((row["status"], row["median_s"], row["gflops"]), ("failed", "", ""))
+        self.assertIn("pivot 8 ", row["reason"])
+
+    def test_markdown(self):
+        lines = self.table("markdown").splitlines()
+        self.assertEqual(len(lines), 2 + 4)
+        self.assertEqual({line.count("|") for line in lines}, {lines[1].count("|")})
+
+    def test_json(self):
+        """The same as --json -, also beside a file."""
+        self.assertEqual(len(parse_report(self.table("json"))), 4)
+        self.assertEqual(len(parse_report(self.table("json", *self.SWEEP, "--json", "r.json"))), 4)
+        self.assertEqual(len(parse_report((self.folder / "r.json").read_text(encoding="utf-8"))), 4)
+
+    def test_of_problems_and_simulations(self):
+        """One table for all of them, which says which is which."""
+        flags = ["--grid", "8,16", "--method", "cg", "--baseline", "none", "--runs", "2", "--min-time", "0"]
+        for problems, count in (("poisson2d,poisson3d", 4), ("fluid2d,wave2d", 8)):
+            text = self.table("csv", "bench", "--problem", problems, *flags)
+            rows = list(csv.DictReader(io.StringIO(text)))
+            self.assertEqual(len(rows), count, text)
+            self.assertEqual({row["problem"] for row in rows}, set(problems.split(",")))
+            for row in rows:
+                self.assertGreater(float(row["median_s"]), 0)
+
+    def test_devices(self):
+        device, *_ = csv.DictReader(io.StringIO(self.table("csv", "devices")))
+        report = json.loads(self.table("json", "devices"))
+        self.assertEqual(device["name"], report["devices"][0]["name"])
+        self.assertEqual(int(device["compute_units"]), report["devices"][0]["compute_units"])
+
+    def test_tables_follow_the_terminal(self):
+        """What matters least goes first, what a case is and its time never."""
+        columns = {}
+        for width in (60, 80, 120):
+            for flags in (self.SWEEP, ["bench", "--problem", "poisson2d", "--grid", "8", "--method", "cg",
+                                       "--baseline", "none", "--runs", "2"]):
+                text = self.lugpu(*flags, env={"COLUMNS": str(width)}).stdout
+                self.assertLessEqual(max(map(len, text.splitlines())), width, text)
+                head = next(line for line in text.splitlines() if "method" in line)
+                for title in ("method", "prec.", "ms"):
+                    self.assertIn(title, head)
+                columns.setdefault(flags[1], []).append(len(head.split()))
+        for counts in columns.values():
+            self.assertLess(counts[0], counts[-1])
+            self.assertEqual(counts, sorted(counts))
+
+    def test_unknown_format(self):
+        self.refused(*self.SWEEP, "--format", "xml", words=["--format", "csv"])
 
 
 class UnsupportedTest(CommandLine):

@@ -131,6 +131,8 @@ class ProgressTest(CommandLine):
         drawn = self.DRAWN.findall(text)
         self.assertLessEqual(len(drawn), 10 * seconds + 1)
         self.assertTrue(text.endswith("\r\033[K"), text[-80:])
+        for line in drawn[-1:]:
+            self.assertRegex(line, r"^\[\d+/150\] \d+ %, \d+ (s|min) left lu none single n=\d+")
 
     def test_the_last_text_before_a_pause_is_seen(self):
         """Though the one before was drawn a moment ago."""
