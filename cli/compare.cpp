@@ -103,10 +103,9 @@ void print_markdown(const Comparison& comparison, const json& record) {
   }
 }
 
-bool has_slower(const Comparison& comparison, double limit) {
-  return std::ranges::any_of(comparison.cases, [&](const ComparedCase& one) {
-    return one.change == Change::slower && one.ratio->value < 1 - limit;
-  });
+bool has_worse(const Comparison& comparison, double limit) {
+  return std::ranges::any_of(comparison.cases,
+                             [&](const ComparedCase& one) { return is_worse(one, limit); });
 }
 
 Exit run_compare(const Arguments& given, const std::vector<std::string>& arguments) {
@@ -132,7 +131,7 @@ Exit run_compare(const Arguments& given, const std::vector<std::string>& argumen
   report["comparison"] = std::move(record);
   JsonOutput json_output(given.options);
   json_output.write(report);
-  const bool fails = given.fail_slower && has_slower(comparison, *given.fail_slower);
+  const bool fails = given.fail_slower && has_worse(comparison, *given.fail_slower);
   return json_output.status(fails ? Exit::slower : Exit::ok);
 }
 
@@ -155,7 +154,7 @@ Command add_compare(CLI::App& app) {
       ->type_name("P");
   command
       ->add_option("--fail-slower", given->fail_slower,
-                   "End with exit status 6 if a case is slower, and by more than this")
+                   "End with exit status 6 if a case is slower by more than this, or no longer ok")
       ->transform(fraction(0, 0.99))
       ->type_name("P");
   add_format_option(*command, given->options);

@@ -74,10 +74,10 @@ std::string interval_text(const ComparedCase& one) {
 }
 
 std::string painted(Change change) {
-  const Ink ink = change == Change::faster   ? Ink::good
-                  : change == Change::slower ? Ink::bad
-                  : change == Change::same   ? Ink::plain
-                                             : Ink::dim;
+  const Ink ink = change == Change::faster                                     ? Ink::good
+                  : change == Change::slower || change == Change::no_longer_ok ? Ink::bad
+                  : change == Change::same                                     ? Ink::plain
+                                                                               : Ink::dim;
   return paint(ink, name(change));
 }
 
@@ -142,7 +142,7 @@ std::string CompareTable::row(const ComparedCase& one, bool on_one_line) const {
   const std::string start =
       on_one_line ? label(cells(one)) + ' '
                   : wrapped(label(cells(one)), 0, kIndent) + '\n' + std::string(kIndent, ' ');
-  if (one.change == Change::not_comparable) {
+  if (one.change == Change::not_comparable || one.change == Change::no_longer_ok) {
     const std::string text = wrapped(std::string(name(one.change)) + ": " + one.reason + '.',
                                      on_one_line ? start.size() : kIndent, kIndent);
     return start + painted(one.change) + text.substr(std::string(name(one.change)).size()) + '\n';

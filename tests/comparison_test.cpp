@@ -164,7 +164,10 @@ TEST(Compare, WhatIsNotOkSaysWhy) {
   failed["status"] = "failed";
   const Comparison comparison = compare(report({row(8, kSecond), failed, row(32, {0, 0})}),
                                         report({skipped, failed, row(32, kSecond)}), kThreshold);
-  EXPECT_EQ(changes(comparison), std::vector<std::string>(3, "not comparable"));
+  EXPECT_EQ(changes(comparison),
+            std::vector<std::string>({"no longer ok", "not comparable", "not comparable"}));
+  EXPECT_TRUE(is_worse(comparison.cases[0], 0.99));
+  EXPECT_FALSE(is_worse(comparison.cases[1], 0));
   EXPECT_EQ(comparison.cases[0].reason, "skipped in B: It takes too long");
   EXPECT_EQ(comparison.cases[1].reason, "failed in A; failed in B");
   EXPECT_EQ(comparison.cases[2].reason, "takes no time in A");

@@ -81,6 +81,7 @@ ComparedCase compare_rows(const json& what, const json& a, const json& b, double
   ComparedCase compared{what, Change::not_comparable, median_of(a), median_of(b), {}, {}};
   const std::string in_a = trouble(a, "in A"), in_b = trouble(b, "in B");
   compared.reason = in_a + (in_a.empty() || in_b.empty() ? "" : "; ") + in_b;
+  if (is_ok(a) && !is_ok(b)) compared.change = Change::no_longer_ok;
   if (!compared.reason.empty()) return compared;
   compared.ratio = compare_times(times_of(a), times_of(b), threshold);
   compared.change = compared.ratio->change;
@@ -98,8 +99,9 @@ json number_or_null(const std::optional<double>& value) {
 }  // namespace
 
 const char* name(Change change) {
-  constexpr const char* kNames[kChanges] = {"same",      "faster",    "slower",        "unclear",
-                                            "only in A", "only in B", "not comparable"};
+  constexpr const char* kNames[kChanges] = {"same",      "faster",        "slower",
+                                            "unclear",   "no longer ok",  "only in A",
+                                            "only in B", "not comparable"};
   return kNames[static_cast<std::size_t>(change)];
 }
 
@@ -118,6 +120,11 @@ SpeedRatio compare_times(const std::vector<double>& a, const std::vector<double>
   else if (high < 1 && most < 1 - threshold)
     ratio.change = Change::slower;
   return ratio;
+}
+
+bool is_worse(const ComparedCase& one, double limit) {
+  return one.change == Change::no_longer_ok ||
+         (one.change == Change::slower && one.ratio->value < 1 - limit);
 }
 
 Comparison compare(const json& a, const json& b, double threshold) {

@@ -14,8 +14,17 @@
 namespace lugpu {
 
 /// What became of a case from A to B.
-enum class Change { same, faster, slower, unclear, only_in_a, only_in_b, not_comparable };
-inline constexpr std::size_t kChanges = 7;
+enum class Change {
+  same,
+  faster,
+  slower,
+  unclear,
+  no_longer_ok,  ///< ok in A and not in B
+  only_in_a,
+  only_in_b,
+  not_comparable
+};
+inline constexpr std::size_t kChanges = 8;
 
 const char* name(Change change);
 
@@ -43,9 +52,12 @@ struct ComparedCase {
   Change change;
   std::optional<double> a_s, b_s;   ///< medians, seconds, where it is ok
   std::optional<SpeedRatio> ratio;  ///< where it is ok in both
-  std::string reason;  ///< why it is not comparable, or unclear because of other programs; a part
-                       ///< of a sentence
+  std::string reason;  ///< why it is not comparable or no longer ok, or unclear because of other
+                       ///< programs; a part of a sentence
 };
+
+/// Whether it is slower by more than `limit`, a fraction of the speed; or no longer ok.
+bool is_worse(const ComparedCase& one, double limit);
 
 struct Comparison {
   double threshold;

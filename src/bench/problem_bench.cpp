@@ -75,12 +75,14 @@ class Measuring {
     if (first < effort_.timeout_s / 2) {
       if (maker_.direct) {  // again, with all kernels built
         samples_ = Samples(effort_);
+        other_load_.reset();
         result_.times_s.clear();
         prepare(rule);
         upload();
       }
       while (wants_sample()) sample();
     }
+    result_.other_load = other_load_->share();
     check();
   }
 
@@ -96,6 +98,7 @@ class Measuring {
   void upload() { solver_->upload(system_.b, Matrix(system_.b.rows(), system_.b.cols())); }
 
   void sample() {
+    if (!other_load_) other_load_.emplace();
     const Clock::time_point start = Clock::now();
     result_.iteration = solver_->solve();
     samples_.add(seconds_since(start));
@@ -133,6 +136,7 @@ class Measuring {
   StructuredResult& result_;
   std::unique_ptr<PreparedSolver> solver_;
   Samples samples_{effort_};
+  std::optional<OtherLoad> other_load_;
   Clock::time_point start_;
 };
 

@@ -161,6 +161,7 @@ const std::vector<Field>& fields_of_structured_row() {
       {"setup_s", or_null<is_amount>, "seconds or null"},
       {"times_s", is_list_of<is_amount>, "a list of seconds"},
       {"median_s", or_null<is_amount>, "seconds or null"},
+      {"other_load", or_null<is_amount>, "a number or null", true},
       {"iterations", or_null<is_whole>, "a whole number or null"},
       {"residuals", is_list_of<is_number_or_null>, "a list of numbers or null"},
       {"checks", is_object, "an object"},
@@ -184,6 +185,7 @@ const std::vector<Field>& fields_of_simulation() {
       {"times_s", is_list_of<is_amount>, "a list of seconds"},
       {"frames_per_s", is_amount, "a number"},
       {"solver_iterations", is_amount, "a number"},
+      {"other_load", is_amount, "a number", true},
       {"status", is_status, "a status"}};
   return fields;
 }

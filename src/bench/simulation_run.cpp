@@ -145,6 +145,7 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
     run.left_name = simulation->left_name();
     std::size_t batch = 1;
     Samples samples(effort);
+    const OtherLoad other_load;
     bool goes_on = true;
     while (goes_on) {
       goes_on = run_batch(context, *simulation, batch, run);
@@ -154,6 +155,7 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
       goes_on = goes_on && !samples.enough() && seconds_since(start) < effort.timeout_s / 2;
       if (took < kBatchSeconds) batch = std::min(2 * batch, kMostOfBatch);
     }
+    run.other_load = other_load.share();
     Result done;
     done.status = run.status;
     done.reason = run.reason;
@@ -198,6 +200,7 @@ nlohmann::json to_json(const SimulationRun& run) {
   if (!run.device.empty()) json["device_index"] = run.what.device_index;
   for (const PhaseTime& phase : run.phases) json["phases_s"][phase.name] = phase.seconds;
   if (options.tolerance == 0) json["iterations"] = options.iterations;
+  if (run.other_load) json["other_load"] = *run.other_load;
   if (!run.reason.empty()) json["reason"] = run.reason;
   if (run.left.empty()) return json;
   const std::size_t thinned = (run.left.size() - 1) / kMostLeft + 1;

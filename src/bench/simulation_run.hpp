@@ -38,7 +38,8 @@ struct SimulationRun {
   std::vector<PhaseTime> phases;
   double solver_iterations = 0;  ///< steps of the linear solver, mean of a time step
   std::string left_name;
-  std::vector<double> left;  ///< of every time step
+  std::vector<double> left;          ///< of every time step
+  std::optional<double> other_load;  ///< OtherLoad::share() while steps were timed for a benchmark
   RunStatus status = RunStatus::ok;
   std::string reason;  ///< one sentence; empty for ok
 

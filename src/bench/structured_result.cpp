@@ -89,6 +89,7 @@ json to_json(const StructuredResult& result) {
   row["setup_s"] = timed ? number_or_null(result.setup_s) : json(nullptr);
   row["times_s"] = result.times_s;
   add_statistics(result.times_s, timed, row);
+  row["other_load"] = result.other_load ? json(*result.other_load) : json(nullptr);
   row["iterations"] = has_steps ? json(result.iteration.iterations) : json(nullptr);
   row["residuals"] = residuals;
   row["checks"] = {{"residual", number_or_null(result.residual)},

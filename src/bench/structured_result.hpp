@@ -43,6 +43,7 @@ struct StructuredResult {
   std::optional<double> error;  ///< max |x - exact| / max |exact| of the first column
   std::optional<double> solve_ratio;  ///< LAPACK's, of a direct method
   std::optional<Bandwidth> bandwidth;
+  std::optional<double> other_load;  ///< OtherLoad::share() while the samples were taken
   RunStatus status = RunStatus::error;
   std::string reason;  ///< one sentence; empty for ok
 

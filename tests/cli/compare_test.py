@@ -62,7 +62,7 @@ class CompareTest(CommandLine):
         record = self.record()
         self.assertEqual([row["change"] for row in record["cases"]],
                          ["slower" if row["case"]["n"] == 16 else "same" for row in record["cases"]])
-        self.assertEqual(record["counts"], {"same": 4, "faster": 0, "slower": 4, "unclear": 0,
+        self.assertEqual(record["counts"], {"same": 4, "faster": 0, "slower": 4, "unclear": 0, "no longer ok": 0,
                                             "only in A": 0, "only in B": 0, "not comparable": 0})
         self.assertAlmostEqual(record["geometric_mean"], 2**-0.5, delta=0.01)
         self.assertAlmostEqual(record["lowest_ratio"], 0.5, delta=0.01)
@@ -108,6 +108,18 @@ class CompareTest(CommandLine):
         self.give_times(0.5, "b.json")
         self.compare("--fail-slower", "0%")
 
+    def test_fail_slower_counts_what_is_no_longer_ok(self):
+        """Of whatever status; and what was not ok before is not worse."""
+        for status in ("failed", "skipped", "unsupported", "error"):
+            with self.subTest(status=status):
+                change = lambda report: report["results"][0].update(status=status, reason="It is so.")
+                self.change(change)
+                record = self.record("--fail-slower", "50%", status=6)
+                self.assertEqual((record["counts"]["no longer ok"], record["cases"][0]["change"]),
+                                 (1, "no longer ok"))
+                self.assertIn("no longer ok 1", self.compare())
+                self.lugpu("compare", "b.json", "a.json", "--fail-slower", "0%")
+
     def test_what_one_file_has(self):
         """And what did not end well; the heading says what differs between the runs."""
         def change(report):
@@ -120,8 +132,8 @@ class CompareTest(CommandLine):
         text = " ".join(self.compare().split())
         self.assertRegex(text, 'differ in .*"9.9" in B')
         self.assertIn('"old" in B', text)
-        self.assertIn("not comparable: failed in B: A check failed.", text)
-        self.assertIn("same 5, faster 0, slower 0, unclear 0, only in A 2, only in B 1, not comparable 1",
+        self.assertIn("no longer ok: failed in B: A check failed.", text)
+        self.assertIn("same 5, faster 0, slower 0, unclear 0, no longer ok 1, only in A 2, only in B 1",
                       text)
 
     def test_another_device(self):

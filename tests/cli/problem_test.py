@@ -37,6 +37,13 @@ class ProblemTest(CommandLine):
                 self.assertRegex(text, rf"(?m)^8\^2 +{row['routine']} ")
         self.assertIn("Fastest to 1e-06, poisson2d in double precision", text)
 
+    def test_other_load(self):
+        """What other programs had of the machine, of a case that lasted long enough; also of simulations."""
+        flags = ["--grid", "16", "--method", "cg", "--baseline", "none", "--min-time", "0.3"]
+        for problem in ("poisson2d", "fluid2d"):
+            for row in self.results("bench", "--problem", problem, *flags):
+                self.assertTrue(0 <= row["other_load"] <= 1, row["other_load"])
+
     def test_tolerance_and_iterations(self):
         flags = ["--baseline", "none", "--method", "jacobi"]
         _, rows = self.rows(*flags, "--tolerance", "1e-3")
