@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "baselines/baselines.hpp"
 #include "baselines/system_baselines.hpp"
+#include "bench/crossover.hpp"
 #include "bench/report.hpp"
 #include "bench/simulated_problems.hpp"
 #include "bench/sweep.hpp"
@@ -261,7 +262,12 @@ class Sink {
 
   Exit finish() {
     show_progress("");
-    if (options_.prints()) std::cout << '\n' << table_.footer();
+    if (options_.prints()) {
+      std::cout << '\n' << table_.footer();
+      for (const std::string& sentence : crossovers(report_["results"])) {
+        std::cout << wrapped(sentence, 0, 2) << '\n';
+      }
+    }
     json_.end(report_);
     trace_.end();
     const Exit status = error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok;

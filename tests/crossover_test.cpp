@@ -91,11 +91,11 @@ TEST(Crossovers, AreWithRivalsOfTheSamePrecisionAndPivoting) {
     results.push_back(row("lugpu", "lu", "full", "double", n, 2));
     results.push_back(row("lugpu", "lu", "partial", "mixed", n, 0.1));
   }
-  EXPECT_EQ(crossovers(results),
-            (std::vector<std::string>{
-                "lu partial double passes getrf at n = 512 (between 256 and 1024).",
-                "lu full double is behind getc2 up to n = 1024.",
-                "lu partial mixed beats getrf from n = 256 on, the smallest."}));
+  EXPECT_EQ(
+      crossovers(results),
+      (std::vector<std::string>{"lu partial double passes getrf at n = 512 (between 256 and 1024).",
+                                "lu full double is behind getc2 up to n = 1024.",
+                                "lu partial mixed beats getrf from n = 256 on, the smallest."}));
 }
 
 TEST(Crossovers, NeedTwoOrdersAndTimes) {
