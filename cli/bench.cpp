@@ -86,9 +86,11 @@ std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
   return distinct(given, [](const std::string& name) { return name; });
 }
 
-// Of the host's rivals: as many as the CPU has compute units in its turn, unless the user says.
+// Of the host's rivals: as many as the user says, or as the CPU has compute units in its turn; none
+// where the best number is to be found.
 std::vector<int> threads_of(const Arguments& given, const Device& device) {
-  if (given.threads > 0 || device.type != "cpu") return {};
+  if (given.threads > 0) return {given.threads};
+  if (device.type != "cpu") return {};
   const std::set<int> numbers(given.options.units.begin(), given.options.units.end());
   return {numbers.begin(), numbers.end()};
 }
@@ -172,7 +174,9 @@ void print_setting(const Arguments& given, const SweepPlan& plan,
   }
   const BlasLibrary blas = blas_library();
   std::cout << "baseline  " << blas.name << " for " << blas.core << ", threads: "
-            << (plan.threads.empty() ? std::to_string(blas_threads()) : list(plan.threads)) << '\n';
+            << (plan.threads.empty() ? "the best of " + list(powers_of_two_up_to(blas_threads()))
+                                     : list(plan.threads))
+            << '\n';
   print_rivals(plan.baselines);
   const std::string matrix =
       given.matrix == "auto" ? "random (dominant without pivoting)" : given.matrix;
@@ -422,7 +426,9 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
 
 void add_effort_options(CLI::App& command, Arguments& given) {
   command
-      .add_option("--threads", given.threads, "Threads for getrf (default: all cores, or --units)")
+      .add_option(
+          "--threads", given.threads,
+          "Threads for getrf (default: of 1, 2, 4 ... all cores the fastest at each n; or --units)")
       ->transform(whole_number(1, kMostThreads))
       ->type_name("N");
   command.add_option("--warmup", given.effort.warmup, "Untimed runs per case (default: 1)")

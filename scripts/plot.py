@@ -184,7 +184,9 @@ def is_baseline(row):
 
 def core_count(row):
     """Cores that a result took: of the device, or threads of the host. None where they are unknown,
-    and for a rival without threads, which runs the same on any number."""
+    and for a rival without threads, which runs the same on any number, or with the best number."""
+    if row.get("threads_tried"):
+        return None
     return row.get("compute_units") if row["device"] else row["threads"]
 
 
@@ -250,6 +252,8 @@ def details(row):
     """What appears in brackets: a storage of the device, or for a baseline on the host its library."""
     if row["device"]:
         return [row["storage"]]
+    if tried := row.get("threads_tried"):
+        return [row["implementation"], f"the best of 1 to {counted(max(tried), 'thread')}"]
     threads = row["threads"]
     return [row["implementation"]] + ([counted(threads, "thread")] if threads else [])
 

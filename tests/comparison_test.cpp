@@ -150,6 +150,18 @@ TEST(Compare, SeveralDevicesAreKnownByTheirNames) {
             std::vector<std::string>({"only in A", "same"}));
 }
 
+TEST(Compare, TheBestNumberOfThreadsMayBeAnother) {
+  json one = row(8, kSecond), two = row(8, kSecond);
+  one["threads"] = 1;
+  two["threads"] = 2;
+  EXPECT_EQ(changes(compare(report({one, row(16, kSecond)}), report({two, row(16, kSecond)}),
+                            kThreshold)),
+            std::vector<std::string>({"only in A", "same", "only in B"}));
+  two["threads_tried"] = {1, 2};
+  EXPECT_EQ(changes(compare(report({one}), report({two}), kThreshold)),
+            std::vector<std::string>({"same"}));
+}
+
 TEST(Compare, TakesEarlyFiles) {
   json early = row(8, kSecond);
   early.erase("compute_units");

@@ -30,6 +30,13 @@ TEST(ParseSizes, ListsAndRanges) {
   EXPECT_EQ(parse_sizes("64:128:32,8192"), (Sizes{64, 96, 128, 8192}));
 }
 
+TEST(Threads, ArePowersOfTwoAndAll) {
+  EXPECT_EQ(powers_of_two_up_to(1), std::vector<int>({1}));
+  EXPECT_EQ(powers_of_two_up_to(2), std::vector<int>({1, 2}));
+  EXPECT_EQ(powers_of_two_up_to(6), std::vector<int>({1, 2, 4, 6}));
+  EXPECT_EQ(powers_of_two_up_to(8), std::vector<int>({1, 2, 4, 8}));
+}
+
 TEST(ParseSizes, KeepTheirOrderWithoutRepetitions) {
   EXPECT_EQ(parse_sizes("8,4,8,2"), (Sizes{8, 4, 2}));
   EXPECT_EQ(parse_sizes("4,2:8:2"), (Sizes{4, 2, 6, 8}));

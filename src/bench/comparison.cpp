@@ -28,11 +28,15 @@ std::set<json> values_of(const json& report, const char* field) {
   return values;
 }
 
-// The fields that say where a case ran, and do not tell cases of either report apart.
+// The fields that say where a case ran, and do not tell cases of either report apart. Of threads,
+// the best number may be another one each time.
 std::set<std::string> free_fields(const json& a, const json& b) {
   std::set<std::string> fields;
   for (const char* field : {"device", "device_index", "compute_units"}) {
     if (values_of(a, field).size() <= 1 && values_of(b, field).size() <= 1) fields.insert(field);
+  }
+  for (const json* report : {&a, &b}) {
+    if (std::ranges::any_of((*report)["results"], is_of_best_threads)) fields.insert("threads");
   }
   return fields;
 }

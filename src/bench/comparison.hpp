@@ -65,7 +65,8 @@ struct Comparison {
 };
 
 /// Compares two reports (read_sweep). Cases are the same if all fields that tell cases apart are;
-/// but for `device`, `device_index` and `compute_units` where each file has no more than one value.
+/// but for `device`, `device_index` and `compute_units` where each file has no more than one value,
+/// and `threads` where it is the best number in one of them.
 /// Throws InputError if they have no case in common.
 Comparison compare(const nlohmann::json& a, const nlohmann::json& b, double threshold);
 

@@ -237,10 +237,36 @@ void Measurement::warm_up() {
       timed([&] { contender_->upload(system_.factored_a(), system_.factored_b()); });
   contender_->prepare();
   result_.variant = contender_->variant();
+  if (!result_.what.threads_to_try.empty()) find_threads();
   for (int i = 0; i < effort_.warmup && seconds_since(start) < effort_.timeout_s / 4; ++i) {
     contender_->reset();
     run(*contender_, result_.what.problem);
   }
+}
+
+// The fastest number of threads by the best of a few short runs each, from the largest down to one
+// that is clearly slower: fewer would be slower still, and of a large system take long.
+void Measurement::find_threads() {
+  constexpr int kRuns = 3;
+  constexpr double kLongEnough = 0.05, kClearlySlower = 1.5;
+  std::vector<int>& numbers = result_.what.threads_to_try;
+  double best = INFINITY;
+  for (auto number = numbers.end(); number != numbers.begin();) {
+    set_blas_threads(*--number);
+    double seconds = INFINITY, all = 0;
+    for (int i = 0; i < kRuns && all < kLongEnough; ++i) {
+      contender_->reset();
+      const double one = timed([&] { run(*contender_, result_.what.problem); });
+      seconds = std::min(seconds, one);
+      all += one;
+    }
+    if (seconds < best) result_.what.threads = *number;
+    best = std::min(best, seconds);
+    if (seconds <= kClearlySlower * best) continue;
+    numbers.erase(numbers.begin(), number);
+    break;
+  }
+  set_blas_threads(*result_.what.threads);
 }
 
 bool Measurement::wants_sample() const {

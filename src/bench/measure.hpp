@@ -38,7 +38,7 @@ struct Effort {
 /// precision) and cl::Error; after that the measurement must not be used.
 class Measurement {
  public:
-  /// Builds the kernels, uploads, warms up.
+  /// Builds the kernels, uploads, warms up. Of a case with threads to try, finds the fastest.
   Measurement(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
               const Matrix& b, const Effort& effort);
   /// context: the device for a rival on a device, null on the host. A library cannot be stopped: a
@@ -47,6 +47,8 @@ class Measurement {
   Measurement(const Baseline& baseline, DeviceContext* context, const Case& what, const Matrix& a,
               const Matrix& b, const Effort& effort);
 
+  /// Of the host's, with which it is sampled; absent for a device and without threads.
+  std::optional<int> threads() const { return result_.what.threads; }
   /// Whether the effort asks for one more timed factorization.
   bool wants_sample() const;
   /// One timed factorization.
@@ -59,6 +61,7 @@ class Measurement {
   class Turn;
 
   void warm_up();
+  void find_threads();
   void conclude();
 
   DeviceContext* context_;          // null on the host

@@ -37,6 +37,9 @@ struct Case {
   std::optional<int> threads;         ///< on the host only
   std::uint64_t seed = 0;
   std::string matrix;  ///< kind or file name
+  /// Numbers of threads in ascending order, of which the fastest becomes `threads`; none: those are
+  /// given.
+  std::vector<int> threads_to_try = {};
 
   /// Whether a rival runs and not a method of lugpu.
   bool is_baseline() const { return implementation != "lugpu"; }
@@ -45,7 +48,11 @@ struct Case {
 /// The fields of a record that tell its case from others.
 std::span<const char* const> case_fields();
 
-/// Same row: a resumed sweep need not run it again.
+/// Whether the number of threads of a record is the fastest of several.
+bool is_of_best_threads(const nlohmann::json& row);
+
+/// Same row, whatever number of threads was the fastest in either: a resumed sweep need not run it
+/// again.
 bool same_case(const nlohmann::json& a, const nlohmann::json& b);
 
 struct Result {

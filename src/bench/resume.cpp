@@ -116,6 +116,7 @@ const std::vector<Field>& fields_of_row() {
       {"nrhs", is_size, "a positive whole number"},
       {"nb", or_null<is_size>, "a positive whole number or null"},
       {"threads", or_null<is_size>, "a positive whole number or null"},
+      {"threads_tried", or_null<is_list_of<is_size>>, "a list of whole numbers or null", true},
       {"seed", is_whole, "a whole number"},
       {"matrix", is_text, "a text"},
       {"times_s", is_list_of<is_amount>, "a list of seconds"},

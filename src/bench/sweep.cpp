@@ -206,9 +206,12 @@ void append_host_cases(const SweepPlan& plan, const Baseline& baseline, std::siz
                        Precision precision, std::vector<Case>& cases) {
   const Case what = baseline_case(plan, baseline, n, precision);
   if (!baseline.threaded) return cases.push_back(what);
-  const std::vector<int> threads =
-      plan.threads.empty() ? std::vector{blas_threads()} : plan.threads;
-  for (const int count : threads) {
+  if (plan.threads.empty()) {
+    cases.push_back(what);
+    cases.back().threads = blas_threads();
+    if (blas_threads() > 1) cases.back().threads_to_try = powers_of_two_up_to(blas_threads());
+  }
+  for (const int count : plan.threads) {
     cases.push_back(what);
     cases.back().threads = count;
   }
@@ -275,6 +278,13 @@ std::vector<std::string> names_of(const std::vector<Pivot>& pivots) {
 }
 
 }  // namespace
+
+std::vector<int> powers_of_two_up_to(int most) {
+  std::vector<int> numbers;
+  for (int number = 1; number < most; number *= 2) numbers.push_back(number);
+  numbers.push_back(most);
+  return numbers;
+}
 
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices) {
   std::vector<Case> cases;
@@ -426,7 +436,7 @@ class Group {
     host_was_last_ = on_host;
     const auto start = std::chrono::steady_clock::now();
     const std::chrono::duration<double> turn(plan_.effort.turn_s);
-    set_blas_threads(running.what->threads.value_or(all_threads_));
+    set_blas_threads(running.measurement->threads().value_or(all_threads_));
     do {
       proceed(running, [&] { running.measurement->sample(); });
     } while (wants_sample(running) && std::chrono::steady_clock::now() - start < turn);

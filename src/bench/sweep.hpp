@@ -21,8 +21,8 @@ struct SweepPlan {
   std::vector<std::size_t> nbs = {0};                         ///< 0: the fastest
   std::vector<Schedule> schedules = {Schedule::fused};
   std::vector<std::string> baselines;  ///< names of baselines()
-  std::vector<int>
-      threads;  ///< of baselines that have them, each in its turn; none: the BLAS's own
+  std::vector<int> threads;  ///< of baselines that have them, each in its turn; none: of 1, 2, 4
+                             ///< ... up to the BLAS's own the one that is fastest at each order
   /// Besides the devices that have each system alone, those that share it: the first one, of
   /// run_sweep()'s contexts, and DenseOptions::others.
   std::vector<std::vector<DeviceContext*>> teams;
@@ -48,6 +48,9 @@ std::vector<std::size_t> parse_sizes(const std::string& text, const char* option
 /// then for each device the baselines on it and the methods. Throws InputError that says which
 /// pivotings the methods have if there is no case at all.
 std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& devices);
+
+/// 1, 2, 4 ... and `most`.
+std::vector<int> powers_of_two_up_to(int most);
 
 /// What `action` returns, or a result with the status of what it throws: unsupported, skipped
 /// (time), error.

@@ -251,6 +251,22 @@ class BenchTest(CommandLine):
             self.assertEqual((row["nrhs"], row["seed"]), (3, 7))
         self.assertEqual([row["threads"] for row in rows], [1, None])
 
+    def test_best_number_of_threads(self):
+        """Of those tried, unless it is given; --resume and compare know the case by any."""
+        flags = small(sizes="8,300", baseline="getrf,getc2")
+        self.lugpu(*flags, "--json", "r.json")
+        for row in self.report():
+            if row["routine"] == "getrf" and (tried := row["threads_tried"]):
+                self.assertIn(row["threads"], tried)
+                self.assertEqual(tried, sorted(set(tried)))
+            else:
+                self.assertIsNone(row["threads_tried"])
+        self.lugpu(*flags, "--json", "r.json", "--resume")
+        self.assertEqual(len(self.report()), 6)
+        for row in self.results(*small(baseline="getrf"), "--threads", "2"):
+            self.assertIsNone(row["threads_tried"])
+            self.assertIn(row["threads"], (2, None))
+
     def test_numbers_of_cores_are_a_sweep(self):
         """The rival's threads follow, unless they are given; the table has a column for them."""
         if self.run_lugpu(*small(units=1)).returncode != 0:
