@@ -89,7 +89,7 @@ std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
 // Of the host's rivals: as many as the user says, or as the CPU has compute units in its turn; none
 // where the best number is to be found.
 std::vector<int> threads_of(const Arguments& given, const Device& device) {
-  if (given.threads > 0) return {given.threads};
+  if (given.threads > 0) return {blas_threads()};
   if (device.type != "cpu") return {};
   const std::set<int> numbers(given.options.units.begin(), given.options.units.end());
   return {numbers.begin(), numbers.end()};

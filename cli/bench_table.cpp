@@ -39,6 +39,18 @@ Cell share(const nlohmann::json& record, const char* place) {
   return {format("%.2f", value.get<double>()), value.get<double>()};
 }
 
+// A sentence about so many rows; nothing if there are none.
+std::string clock_warning(std::size_t rows) {
+  if (rows == 0) return "";
+  return wrapped(
+             format("Clocks: in %zu %s, the device's events and the wall clock of one run differ "
+                    "by more than 10 %% and more than launches take; the host or other programs "
+                    "kept the device waiting.",
+                    rows, rows == 1 ? "row" : "rows"),
+             0, 0) +
+         "\n";
+}
+
 std::vector<Column> columns_of_cases(bool over_cores) {
   return {{"n", "n", 6, 0},
           {"method", "routine", -13, 0},
@@ -49,10 +61,11 @@ std::vector<Column> columns_of_cases(bool over_cores) {
 }
 
 std::vector<Column> columns_of_numbers() {
-  return {{"ms, med.", "median_s", 8, 0}, {"+-%", "rel_stdev", 3, 3},
-          {"GFLOP/s", "gflops", 8, 1},    {"speedup", "speedup", 7, 0},
-          {"check", "check", 5, 2},       {"ms, min.", "min_s", 8, 5},
-          {"ms, dev.", "device_s", 8, 6}, {"copy", "bytes_model_over_copy", 5, 8}};
+  return {{"ms, med.", "median_s", 8, 0},    {"+-%", "rel_stdev", 3, 3},
+          {"GFLOP/s", "gflops", 8, 1},       {"speedup", "speedup", 7, 0},
+          {"check", "check", 5, 2},          {"ms, min.", "min_s", 8, 5},
+          {"ms, dev.", "device_s", 8, 6},    {"copy", "bytes_model_over_copy", 5, 8},
+          {"GF/J", "gflops_per_watt", 5, 10}};
 }
 
 }  // namespace
@@ -120,7 +133,8 @@ std::vector<Cell> BenchTable::numbers(const Result& result, const nlohmann::json
           check(result.checks),
           in_milliseconds(*std::min_element(times.begin(), times.end())),
           device.empty() ? Cell{"-"} : in_milliseconds(device.front()),
-          share(record, "/rates/bytes_model_over_copy")};
+          share(record, "/rates/bytes_model_over_copy"),
+          share(record, "/gflops_per_watt")};
 }
 
 std::string BenchTable::row(const Result& result, const nlohmann::json& record) {
@@ -128,6 +142,7 @@ std::string BenchTable::row(const Result& result, const nlohmann::json& record) 
   if (result.status == RunStatus::ok) {
     estimated_ |= result.checks.factor_ratio_estimated;
     noisy_ += is_noisy(result.times_s);
+    waiting_ += clocks_disagree(result);
     row.numbers = numbers(result, record);
   }
   return table_.row(row);
@@ -145,7 +160,7 @@ std::string BenchTable::footer() const {
                  (shared_ ? " x2 and so on: devices that share the work." : "") +
                  (estimated_ ? " ~: factor_ratio is estimated." : ""),
              0, 0) +
-         "\n" + noise_warning(noisy_);
+         "\n" + noise_warning(noisy_) + clock_warning(waiting_);
 }
 
 }  // namespace lugpu::cli

@@ -20,7 +20,7 @@ class BenchTable {
   /// with the same n, precision and (in a sweep over them) cores that was given before: getrf, or
   /// getc2 for full pivoting.
   std::string row(const Result& result, const nlohmann::json& record);
-  /// What the columns mean, and a warning if rows so far are noisy.
+  /// What the columns mean, and warnings if rows so far are noisy or had the device wait.
   std::string footer() const;
   /// Takes a baseline from an earlier run, if this row of its JSON is one.
   void remember(const nlohmann::json& row);
@@ -37,9 +37,10 @@ class BenchTable {
   const bool over_cores_;
   Table table_;
   std::map<Rival, double> baseline_medians_;
-  std::size_t noisy_ = 0;   // rows
-  bool estimated_ = false;  // a row's factor_ratio
-  bool shared_ = false;     // devices share the work of a row
+  std::size_t noisy_ = 0;    // rows
+  std::size_t waiting_ = 0;  // rows: clocks_disagree()
+  bool estimated_ = false;   // a row's factor_ratio
+  bool shared_ = false;      // devices share the work of a row
 };
 
 }  // namespace lugpu::cli

@@ -37,6 +37,21 @@ std::vector<Problem> problems_of(const Method& method, const Device& device) {
   return problems;
 }
 
+TEST(Clocks, DisagreeBeyondWhatLaunchesTake) {
+  Result result;
+  EXPECT_FALSE(clocks_disagree(result));
+  result.device_times_s = {1.0};
+  EXPECT_FALSE(clocks_disagree(result)) << "one clock";
+  result.profiled_s = 1.05;
+  EXPECT_FALSE(clocks_disagree(result));
+  result.profiled_s = 1.2;
+  EXPECT_TRUE(clocks_disagree(result));
+  result.profiled_s = 0.8;
+  EXPECT_TRUE(clocks_disagree(result));
+  result.counters["kernel_launches"] = 20000;  // 0.4 s
+  EXPECT_FALSE(clocks_disagree(result));
+}
+
 // Drivers compile a kernel when it is first launched.
 TEST(Measurement, LaunchesEveryKernelBeforeTheClockStarts) {
   for (const Method& method : methods()) {

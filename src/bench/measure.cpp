@@ -64,6 +64,7 @@ void profile(DeviceContext& context, Contender& contender, bool trace, Result& r
   with_profiling(context, [&] { result.phases_s["factor"] = timed([&] { contender.factor(); }); });
   const Timeline& timeline = context.timeline();
   result.device_times_s.push_back(timeline.span());
+  result.profiled_s = result.phases_s["factor"];
   for (const auto& [phase, seconds] : timeline.by_phase()) {
     if (is_part_of_factor(phase)) result.phases_s[phase] = seconds;
   }
@@ -278,9 +279,14 @@ bool Measurement::wants_sample() const {
 
 void Measurement::sample() {
   const Turn turn(*this);
-  if (!other_load_) other_load_.emplace();
+  if (!other_load_) {
+    other_load_.emplace();
+    energy_ = energy_of(context_ ? &context_->device() : nullptr);
+  }
   contender_->reset();
+  const double before = energy_ ? energy_() : 0;
   samples_.add(timed([&] { run(*contender_, result_.what.problem); }));
+  if (energy_) joules_ += energy_() - before;
 }
 
 // After the last timed factorization: solve, download, check, judge.
@@ -310,6 +316,7 @@ Result Measurement::finish() {
   const Turn turn(*this);
   result_.times_s = samples_.kept();
   if (other_load_) result_.other_load = other_load_->share();
+  if (joules_ > 0) result_.energy_j = joules_ / static_cast<double>(samples_.count());
   if (method_) {
     profile(*context_, *contender_, effort_.trace, result_);
     set_work(*method_, result_);

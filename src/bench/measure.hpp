@@ -7,6 +7,7 @@
 
 #include "base/other_load.hpp"
 #include "baselines/baselines.hpp"
+#include "bench/energy.hpp"
 #include "bench/result.hpp"
 #include "bench/samples.hpp"
 #include "opencl/context.hpp"
@@ -72,6 +73,8 @@ class Measurement {
   Result result_;
   Samples samples_{effort_};
   std::optional<OtherLoad> other_load_;  // since the first sample
+  EnergyCounter energy_;                 // the same
+  double joules_ = 0;                    // of all samples
   double used_s_ = 0;                    // of the timeout
   int pace_ = 1;                         // Deadline::pace()
 };

@@ -193,9 +193,22 @@ Result record_of(const Case& what, const Report& report) {
   return result;
 }
 
+double operations(const Result& result) {
+  return formula_of(result.what).count(static_cast<double>(result.what.problem.size.n));
+}
+
 double gflops(const Result& result) {
-  const auto n = static_cast<double>(result.what.problem.size.n);
-  return formula_of(result.what).count(n) / median(result.times_s) * 1e-9;
+  return operations(result) / median(result.times_s) * 1e-9;
+}
+
+bool clocks_disagree(const Result& result) {
+  constexpr double kShare = 0.1, kLaunch = 20e-6;
+  if (!result.profiled_s || result.device_times_s.empty()) return false;
+  const auto launches = result.counters.find("kernel_launches");
+  const double count =
+      launches == result.counters.end() ? 1 : static_cast<double>(launches->second);
+  const double difference = std::abs(*result.profiled_s - result.device_times_s.front());
+  return difference > std::max(kShare * *result.profiled_s, kLaunch * count);
 }
 
 void add_statistics(const std::vector<double>& times_s, bool timed, json& row) {
@@ -221,7 +234,11 @@ json to_json(const Result& result) {
   row["choice"] = result.choice.empty() ? json(nullptr) : json(result.choice);
   row["times_s"] = result.times_s;
   row["device_times_s"] = result.device_times_s;
+  row["profiled_s"] = value_or_null(result.profiled_s);
   add_statistics(result.times_s, timed, row);
+  row["energy_j"] = value_or_null(result.energy_j);
+  const bool has_energy = timed && result.energy_j;
+  row["gflops_per_watt"] = has_energy ? json(operations(result) * 1e-9 / *result.energy_j) : json();
   row["other_load"] = value_or_null(result.other_load);
   row["gflops"] = timed ? json(gflops(result)) : json(nullptr);
   row["flop_formula"] = formula_of(result.what).text;

@@ -62,6 +62,8 @@ struct Result {
   std::vector<double> times_s;         ///< each factorization, wall clock; in mixed precision with
                                        ///< the refinement
   std::vector<double> device_times_s;  ///< a profiled factorization, from the device's events
+  std::optional<double> profiled_s;    ///< that factorization, wall clock
+  std::optional<double> energy_j;      ///< joules of a factorization, the mean, by energy_of()
   std::vector<Timeline::Command> commands;  ///< of that factorization, where they were asked for,
   std::vector<PartTimes::Ran> parts;        ///< and parts of them
   std::map<std::string, double> phases_s;
@@ -87,9 +89,16 @@ void set_diagnosis(const Diagnosis& diagnosis, Result& result);
 /// The record of a single solution.
 Result record_of(const Case& what, const Report& report);
 
+/// By the row's formula.
+double operations(const Result& result);
+
 /// The operations of the row's formula over the median time, in GFLOP/s. result.times_s is not
 /// empty.
 double gflops(const Result& result);
+
+/// Whether the wall clock and the device's events differ about the profiled factorization, by more
+/// than 10 % and more than its launches take: then something besides them kept the device waiting.
+bool clocks_disagree(const Result& result);
 
 /// Adds what records say of their samples: median_s, min_s, rel_stdev, rel_mad, median_interval_s
 /// and outliers; null unless `timed`, and then there are samples.
