@@ -62,6 +62,7 @@ JUDGED = ["lu-blocked", "lu", "gauss-jordan"]  # the first that was measured is 
 LINES = {"image": "-", "buffer": "--", "host": "-."}
 ORDER_COLOURS, LIGHTEST = "viridis", 0.85  # for orders n; its end is too pale for white paper
 ORDER_MARKER = 5
+ERROR_BAR = 1.2
 
 EPILOG = """\
 Figures are named STEM-PRECISION, or STEM-DEVICE-PRECISION if the files hold
@@ -419,6 +420,21 @@ def points(entry, quantity, pivot, rows):
     return [(row["n"], time / row["median_s"]) for row, time in compared if time is not None]
 
 
+def intervals(entry, quantity, pivot, rows):
+    """(n, low, high): 95 % of a series in one column of panels, where it has them. Of a speed-up that
+    of its own times."""
+    def spread(row, value):
+        bounds = row.get("median_interval_s")
+        if not bounds or min(bounds) <= 0:
+            return None
+        if quantity == "median_s":
+            return row["n"], *bounds
+        return row["n"], *(value * row["median_s"] / bound for bound in reversed(bounds))
+    values = dict(points(entry, quantity, pivot, rows))
+    found = [spread(row, values[row["n"]]) for row in entry["rows"] if row["n"] in values]
+    return [one for one in found if one]
+
+
 def panel_series(all_series, pivot):
     """Series of one row of panels: methods and rivals of a pivoting, and its baseline."""
     def fits(row):
@@ -470,6 +486,9 @@ def draw_panel(ax, series, quantity, pivot, rows, styles):
         values += [y for _, y in xy]
         ax.plot([x for x, _ in xy], [y for _, y in xy], label=plain(entry["label"]),
                 **styles[entry["style"]])
+        if spread := intervals(entry, quantity, pivot, rows):
+            ax.vlines(*zip(*spread), color=styles[entry["style"]]["color"], linewidth=ERROR_BAR, zorder=1.9)
+            values += [bound for _, *bounds in spread for bound in bounds]
     if quantity == "speedup":
         ax.axhline(1.0, color=GREY, linewidth=1.0, zorder=0.9)
         values.append(1.0)

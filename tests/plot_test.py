@@ -601,6 +601,22 @@ class PlotTest(InFolder):
         """The figure of these results."""
         return plot.draw_page(DEVICE, "single", [row | {"source": "s"} for row in rows], [])
 
+    def test_error_bars_are_the_intervals_of_the_medians(self):
+        """Of the time itself, and turned over of speed and speed-up; of results that have one."""
+        rows = [dict(result(n=n, median_s=1e-3 * n, gflops=2.0), source="r",
+                     median_interval_s=[0.8e-3 * n, 1.25e-3 * n]) for n in (64, 128)]
+        rows.append(dict(result(n=256, median_s=1e-3), source="r"))
+        rivals = [dict(baseline("getrf", "openblas", 2, "partial", "single", n, 4e-3 * n), source="r")
+                  for n in (64, 128)]
+        entry, = (one for one in plot.series_of(rows + rivals) if one["rows"][0]["routine"] == "lu")
+        for quantity, value in (("median_s", None), ("gflops", 2.0), ("speedup", 4.0)):
+            found = plot.intervals(entry, quantity, "partial", rows + rivals)
+            self.assertEqual([n for n, *_ in found], [64, 128])
+            for n, low, high in found:
+                expected = (0.8e-3 * n, 1.25e-3 * n) if value is None else (value * 0.8, value * 1.25)
+                self.assertAlmostEqual(low, expected[0])
+                self.assertAlmostEqual(high, expected[1])
+
     def test_leaves_out_panels_without_data(self):
         """Without a baseline there is no speed-up: of any pivoting, or of one."""
         ours = [result(pivot=pivot, n=n) for pivot in ("none", "full") for n in SIZES]
