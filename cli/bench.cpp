@@ -224,17 +224,19 @@ std::vector<double> work_of(const std::vector<Case>& cases) {
 // cases.
 class Sink {
  public:
-  // By index and compute units of a device.
-  using CeilingsOfDevices = std::map<std::pair<int, unsigned>, Ceilings>;
-
   Sink(const Options& options, const std::string& trace, nlohmann::json report,
-       CeilingsOfDevices ceilings)
+       std::vector<DeviceContext>& contexts)
       : options_(options),
         json_(options),
         trace_(trace),
         report_(std::move(report)),
-        ceilings_(std::move(ceilings)),
-        table_(options.units.size() > 1, options.format) {}
+        contexts_(contexts),
+        table_(options.units.size() > 1, options.format) {
+    for (std::size_t i = 0; i < contexts.size(); ++i) {
+      ceilings_.push_back(measure_ceilings(contexts[i]));
+      report_["devices"][i]["ceilings"] = to_json(ceilings_[i]);
+    }
+  }
 
   bool has(const Case& what) const {
     const nlohmann::json& rows = report_["results"];
@@ -246,10 +248,12 @@ class Sink {
   void expect(std::size_t i) { expected_.insert(expected_.end(), i); }
 
   /// The result of case number i.
-  void add(const Result& result, std::size_t i) {
+  void add(Result result, std::size_t i) {
+    const bool has_rates = !result.what.is_baseline() && result.status == RunStatus::ok;
+    if (has_rates) judge(result);
     nlohmann::json row = to_json(result);
-    if (!result.what.is_baseline() && result.status == RunStatus::ok) {
-      row["rates"] = achieved(result, ceilings_.at({result.what.device_index, *result.what.units}));
+    if (has_rates && result.status == RunStatus::ok) {
+      row["rates"] = achieved(result, ceilings_[device_of(result.what)]);
     }
     unprinted_.emplace(i, std::pair(result, row));
     nlohmann::json& rows = report_["results"];
@@ -296,6 +300,29 @@ class Sink {
   const BenchTable& table() const { return table_; }
 
  private:
+  // The place of the case's device in contexts_.
+  std::size_t device_of(const Case& what) const {
+    const auto found = std::ranges::find_if(contexts_, [&](const DeviceContext& context) {
+      return context.device().index == what.device_index &&
+             context.device().compute_units == what.units;
+    });
+    return static_cast<std::size_t>(std::distance(contexts_.begin(), found));
+  }
+
+  // Refuses a time that cannot be true. The ceilings are measured again first: other programs may
+  // have slowed them down.
+  void judge(Result& result) {
+    // Devices that share the work have no ceiling of their own.
+    const bool shared = !result.what.problem.dense.others.empty();
+    const std::size_t device = device_of(result.what);
+    if (shared || disbelief(result, ceilings_[device]).empty()) return;
+    contexts_[device].deadline().set(INFINITY);  // not that of the case
+    ceilings_[device] = measure_ceilings(contexts_[device]);
+    report_["devices"][device]["ceilings"] = to_json(ceilings_[device]);
+    result.reason = disbelief(result, ceilings_[device]);
+    if (!result.reason.empty()) result.status = RunStatus::error;
+  }
+
   // The rows that no missing earlier case must precede.
   void print_rows() {
     show_progress("");
@@ -311,7 +338,8 @@ class Sink {
   JsonOutput json_;
   TraceOutput trace_;
   nlohmann::json report_;
-  CeilingsOfDevices ceilings_;
+  std::vector<DeviceContext>& contexts_;
+  std::vector<Ceilings> ceilings_;  // of the contexts
   BenchTable table_;
   std::set<std::size_t> expected_, numbers_;  // of the pending cases, and of those done
   std::map<std::size_t, std::pair<Result, nlohmann::json>> unprinted_;
@@ -345,13 +373,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   nlohmann::json head = report_head(arguments, devices, given.options.kernels());
   add_libraries(head, plan.baselines);
   nlohmann::json report = begin_report(std::move(head), given.options, earlier);
-  Sink::CeilingsOfDevices ceilings;
-  for (std::size_t i = 0; i < contexts.size(); ++i) {
-    const Ceilings measured = measure_ceilings(contexts[i]);
-    report["devices"][i]["ceilings"] = to_json(measured);
-    ceilings.emplace(std::pair(devices[i].index, devices[i].compute_units), measured);
-  }
-  Sink sink(given.options, given.trace, std::move(report), std::move(ceilings));
+  Sink sink(given.options, given.trace, std::move(report), contexts);
   if (earlier.is_object()) sink.resume(earlier["results"], cases);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) print_setting(given, plan, contexts);

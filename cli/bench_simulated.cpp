@@ -84,6 +84,9 @@ class SimulatedSweep {
         report_(std::move(report)),
         table_(make_table(options.format)),
         progress_(work()) {
+    for (std::size_t i = 0; i < contexts_.size(); ++i) {
+      report_["devices"][i]["ceilings"] = to_json(measure_ceilings(contexts_[i]));
+    }
     if (!earlier.is_object()) return;
     for (const nlohmann::json& one : earlier["results"]) {
       if (!is_final(one)) continue;

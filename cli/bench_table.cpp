@@ -61,10 +61,15 @@ std::vector<Column> columns_of_cases(bool over_cores) {
 }
 
 std::vector<Column> columns_of_numbers() {
-  return {{"ms, med.", "median_s", 8, 0},    {"+-%", "rel_stdev", 3, 3},
-          {"GFLOP/s", "gflops", 8, 1},       {"speedup", "speedup", 7, 0},
-          {"check", "check", 5, 2},          {"ms, min.", "min_s", 8, 5},
-          {"ms, dev.", "device_s", 8, 6},    {"copy", "bytes_model_over_copy", 5, 8},
+  return {{"ms, med.", "median_s", 8, 0},
+          {"+-%", "rel_stdev", 3, 3},
+          {"GFLOP/s", "gflops", 8, 1},
+          {"speedup", "speedup", 7, 0},
+          {"check", "check", 5, 2},
+          {"ms, min.", "min_s", 8, 5},
+          {"ms, dev.", "device_s", 8, 6},
+          {"prod.", "share_of_product", 5, 7},
+          {"copy", "bytes_model_over_copy", 5, 8},
           {"GF/J", "gflops_per_watt", 5, 10}};
 }
 
@@ -133,6 +138,7 @@ std::vector<Cell> BenchTable::numbers(const Result& result, const nlohmann::json
           check(result.checks),
           in_milliseconds(*std::min_element(times.begin(), times.end())),
           device.empty() ? Cell{"-"} : in_milliseconds(device.front()),
+          share(record, "/rates/share_of_product"),
           share(record, "/rates/bytes_model_over_copy"),
           share(record, "/gflops_per_watt")};
 }

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "bench/measure.hpp"
+#include "bench/method_contender.hpp"
 #include "bench/statistics.hpp"
 #include "bench/wording.hpp"
 #include "matrix/generate.hpp"
@@ -86,7 +88,40 @@ double multiply_add_rate(DeviceContext& context, Precision precision) {
   return static_cast<double>(items * independent) * count / seconds;
 }
 
+// Of the first row of methods(), the fastest one.
+std::optional<double> products_rate(DeviceContext& context, Precision precision) {
+  std::optional<double> rate;
+  impossible([&] {
+    const Device& device = context.device();
+    const Method& method = methods().front();
+    Problem problem;
+    problem.size = Size::square(device.type == "cpu" ? 1024 : 4096, 1);
+    problem.dense.precision = precision;
+    problem.dense.storage = automatic_storage(device);
+    problem = completed(problem, method, device, std::nullopt, 0, {});
+    require_possible(device, method, problem);
+    const Matrix a = random_matrix(problem.size.n, problem.size.n, 1);
+    const Matrix b(problem.size.n, 1);
+    MethodContender contender(context, method, problem, 1);
+    contender.upload(a, b);
+    contender.factor();
+    contender.multiply();  // builds and warms up
+    rate = product_rate(contender);
+  });
+  context.timeline().clear();
+  return rate;
+}
+
 }  // namespace
+
+double Ceilings::multiply_adds_per_s(Precision precision) const {
+  return precision == Precision::double_precision ? double_multiply_adds_per_s.value_or(0)
+                                                  : single_multiply_adds_per_s;
+}
+
+std::optional<double> Ceilings::products_per_s(Precision precision) const {
+  return precision == Precision::double_precision ? double_products_per_s : single_products_per_s;
+}
 
 Ceilings measure_ceilings(DeviceContext& context) {
   Ceilings ceilings;
@@ -94,7 +129,9 @@ Ceilings measure_ceilings(DeviceContext& context) {
   ceilings.single_multiply_adds_per_s = multiply_add_rate(context, Precision::single_precision);
   if (context.device().double_precision) {
     ceilings.double_multiply_adds_per_s = multiply_add_rate(context, Precision::double_precision);
+    ceilings.double_products_per_s = products_rate(context, Precision::double_precision);
   }
+  ceilings.single_products_per_s = products_rate(context, Precision::single_precision);
   return ceilings;
 }
 

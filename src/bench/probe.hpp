@@ -17,10 +17,17 @@ struct Ceilings {
   double copy_bytes_per_s = 0;  ///< device memory, bytes read plus bytes written
   double single_multiply_adds_per_s = 0;
   std::optional<double> double_multiply_adds_per_s;  ///< absent without double precision
+  /// Multiply-adds of the matrix products that the fastest method consists of, alone, of a large
+  /// order; absent where it cannot run, as in double without double precision.
+  std::optional<double> single_products_per_s, double_products_per_s;
+
+  double multiply_adds_per_s(Precision precision) const;  ///< of one; 0 without
+  std::optional<double> products_per_s(Precision precision) const;
 };
 
 /// Copies a buffer several times larger than caches (or as large as the device allows), and runs
-/// independent chains of multiply-adds; the best of a few runs of each.
+/// independent chains of multiply-adds; the best of a few runs of each. Products: the median of a
+/// few. Takes a second or so.
 Ceilings measure_ceilings(DeviceContext& context);
 
 /// Variants of the update of Algorithm 3.

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -18,6 +19,7 @@
 #include "baselines/baselines.hpp"
 #include "baselines/system_baselines.hpp"
 #include "bench/statistics.hpp"
+#include "solve/diagnosis.hpp"
 
 extern char** environ;
 
@@ -150,7 +152,12 @@ json to_json(const Device& device, const KernelSettings& kernels) {
 json to_json(const Ceilings& ceilings) {
   json rates = {{"single", ceilings.single_multiply_adds_per_s}};
   if (ceilings.double_multiply_adds_per_s) rates["double"] = *ceilings.double_multiply_adds_per_s;
-  return {{"copy_bytes_per_s", ceilings.copy_bytes_per_s}, {"multiply_adds_per_s", rates}};
+  json products = json::object();
+  if (ceilings.single_products_per_s) products["single"] = *ceilings.single_products_per_s;
+  if (ceilings.double_products_per_s) products["double"] = *ceilings.double_products_per_s;
+  return {{"copy_bytes_per_s", ceilings.copy_bytes_per_s},
+          {"multiply_adds_per_s", rates},
+          {"product_multiply_adds_per_s", products}};
 }
 
 json achieved(const Result& result, const Ceilings& ceilings) {
@@ -158,20 +165,34 @@ json achieved(const Result& result, const Ceilings& ceilings) {
   const auto rate = [&](const char* counter) {
     return static_cast<double>(result.counters.at(counter)) / seconds;
   };
-  const double peak = result.what.problem.dense.precision == Precision::double_precision
-                          ? ceilings.double_multiply_adds_per_s.value_or(0)
-                          : ceilings.single_multiply_adds_per_s;
+  const Precision precision = result.what.problem.dense.precision;
+  const double peak = ceilings.multiply_adds_per_s(precision);
   json rates = {{"bytes_model_per_s", rate("bytes_model")},
                 {"bytes_model_over_copy", rate("bytes_model") / ceilings.copy_bytes_per_s},
                 {"bytes_counted_per_s", rate("bytes_counted")},
                 {"bytes_counted_over_copy", rate("bytes_counted") / ceilings.copy_bytes_per_s},
                 {"multiply_adds_per_s", rate("elements_updated")},
                 {"multiply_adds_over_peak", rate("elements_updated") / peak}};
+  if (const auto product = ceilings.products_per_s(precision)) {
+    rates["share_of_product"] = rate("elements_updated") / *product;
+  }
   if (const auto product = result.product_multiply_adds_per_s) {
     rates["product_multiply_adds_per_s"] = *product;
     rates["multiply_adds_over_product"] = rate("elements_updated") / *product;
   }
   return rates;
+}
+
+std::string disbelief(const Result& result, const Ceilings& ceilings) {
+  constexpr double kMargin = 1.5;
+  const Precision precision = result.what.problem.dense.precision;
+  const double ceiling = std::max(ceilings.multiply_adds_per_s(precision),
+                                  ceilings.products_per_s(precision).value_or(0));
+  const double rate =
+      static_cast<double>(result.counters.at("elements_updated")) / median(result.times_s);
+  if (!(rate > kMargin * ceiling)) return "";
+  return "The time would mean " + short_number(2e-9 * rate) + " GFLOP/s where the device does " +
+         short_number(2e-9 * ceiling) + ": it is not believed.";
 }
 
 json report_head(const std::vector<std::string>& arguments, const std::vector<Device>& devices,

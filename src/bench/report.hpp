@@ -34,6 +34,10 @@ nlohmann::json to_json(const Ceilings& ceilings);
 /// over the device's ceilings and, where it was measured, the rate of the method's own products.
 nlohmann::json achieved(const Result& result, const Ceilings& ceilings);
 
+/// Why an ok result of a method cannot be true: a sentence, if its multiply-adds over the median
+/// time are more than one and a half times the larger of the device's ceilings; empty otherwise.
+std::string disbelief(const Result& result, const Ceilings& ceilings);
+
 /// The object as it is printed and written, UTF-8.
 std::string to_text(const nlohmann::json& report);
 

@@ -95,8 +95,9 @@ class BenchTest(CommandLine):
 
     def test_rates_follow_from_the_counters(self):
         """And lu-blocked beyond two blocks says how fast its products are alone."""
-        for row in self.results(*small(method=f"{BLOCKED},lu", sizes="8,200", pivot="partial",
-                                       storage="buffer", texel="r", nb="64", baseline="getrf")):
+        self.lugpu(*small(method=f"{BLOCKED},lu", sizes="8,200", pivot="partial", storage="buffer", texel="r",
+                          nb="64", baseline="getrf"), "--json", "r.json")
+        for row in self.report():
             rates = row["rates"]
             if row["implementation"] != "lugpu":
                 self.assertIsNone(rates)
@@ -105,11 +106,16 @@ class BenchTest(CommandLine):
                                   ("bytes_counted_per_s", "bytes_counted"),
                                   ("multiply_adds_per_s", "elements_updated")):
                 self.assertAlmostEqual(rates[rate] * row["median_s"] / row["counters"][counter], 1)
+            ceilings = self.ceilings()["product_multiply_adds_per_s"]["single"]
+            self.assertAlmostEqual(rates["share_of_product"] * ceilings / rates["multiply_adds_per_s"], 1)
             product = rates.get("product_multiply_adds_per_s")
             self.assertEqual(product is not None, row["routine"] == BLOCKED and row["n"] == 200)
             if product is not None:
                 self.assertAlmostEqual(rates["multiply_adds_over_product"] * product
                                        / rates["multiply_adds_per_s"], 1)
+
+    def ceilings(self):
+        return json.loads((self.folder / "r.json").read_text(encoding="utf-8"))["devices"][0]["ceilings"]
 
     def test_trace_shows_every_launch(self):
         """Each factorization is a process, whose kernels add up to the record's phases."""
