@@ -30,7 +30,7 @@ from figures import (AXIS_BELOW, BASELINE_MARKERS, COLUMN_GAP, GREY, LEFT,  # no
                      LEVEL_CORES, MARKERS, NARROWEST, NOTE_LINE, OTHER_COLOUR, PALE, PANEL_HEIGHT,
                      PANEL_WIDTH, RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, ROW_GAP, STYLE, TOP,
                      counted, field_fault, footnote, in_order, name_x_axis, paler, plain, save, set_x_axis,
-                     set_x_ticks, set_y_axis, size_ticks, slug, spell_time, write_around,
+                     set_x_ticks, set_y_axis, size_ticks, slug, space_evenly, spell_time, write_around,
                      write_legend)
 import problem_figures  # noqa: E402
 import simulation_figures  # noqa: E402
@@ -73,7 +73,11 @@ against getc2 (full pivoting). A rival that does not pivot is drawn beside those
 that do, and the legend says so. Of several results of lugpu at one n, the
 fastest counts.
 
-Where lugpu ran on several numbers of cores of one device, a third figure, whose
+Where groups of orders are close to one another, as around powers of two, a
+figure whose name ends in -close shows the speed in each group over the largest
+there. Bars are the 95 % intervals of the medians.
+
+Where lugpu ran on several numbers of cores of one device, another figure, whose
 name ends in -cores, shows over the cores the speed at each n, and the time of
 getrf with as many threads, or of getc2, over the time of lugpu. The other
 figures then show the largest number of cores only.
@@ -635,6 +639,70 @@ def draw_comparison(device, precision, rows, cores=None):
     return figure
 
 
+def close_orders(sizes):
+    """Groups of at least three orders of which each is at most a tenth larger than the one before."""
+    groups = [[]]
+    for n in sorted(set(sizes)):
+        if groups[-1] and n > 1.1 * groups[-1][-1]:
+            groups.append([])
+        groups[-1].append(n)
+    return [group for group in groups if len(group) >= 3]
+
+
+def draw_close_panel(ax, all_series, group, styles):
+    """Speeds of each series at a few close orders, over its own largest there; returns the lines drawn."""
+    lines = {}
+    for entry in all_series:
+        near = dict(entry, rows=[row for row in entry["rows"] if row["n"] in group])
+        xy = points(near, "gflops", None, near["rows"])
+        if len(xy) < 3:
+            continue
+        top = max(y for _, y in xy)
+        lines[entry["label"]], = ax.plot([x for x, _ in xy], [y / top for _, y in xy],
+                                         **styles[entry["style"]])
+        if spread := intervals(near, "gflops", None, near["rows"]):
+            ax.vlines([n for n, *_ in spread], [low / top for _, low, _ in spread],
+                      [high / top for *_, high in spread], color=styles[entry["style"]]["color"],
+                      linewidth=ERROR_BAR, zorder=1.9)
+    return lines
+
+
+def draw_close(device, precision, rows, cores=None):
+    """The figure of close orders, a panel for each group of them, or None where there is none."""
+    groups = close_orders(row["n"] for row in rows)
+    if not groups or are_dense([row["n"] for row in rows], groups):
+        return None
+    all_series = series_of(rows)
+    styles, handles = styles_of(all_series), {}
+    step = RATIO_WIDTH + COLUMN_GAP
+    right = LEFT + step * len(groups) - COLUMN_GAP
+    legend = LEGEND_HANDLE + LEGEND_CHARACTER * max(len(entry["label"]) for entry in all_series)
+    width, height = right + LEGEND_GAP + legend, TOP + RATIO_HEIGHT + AXIS_BELOW
+    figure = Figure(figsize=(width, height))
+    for place, group in enumerate(groups):
+        ax = figure.add_axes([(LEFT + place * step) / width, AXIS_BELOW / height,
+                              RATIO_WIDTH / width, RATIO_HEIGHT / height])
+        handles |= draw_close_panel(ax, all_series, group, styles)
+        space_evenly(ax, group)
+        set_x_ticks(ax, group, group, lambda x, _: f"{x:.0f}")
+        name_x_axis(ax, "order n of the matrix, evenly spaced", True)
+        ax.set_title(f"n = {group[0]} to {group[-1]}")
+        ax.set_ylabel("GFLOP/s over the most in this panel" if place == 0 else "")
+    if not handles:
+        return None
+    figure.legend(handles.values(), map(plain, handles), **LEGEND_LOOK,
+                  bbox_to_anchor=((right + LEGEND_GAP) / width,
+                                  (AXIS_BELOW + RATIO_HEIGHT / 2) / height))
+    write_around(figure, device, precision,
+                 about(rows, f"Speed at close orders, each over its own largest, {alone(cores)}"))
+    return figure
+
+
+def are_dense(sizes, groups):
+    """Whether all sizes are close to one another, as in a sweep by a small step: the others show them."""
+    return len(groups) == 1 and len(groups[0]) == len(set(sizes))
+
+
 def order_styles(orders):
     """A marker and a colour for each order n, the larger the darker."""
     shades = numpy.linspace(0, LIGHTEST, len(orders))[::-1]
@@ -715,7 +783,8 @@ def figures_of(device, precision, rows, missing, several):
         most = max(core_counts(row for row in rows if not is_baseline(row)))
         rows, missing = on_most_cores(most, rows), on_cores(most, missing)
     found = [("", draw_page(device, precision, rows, notes(missing), most)),
-             ("-ratio", draw_comparison(device, precision, rows, most)), ("-cores", all_cores)]
+             ("-ratio", draw_comparison(device, precision, rows, most)),
+             ("-close", draw_close(device, precision, rows, most)), ("-cores", all_cores)]
     return [(ending, figure) for ending, figure in found if figure]
 
 

@@ -617,6 +617,20 @@ class PlotTest(InFolder):
                 self.assertAlmostEqual(low, expected[0])
                 self.assertAlmostEqual(high, expected[1])
 
+    def test_close_orders_have_panels_of_their_own(self):
+        """Of three or more, whose speeds are over the largest there."""
+        self.assertEqual(plot.close_orders([1024, 1023, 1025, 2048, 4095, 4096, 4097, 4500]),
+                         [[1023, 1024, 1025], [4095, 4096, 4097, 4500]])
+        self.assertEqual(plot.close_orders([64, 128, 256]), [])
+        rows = [dict(result(n=n, gflops=speed), source="r")
+                for n, speed in ((512, 1.0), (1023, 8.0), (1024, 10.0), (1025, 9.0))]
+        figure = plot.draw_close(DEVICE, "single", rows)
+        line, = figure.axes[0].lines
+        self.assertEqual(list(line.get_xdata()), [1023, 1024, 1025])
+        self.assertEqual([round(y, 6) for y in line.get_ydata()], [0.8, 1.0, 0.9])
+        self.assertIsNone(plot.draw_close(DEVICE, "single", rows[1:]))
+        self.assertIsNone(plot.draw_close(DEVICE, "single", rows[:2]))
+
     def test_leaves_out_panels_without_data(self):
         """Without a baseline there is no speed-up: of any pivoting, or of one."""
         ours = [result(pivot=pivot, n=n) for pivot in ("none", "full") for n in SIZES]

@@ -36,7 +36,8 @@ std::set<std::string> free_fields(const json& a, const json& b) {
     if (values_of(a, field).size() <= 1 && values_of(b, field).size() <= 1) fields.insert(field);
   }
   for (const json* report : {&a, &b}) {
-    if (std::ranges::any_of((*report)["results"], is_of_best_threads)) fields.insert("threads");
+    const json& rows = (*report)["results"];
+    if (std::any_of(rows.begin(), rows.end(), is_of_best_threads)) fields.insert("threads");
   }
   return fields;
 }

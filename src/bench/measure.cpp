@@ -75,6 +75,16 @@ void profile(DeviceContext& context, Contender& contender, bool trace, Result& r
   set_counters(timeline, result.counters);
 }
 
+// Multiply-adds per second of the products alone, the median of a few; absent without products.
+std::optional<double> product_rate(Contender& contender) {
+  constexpr int kRuns = 5;
+  const std::uint64_t multiply_adds = contender.multiply();
+  if (multiply_adds == 0) return std::nullopt;
+  std::vector<double> times;
+  for (int i = 0; i < kRuns; ++i) times.push_back(timed([&] { contender.multiply(); }));
+  return static_cast<double>(multiply_adds) / median(times);
+}
+
 // Of matrices whose factors are multiplied to check them: more take the host longer than a device
 // takes to factor.
 constexpr std::size_t kMostOrderOfProduct = 20000;
@@ -318,15 +328,6 @@ Result Measurement::finish() {
     result_.product_multiply_adds_per_s = product_rate(*contender_);
   }
   return std::move(result_);
-}
-
-std::optional<double> product_rate(Contender& contender) {
-  constexpr int kRuns = 5;
-  const std::uint64_t multiply_adds = contender.multiply();
-  if (multiply_adds == 0) return std::nullopt;
-  std::vector<double> times;
-  for (int i = 0; i < kRuns; ++i) times.push_back(timed([&] { contender.multiply(); }));
-  return static_cast<double>(multiply_adds) / median(times);
 }
 
 Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,

@@ -79,10 +79,6 @@ class Measurement {
   int pace_ = 1;                         // Deadline::pace()
 };
 
-/// Multiply-adds per second of the products that its factorization consists of, alone, the median
-/// of a few; absent without products. Only after a factorization, which is lost.
-std::optional<double> product_rate(Contender& contender);
-
 /// The pieces of one case, one after the other.
 Result measure(DeviceContext& context, const Method& method, const Case& what, const Matrix& a,
                const Matrix& b, const Effort& effort);

@@ -26,8 +26,7 @@ struct Ceilings {
 };
 
 /// Copies a buffer several times larger than caches (or as large as the device allows), and runs
-/// independent chains of multiply-adds; the best of a few runs of each. Products: the median of a
-/// few. Takes a second or so.
+/// independent chains of multiply-adds; the best of a few runs of each. Takes a second or so.
 Ceilings measure_ceilings(DeviceContext& context);
 
 /// Variants of the update of Algorithm 3.

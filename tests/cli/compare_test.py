@@ -34,6 +34,7 @@ class CompareTest(CommandLine):
         def change(report):
             for row in report["results"]:
                 seconds = factor if wanted(row) else 1
+                row["other_load"] = None  # of the machine that runs the tests
                 row["times_s"] = [seconds * (1 + draw(-noise, noise)) for _ in range(100)]
         return self.change(change, name)
 
