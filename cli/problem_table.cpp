@@ -89,7 +89,11 @@ std::string problem_footer() {
 }
 
 std::string answer(const std::vector<StructuredResult>& results) {
-  constexpr double kCounts[] = {1, 10, 100, 1000};
+  constexpr std::size_t kGrid = 7, kColumn = 18;
+  std::vector<double> counts = {1, 10, 100, 1000};  // as many as the terminal has room for
+  while (counts.size() > 1 && kGrid + kColumn * counts.size() > table_columns()) {
+    counts.erase(counts.begin() + 1);
+  }
   // By setting, then by unknowns.
   std::map<Setting, std::map<std::size_t, std::vector<const StructuredResult*>>> settings;
   for (const StructuredResult& result : results) {
@@ -108,11 +112,11 @@ std::string answer(const std::vector<StructuredResult>& results) {
                            tolerance, printable(problem).c_str(), name(precision)),
                     0, 0) +
             "\n" + format("%-7s", "grid");
-    for (const double count : kCounts) text += format(" %17.0f", count);
+    for (const double count : counts) text += format(" %17.0f", count);
     text += "\n";
     for (const auto& [unknowns, rows] : grids) {
       text += format("%-7s", points(*rows.front()).c_str());
-      for (const double count : kCounts) {
+      for (const double count : counts) {
         const StructuredResult* best =
             *std::min_element(rows.begin(), rows.end(),
                               [count](const StructuredResult* a, const StructuredResult* b) {
@@ -121,7 +125,7 @@ std::string answer(const std::vector<StructuredResult>& results) {
         text += format(" %17s", best->what.routine.c_str());
       }
       text += "\n" + std::string(7, ' ');
-      for (const double count : kCounts) {
+      for (const double count : counts) {
         double least = INFINITY;
         for (const StructuredResult* row : rows) least = std::min(least, row->total(count));
         text += format(" %17s", duration(least).c_str());

@@ -12,6 +12,7 @@
 #include "matrix/generate.hpp"
 #include "opencl/opencl.hpp"
 #include "opencl/transfer.hpp"
+#include "solve/solve.hpp"
 
 namespace lugpu {
 namespace {
