@@ -716,6 +716,18 @@ TEST(Achieved, IsMeasuredAgainstThePeakOfItsPrecision) {
   EXPECT_EQ(rates["multiply_adds_over_product"], 0.25);
 }
 
+TEST(Achieved, IsAShareOfLargeProductsAndNotBeyondThem) {
+  Ceilings ceilings = {
+      .copy_bytes_per_s = 10, .single_multiply_adds_per_s = 4, .double_multiply_adds_per_s = 1};
+  Result result = example_result();  // in double, 2 s
+  result.counters = {{"bytes_model", 10}, {"bytes_counted", 15}, {"elements_updated", 4}};
+  EXPECT_FALSE(achieved(result, ceilings).contains("share_of_product"));
+  EXPECT_NE(disbelief(result, ceilings), "") << "2 a second where there is 1";
+  ceilings.double_products_per_s = 1.6;
+  EXPECT_EQ(achieved(result, ceilings)["share_of_product"], 1.25);
+  EXPECT_EQ(disbelief(result, ceilings), "") << "within one and a half times";
+}
+
 TEST(SameCase, LooksAtWhatIsRunNotAtHowItWent) {
   const json row = to_json(example_result());
   Result slower = example_result();

@@ -19,7 +19,7 @@ struct Ceilings {
   std::optional<double> double_multiply_adds_per_s;  ///< absent without double precision
   /// Multiply-adds of the matrix products that the fastest method consists of, alone, of a large
   /// order; absent where it cannot run, as in double without double precision.
-  std::optional<double> single_products_per_s, double_products_per_s;
+  std::optional<double> single_products_per_s = {}, double_products_per_s = {};
 
   double multiply_adds_per_s(Precision precision) const;  ///< of one; 0 without
   std::optional<double> products_per_s(Precision precision) const;
