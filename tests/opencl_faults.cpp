@@ -1,175 +1,342 @@
-// An OpenCL that fails where a test wants it to. Preloaded (LD_PRELOAD), it passes on every call to
-// the real one, except those that these environment variables choose:
+// An OpenCL that misbehaves where a test wants it to: a layer of the OpenCL loader (OPENCL_LAYERS),
+// which hands every call on to the device, except those that these environment variables choose:
 //   OPENCL_FAULT_FUNCTION  the function, e.g. clFinish
-//   OPENCL_FAULT_CALL      which of its calls fails, from 1; "3+" for the third and all after it
-//   OPENCL_FAULT_CODE      the error code, e.g. -5; a function that creates something returns null
-//   OPENCL_FAULT_LOG       a file that gets a line for each call that failed (optional)
-// A call that fails does nothing else. Each process counts its own calls.
-#include <CL/cl.h>
+//   OPENCL_FAULT_CALL      which of its calls, from 1; "3+" for the third and all after it
+//   OPENCL_FAULT_KIND      what becomes of them:
+//     error (default)  they do nothing and return OPENCL_FAULT_CODE, e.g. -5; what creates
+//     something
+//                      returns null; 0 hands the call on
+//     drop             a command is not enqueued, and success is returned
+//     flip             one byte of what is read or written, in the middle, is changed by the bits
+//     of
+//                      OPENCL_FAULT_CODE, e.g. 64: the exponent of a number
+//     hang             they never return
+//   OPENCL_FAULT_LOG       a file that gets a line for each of these calls (optional)
+//   OPENCL_FAULT_SUMMARY   a file that gets at the end of the process how often each function was
+//                          called, and what is left (optional): "clFinish 3", "live handles 0"
+// Each process counts its own calls. A program that links to this, as some tests do, has the layer
+// too, and what is left from opencl_faults_live().
+#include <CL/cl_layer.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string>
+#include <tuple>
+#include <type_traits>
 
 namespace {
+
+cl_icd_dispatch below, layer;  // what calls are handed on to, and what the loader calls
 
 std::string variable(const char* name) {
   const char* const text = std::getenv(name);
   return text ? text : "";
 }
 
-// The error code of this call of the function; 0 if it is to be passed on.
-cl_int fault(const char* function) {
-  static std::atomic<int> calls = 0;
-  if (variable("OPENCL_FAULT_FUNCTION") != function) return CL_SUCCESS;
+enum class Kind { none, error, drop, flip, hang };
+
+struct Fault {
+  Kind kind = Kind::none;
+  int code = 0;
+};
+
+// What is counted, of all threads.
+struct Counts {
+  std::mutex mutex;
+  int chosen = 0;  // calls of OPENCL_FAULT_FUNCTION
+  std::map<std::string, int> calls;
+  struct Handle {
+    int references = 0;
+    std::size_t bytes = 0;
+  };
+  std::map<const void*, Handle> live;
+};
+
+Counts& counts() {
+  static Counts* const all = new Counts;  // outlives whatever releases at the end of the process
+  return *all;
+}
+
+// What is to become of this call.
+Fault fault_of(const char* function) {
+  const std::lock_guard lock(counts().mutex);
+  ++counts().calls[function];
+  if (variable("OPENCL_FAULT_FUNCTION") != function) return {};
   const std::string call = variable("OPENCL_FAULT_CALL");
-  const int number = ++calls;
+  const int number = ++counts().chosen;
   const int first = std::atoi(call.c_str());
-  if (number != first && !(call.ends_with('+') && number > first)) return CL_SUCCESS;
+  if (number != first && !(call.ends_with('+') && number > first)) return {};
   if (std::FILE* log = std::fopen(variable("OPENCL_FAULT_LOG").c_str(), "a")) {
     std::fprintf(log, "%s %d\n", function, number);
     std::fclose(log);
   }
-  return std::atoi(variable("OPENCL_FAULT_CODE").c_str());
+  const std::string kind = variable("OPENCL_FAULT_KIND");
+  const int code = std::atoi(variable("OPENCL_FAULT_CODE").c_str());
+  if (kind == "drop") return {Kind::drop, code};
+  if (kind == "flip") return {Kind::flip, code};
+  if (kind == "hang") return {Kind::hang, code};
+  return {code == CL_SUCCESS ? Kind::none : Kind::error, code};
 }
 
-// The function of that name behind this library.
-template <typename Function>
-Function* behind(const char* name, Function*) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+// A handle that was created or retained.
+void add(const void* handle, std::size_t bytes = 0) {
+  if (!handle) return;
+  const std::lock_guard lock(counts().mutex);
+  Counts::Handle& entry = counts().live[handle];
+  ++entry.references;
+  entry.bytes += bytes;
 }
 
-// A function that returns its error code.
-template <typename Function, typename... Arguments>
-cl_int call(const char* name, Function* type, Arguments... arguments) {
-  const cl_int code = fault(name);
-  return code == CL_SUCCESS ? behind(name, type)(arguments...) : code;
+void release(const void* handle) {
+  const std::lock_guard lock(counts().mutex);
+  const auto found = counts().live.find(handle);
+  if (found != counts().live.end() && --found->second.references == 0) counts().live.erase(found);
 }
 
-// A function that returns what it creates, its error code through its last argument.
-template <typename Function, typename... Arguments>
-auto create(const char* name, Function* type, cl_int* error, Arguments... arguments) {
-  const cl_int code = fault(name);
-  if (code == CL_SUCCESS) return behind(name, type)(arguments..., error);
-  if (error) *error = code;
-  return decltype(behind(name, type)(arguments..., error))(nullptr);
+// The byte to flip of a block of `size` bytes: the last one of the eight in its middle, which has
+// sign and exponent of a double and of every second float.
+std::size_t middle(std::size_t size) {
+  return size < 8 ? size - 1 : size / 16 * 8 + 7;
+}
+
+// The arguments of transfers between a buffer and the host's memory, which is void* or const void*.
+template <typename Host>
+using Transfer = std::tuple<cl_command_queue, cl_mem, cl_bool, size_t, size_t, Host, cl_uint,
+                            const cl_event*, cl_event*>;
+template <typename Host>
+using RectTransfer =
+    std::tuple<cl_command_queue, cl_mem, cl_bool, const size_t*, const size_t*, const size_t*,
+               size_t, size_t, size_t, size_t, Host, cl_uint, const cl_event*, cl_event*>;
+
+char* byte_at(const void* host, std::size_t offset) {
+  return static_cast<char*>(const_cast<void*>(host)) + offset;
+}
+
+// The byte of the host's memory to flip in a transfer, which is to be done at once; null of other
+// calls.
+template <typename Host>
+char* byte_of(Transfer<Host>& all) {
+  std::get<2>(all) = CL_TRUE;
+  return byte_at(std::get<5>(all), middle(std::get<4>(all)));
+}
+template <typename Host>
+char* byte_of(RectTransfer<Host>& all) {
+  std::get<2>(all) = CL_TRUE;
+  const size_t *const origin = std::get<4>(all), *const region = std::get<5>(all);
+  const size_t row = std::get<8>(all) > 0 ? std::get<8>(all) : region[0];
+  return byte_at(std::get<10>(all),
+                 (origin[1] + region[1] / 2) * row + origin[0] + middle(region[0]));
+}
+template <typename... Others>
+char* byte_of(std::tuple<Others...>&) {
+  return nullptr;
+}
+
+template <auto Member>
+struct Call;
+
+// The call of the function at Member of the table of functions.
+template <typename Result, typename... Arguments,
+          Result (CL_API_CALL* cl_icd_dispatch::*Member)(Arguments...)>
+struct Call<Member> {
+  using All = std::tuple<Arguments...>;
+  static constexpr std::size_t kCount = sizeof...(Arguments);
+  static inline std::string name;
+
+  template <auto Other>
+  static constexpr bool is() {
+    return std::is_same_v<Call, Call<Other>>;
+  }
+  static bool begins(const char* text) { return name.starts_with(text); }
+
+  static Result pass_on(const All& all) { return std::apply(below.*Member, all); }
+
+  // A function that creates something returns its error through its last argument.
+  static Result fail(const All& all, cl_int code) {
+    if constexpr (std::is_pointer_v<Result>) {
+      if (cl_int* const error = std::get<kCount - 1>(all)) *error = code;
+      return nullptr;
+    } else {
+      return code;
+    }
+  }
+
+  // What waits for the event of a command that was dropped finds that of an empty one.
+  static Result drop(const All& all) {
+    if constexpr (std::is_same_v<std::tuple_element_t<kCount - 1, All>, cl_event*>) {
+      if (cl_event* const event = std::get<kCount - 1>(all)) {
+        return below.clEnqueueMarkerWithWaitList(std::get<0>(all), 0, nullptr, event);
+      }
+      return CL_SUCCESS;
+    } else {
+      return pass_on(all);
+    }
+  }
+
+  // The side of a transfer that it goes to gets a wrong byte.
+  static Result flip(All all, int bits) {
+    char* const byte = byte_of(all);
+    if (!byte) return pass_on(all);
+    if (begins("clEnqueueWrite")) *byte = static_cast<char>(*byte ^ bits);
+    const Result result = pass_on(all);
+    *byte = static_cast<char>(*byte ^ bits);
+    return result;
+  }
+
+  // Devices are the platform's: it does not count them.
+  static void count(const All& all, Result result) {
+    if (name.ends_with("Device")) return;
+    if constexpr (std::is_pointer_v<Result>) {
+      std::size_t bytes = 0;
+      if constexpr (Call::is<&cl_icd_dispatch::clCreateBuffer>()) bytes = std::get<2>(all);
+      if (begins("clCreate")) add(result, bytes);
+    } else if (result == CL_SUCCESS) {
+      if constexpr (kCount == 1) {
+        if (begins("clRetain")) add(std::get<0>(all));
+        if (begins("clRelease")) release(std::get<0>(all));
+      }
+      if constexpr (std::is_same_v<std::tuple_element_t<kCount - 1, All>, cl_event*>) {
+        if (std::get<kCount - 1>(all)) add(*std::get<kCount - 1>(all));
+      }
+    }
+  }
+
+  static Result CL_API_CALL call(Arguments... arguments) {
+    const All all(arguments...);
+    const Fault fault = fault_of(name.c_str());
+    while (fault.kind == Kind::hang) pause();
+    if (fault.kind == Kind::error) return fail(all, fault.code);
+    const Result result = fault.kind == Kind::drop   ? drop(all)
+                          : fault.kind == Kind::flip ? flip(all, fault.code)
+                                                     : pass_on(all);
+    count(all, result);
+    return result;
+  }
+};
+
+template <auto Member>
+void take(const char* name) {
+  Call<Member>::name = name;
+  layer.*Member = Call<Member>::call;
+}
+
+// Every function that lugpu calls.
+void take_all() {
+  using Table = cl_icd_dispatch;
+  take<&Table::clBuildProgram>("clBuildProgram");
+  take<&Table::clCreateBuffer>("clCreateBuffer");
+  take<&Table::clCreateCommandQueue>("clCreateCommandQueue");
+  take<&Table::clCreateContext>("clCreateContext");
+  take<&Table::clCreateImage>("clCreateImage");
+  take<&Table::clCreateKernel>("clCreateKernel");
+  take<&Table::clCreateProgramWithBinary>("clCreateProgramWithBinary");
+  take<&Table::clCreateProgramWithSource>("clCreateProgramWithSource");
+  take<&Table::clCreateSubBuffer>("clCreateSubBuffer");
+  take<&Table::clCreateSubDevices>("clCreateSubDevices");
+  take<&Table::clEnqueueBarrierWithWaitList>("clEnqueueBarrierWithWaitList");
+  take<&Table::clEnqueueCopyBuffer>("clEnqueueCopyBuffer");
+  take<&Table::clEnqueueCopyBufferRect>("clEnqueueCopyBufferRect");
+  take<&Table::clEnqueueFillBuffer>("clEnqueueFillBuffer");
+  take<&Table::clEnqueueMapBuffer>("clEnqueueMapBuffer");
+  take<&Table::clEnqueueMarkerWithWaitList>("clEnqueueMarkerWithWaitList");
+  take<&Table::clEnqueueNDRangeKernel>("clEnqueueNDRangeKernel");
+  take<&Table::clEnqueueReadBuffer>("clEnqueueReadBuffer");
+  take<&Table::clEnqueueReadBufferRect>("clEnqueueReadBufferRect");
+  take<&Table::clEnqueueUnmapMemObject>("clEnqueueUnmapMemObject");
+  take<&Table::clEnqueueWriteBuffer>("clEnqueueWriteBuffer");
+  take<&Table::clEnqueueWriteBufferRect>("clEnqueueWriteBufferRect");
+  take<&Table::clFinish>("clFinish");
+  take<&Table::clFlush>("clFlush");
+  take<&Table::clGetContextInfo>("clGetContextInfo");
+  take<&Table::clGetDeviceIDs>("clGetDeviceIDs");
+  take<&Table::clGetDeviceInfo>("clGetDeviceInfo");
+  take<&Table::clGetEventProfilingInfo>("clGetEventProfilingInfo");
+  take<&Table::clGetKernelInfo>("clGetKernelInfo");
+  take<&Table::clGetKernelWorkGroupInfo>("clGetKernelWorkGroupInfo");
+  take<&Table::clGetPlatformIDs>("clGetPlatformIDs");
+  take<&Table::clGetPlatformInfo>("clGetPlatformInfo");
+  take<&Table::clGetProgramBuildInfo>("clGetProgramBuildInfo");
+  take<&Table::clGetProgramInfo>("clGetProgramInfo");
+  take<&Table::clGetSupportedImageFormats>("clGetSupportedImageFormats");
+  take<&Table::clReleaseCommandQueue>("clReleaseCommandQueue");
+  take<&Table::clReleaseContext>("clReleaseContext");
+  take<&Table::clReleaseDevice>("clReleaseDevice");
+  take<&Table::clReleaseEvent>("clReleaseEvent");
+  take<&Table::clReleaseKernel>("clReleaseKernel");
+  take<&Table::clReleaseMemObject>("clReleaseMemObject");
+  take<&Table::clReleaseProgram>("clReleaseProgram");
+  take<&Table::clRetainCommandQueue>("clRetainCommandQueue");
+  take<&Table::clRetainContext>("clRetainContext");
+  take<&Table::clRetainDevice>("clRetainDevice");
+  take<&Table::clRetainEvent>("clRetainEvent");
+  take<&Table::clRetainMemObject>("clRetainMemObject");
+  take<&Table::clSetKernelArg>("clSetKernelArg");
+  take<&Table::clSetMemObjectDestructorCallback>("clSetMemObjectDestructorCallback");
+  take<&Table::clWaitForEvents>("clWaitForEvents");
 }
 
 }  // namespace
 
-// clang-format off
 extern "C" {
-cl_int clFinish(cl_command_queue queue) { return call("clFinish", clFinish, queue); }
-cl_int clFlush(cl_command_queue queue) { return call("clFlush", clFlush, queue); }
-cl_int clWaitForEvents(cl_uint count, const cl_event* events) {
-  return call("clWaitForEvents", clWaitForEvents, count, events);
-}
-cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void* value, size_t* needed) {
-  return call("clGetEventProfilingInfo", clGetEventProfilingInfo, event, what, size, value, needed);
+
+/// Handles that are neither released nor lost to a failed release, and the bytes of their buffers.
+void opencl_faults_live(std::size_t* handles, std::size_t* bytes) {
+  const std::lock_guard lock(counts().mutex);
+  *handles = counts().live.size();
+  *bytes = 0;
+  for (const auto& [handle, entry] : counts().live) *bytes += entry.bytes;
 }
 
-cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, void* value, size_t* needed) {
-  return call("clGetDeviceInfo", clGetDeviceInfo, device, what, size, value, needed);
-}
-cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
-                      void (CL_CALLBACK* notify)(cl_program, void*), void* data) {
-  return call("clBuildProgram", clBuildProgram, program, count, devices, options, notify, data);
-}
-cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what, size_t size,
-                             void* value, size_t* needed) {
-  return call("clGetProgramBuildInfo", clGetProgramBuildInfo, program, device, what, size, value, needed);
-}
-cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
-  return call("clSetKernelArg", clSetKernelArg, kernel, index, size, value);
-}
-cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
-                                void* value, size_t* needed) {
-  return call("clGetKernelWorkGroupInfo", clGetKernelWorkGroupInfo, kernel, device, what, size, value, needed);
+cl_int clGetLayerInfo(cl_layer_info what, size_t size, void* value, size_t* needed) {
+  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+  const char name[] = "opencl_faults";
+  if (what != CL_LAYER_API_VERSION && what != CL_LAYER_NAME) return CL_INVALID_VALUE;
+  const void* const found = what == CL_LAYER_NAME ? static_cast<const void*>(name) : &version;
+  const size_t bytes = what == CL_LAYER_NAME ? sizeof name : sizeof version;
+  if (value && size < bytes) return CL_INVALID_VALUE;
+  if (value) std::memcpy(value, found, bytes);
+  if (needed) *needed = bytes;
+  return CL_SUCCESS;
 }
 
-cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
-                              const size_t* global, const size_t* local, cl_uint count, const cl_event* wait,
-                              cl_event* event) {
-  return call("clEnqueueNDRangeKernel", clEnqueueNDRangeKernel, queue, kernel, dimensions, offset, global, local,
-              count, wait, event);
-}
-cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-                           void* host, cl_uint count, const cl_event* wait, cl_event* event) {
-  return call("clEnqueueReadBuffer", clEnqueueReadBuffer, queue, buffer, blocking, offset, size, host, count, wait,
-              event);
-}
-cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-                            const void* host, cl_uint count, const cl_event* wait, cl_event* event) {
-  return call("clEnqueueWriteBuffer", clEnqueueWriteBuffer, queue, buffer, blocking, offset, size, host, count, wait,
-              event);
-}
-cl_int clEnqueueReadBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t* origin,
-                               const size_t* host_origin, const size_t* region, size_t row, size_t slice,
-                               size_t host_row, size_t host_slice, void* host, cl_uint count, const cl_event* wait,
-                               cl_event* event) {
-  return call("clEnqueueReadBufferRect", clEnqueueReadBufferRect, queue, buffer, blocking, origin, host_origin,
-              region, row, slice, host_row, host_slice, host, count, wait, event);
-}
-cl_int clEnqueueWriteBufferRect(cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t* origin,
-                                const size_t* host_origin, const size_t* region, size_t row, size_t slice,
-                                size_t host_row, size_t host_slice, const void* host, cl_uint count,
-                                const cl_event* wait, cl_event* event) {
-  return call("clEnqueueWriteBufferRect", clEnqueueWriteBufferRect, queue, buffer, blocking, origin, host_origin,
-              region, row, slice, host_row, host_slice, host, count, wait, event);
-}
-cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem buffer, const void* pattern, size_t pattern_size,
-                           size_t offset, size_t size, cl_uint count, const cl_event* wait, cl_event* event) {
-  return call("clEnqueueFillBuffer", clEnqueueFillBuffer, queue, buffer, pattern, pattern_size, offset, size, count,
-              wait, event);
-}
-cl_int clEnqueueCopyBuffer(cl_command_queue queue, cl_mem source, cl_mem target, size_t source_offset,
-                           size_t target_offset, size_t size, cl_uint count, const cl_event* wait, cl_event* event) {
-  return call("clEnqueueCopyBuffer", clEnqueueCopyBuffer, queue, source, target, source_offset, target_offset, size,
-              count, wait, event);
-}
-cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void* mapped, cl_uint count,
-                               const cl_event* wait, cl_event* event) {
-  return call("clEnqueueUnmapMemObject", clEnqueueUnmapMemObject, queue, memory, mapped, count, wait, event);
-}
-void* clEnqueueMapBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
-                         size_t size, cl_uint count, const cl_event* wait, cl_event* event, cl_int* error) {
-  return create("clEnqueueMapBuffer", clEnqueueMapBuffer, error, queue, buffer, blocking, flags, offset, size, count,
-                wait, event);
+cl_int clInitLayer(cl_uint count, const cl_icd_dispatch* target, cl_uint* count_here,
+                   const cl_icd_dispatch** table) {
+  constexpr cl_uint kEntries = sizeof(cl_icd_dispatch) / sizeof(void*);
+  if (count < kEntries) return CL_INVALID_VALUE;
+  below = layer = *target;
+  take_all();
+  *count_here = kEntries;
+  *table = &layer;
+  return CL_SUCCESS;
 }
 
-cl_context clCreateContext(const cl_context_properties* properties, cl_uint count, const cl_device_id* devices,
-                           void (CL_CALLBACK* notify)(const char*, const void*, size_t, void*), void* data,
-                           cl_int* error) {
-  return create("clCreateContext", clCreateContext, error, properties, count, devices, notify, data);
-}
-cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device, cl_command_queue_properties properties,
-                                      cl_int* error) {
-  return create("clCreateCommandQueue", clCreateCommandQueue, error, context, device, properties);
-}
-cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void* host, cl_int* error) {
-  return create("clCreateBuffer", clCreateBuffer, error, context, flags, size, host);
-}
-cl_mem clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format* format,
-                     const cl_image_desc* description, void* host, cl_int* error) {
-  return create("clCreateImage", clCreateImage, error, context, flags, format, description, host);
-}
-cl_program clCreateProgramWithSource(cl_context context, cl_uint count, const char** texts, const size_t* lengths,
-                                     cl_int* error) {
-  return create("clCreateProgramWithSource", clCreateProgramWithSource, error, context, count, texts, lengths);
-}
-cl_kernel clCreateKernel(cl_program program, const char* name, cl_int* error) {
-  return create("clCreateKernel", clCreateKernel, error, program, name);
+}  // extern "C"
+
+namespace {
+
+// For programs that link to this: the loader finds the layer at the first call.
+[[gnu::constructor]] void enter() {
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&enter), &here)) {
+    setenv("OPENCL_LAYERS", here.dli_fname, 0);
+  }
 }
 
-cl_int clReleaseMemObject(cl_mem memory) { return call("clReleaseMemObject", clReleaseMemObject, memory); }
-cl_int clReleaseKernel(cl_kernel kernel) { return call("clReleaseKernel", clReleaseKernel, kernel); }
-cl_int clReleaseProgram(cl_program program) { return call("clReleaseProgram", clReleaseProgram, program); }
-cl_int clReleaseEvent(cl_event event) { return call("clReleaseEvent", clReleaseEvent, event); }
-cl_int clReleaseCommandQueue(cl_command_queue queue) {
-  return call("clReleaseCommandQueue", clReleaseCommandQueue, queue);
+[[gnu::destructor]] void summarize() {
+  std::FILE* const file = std::fopen(variable("OPENCL_FAULT_SUMMARY").c_str(), "w");
+  if (!file) return;
+  for (const auto& [function, calls] : counts().calls) {
+    std::fprintf(file, "%s %d\n", function.c_str(), calls);
+  }
+  std::size_t handles = 0, bytes = 0;
+  opencl_faults_live(&handles, &bytes);
+  std::fprintf(file, "live handles %zu\nlive bytes %zu\n", handles, bytes);
+  std::fclose(file);
 }
-cl_int clReleaseContext(cl_context context) { return call("clReleaseContext", clReleaseContext, context); }
-}
+
+}  // namespace

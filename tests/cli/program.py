@@ -161,7 +161,7 @@ class CommandLine(unittest.TestCase):
         """Environment in which a call of OpenCL fails in each process, by tests/opencl_faults.cpp."""
         shim = Path(self.program).parent / "tests/libopencl_faults.so"
         self.assertTrue(shim.is_file(), shim)
-        return {"LD_PRELOAD": str(shim), "OPENCL_FAULT_FUNCTION": function,
+        return {"OPENCL_LAYERS": str(shim), "OPENCL_FAULT_FUNCTION": function,
                 "OPENCL_FAULT_CALL": str(call), "OPENCL_FAULT_CODE": str(code)}
 
     def lugpu(self, *arguments, status=0, env=None):
