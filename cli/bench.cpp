@@ -7,6 +7,7 @@
 
 #include "base/cores.hpp"
 #include "base/error.hpp"
+#include "base/watchdog.hpp"
 #include "baselines/baselines.hpp"
 #include "baselines/system_baselines.hpp"
 #include "bench/crossover.hpp"
@@ -347,6 +348,14 @@ class Sink {
   bool error_ = false;
 };
 
+// Seconds for a piece of work on a case, which only a device that hangs exceeds: far more than the
+// timeout, with which a working one ends by itself, time to build kernels, and 10 GFLOP/s for what
+// the host does to make and check a system, some 200 n^3 operations.
+double patience(std::size_t order, const Effort& effort) {
+  const double n = static_cast<double>(order);
+  return std::max(10 * effort.timeout_s, 60.0) + 200 * n * n * n / 10e9;
+}
+
 Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   require_methods(given.methods, false);
@@ -356,6 +365,15 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
     throw InputError("--trace - is not possible: standard output has the table; give a file.");
   }
   check_outputs(given.options, {{"--trace", given.trace}}, {});
+  std::string at_work = "the first use of the devices";
+  Sink* results = nullptr;
+  Watchdog watchdog([&] {
+    if (results) results->finish();
+    end_late(at_work + format(": the device does not answer, far beyond --timeout %g s; no more "
+                              "cases were run.",
+                              given.effort.timeout_s));
+  });
+  watchdog.set(patience(0, given.effort));
   SweepDevices opened = open_sweep_devices(given.options);
   std::vector<DeviceContext>& contexts = opened.contexts;
   if (!given.trace.empty()) note_missing_clocks(contexts);
@@ -380,6 +398,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   if (given.options.prints_rows()) std::cout << sink.table().header() << std::flush;
   Progress progress(work_of(cases));
   std::size_t number = 0;
+  results = &sink;
   run_sweep(
       plan, cases, contexts,
       {.wanted =
@@ -390,9 +409,15 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
              return !known;
            },
        .working =
-           [&](const Case& what) { show_progress(progress.text() + ' ' + description(what)); },
+           [&](const Case& what) {
+             watchdog.clear();
+             at_work = description(what);
+             watchdog.set(patience(what.problem.size.n, given.effort));
+             show_progress(progress.text() + ' ' + at_work);
+           },
        .done =
            [&](const Result& result, std::size_t i) {
+             watchdog.clear();
              progress.finish(work_of(result.what));
              sink.add(result, i);
            }});
@@ -479,7 +504,8 @@ void add_effort_options(CLI::App& command, Arguments& given) {
       ->type_name("P");
   command
       .add_option("--timeout", given.effort.timeout_s,
-                  "Time limit of a case in seconds; longer ones are skipped (default: 20)")
+                  "Time limit of a case in seconds; longer ones are skipped, and a device that "
+                  "hangs far beyond it ends the run (default: 20)")
       ->check(number(0.001, 1e6))
       ->type_name("S");
   command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");

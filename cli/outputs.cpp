@@ -1,6 +1,7 @@
 #include "outputs.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -106,6 +107,13 @@ bool attempt_to_write(const std::function<void()>& write) {
     print_error(words(error));
     return false;
   }
+}
+
+// Without destructors: they would wait for what does not come back.
+void end_late(const std::string& sentence) {
+  show_progress("");
+  print_error(sentence);
+  std::_Exit(static_cast<int>(Exit::failure));
 }
 
 JsonOutput::JsonOutput(const Options& options)

@@ -32,6 +32,10 @@ void check_outputs(const Options& options, std::vector<NamedFile> outputs,
 /// stderr, so that other files can still be written.
 bool attempt_to_write(const std::function<void()>& write);
 
+/// Ends the process with Exit::failure, this sentence on stderr and nothing else, from any thread:
+/// for work that does not come back. No file may be being written.
+[[noreturn]] void end_late(const std::string& sentence);
+
 /// Where --json sends a report; nothing happens without --json.
 class JsonOutput {
  public:

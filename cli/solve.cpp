@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/printable.hpp"
+#include "base/watchdog.hpp"
 #include "bench/report.hpp"
 #include "bench_report.hpp"
 #include "commands.hpp"
@@ -34,6 +35,7 @@ struct Arguments {
   std::size_t iterations = lugpu::Options().iterations;
   bool refine = false, equilibrate = false, determinant = false;
   std::string inverse;  // a file, or empty
+  double timeout_s = std::numeric_limits<double>::infinity();
 };
 
 // In double where the device has that, as the files are.
@@ -272,6 +274,13 @@ void require_dense_method(const lugpu::Options& options) {
 
 Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
+  Watchdog watchdog([&] {
+    end_late(
+        format("%s is not solved: this takes longer than --timeout %g s; the device may not "
+               "answer.",
+               given.matrix.c_str(), given.timeout_s));
+  });
+  watchdog.set(given.timeout_s);
   check_system_arguments(given.matrix, given.rhs, given.format);
   for (const std::string& file : {given.output, given.inverse}) {
     if (!file.empty()) check_format(file);
@@ -303,7 +312,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
       if (!given.start.empty()) plan.start = read_start(given.start, rhs.b);
       return solve_sparse(context, plan,
                           {given.matrix, given.rhs, given.output, *sparse, std::move(rhs)},
-                          given.options, arguments);
+                          given.options, arguments, watchdog);
     }
     why = plan.why;
     matrix = made_dense(given.matrix, *sparse);
@@ -318,6 +327,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);
   solution.phases_s["build"] = build_s;
+  watchdog.clear();
   solution.why = why;
   const Result result = record_of(case_of(plan, context.device(), given.matrix), solution);
 
@@ -401,6 +411,12 @@ Command add_solve(CLI::App& app) {
                    "File for the inverse of A: " + writable_extensions())
       ->check(not_empty())
       ->type_name("FILE");
+  command
+      ->add_option("--timeout", given->timeout_s,
+                   "Seconds after which a solution is given up, e.g. of a device that hangs "
+                   "(default: none)")
+      ->check(number(0.001, 1e6))
+      ->type_name("S");
   add_device_options(*command, given->options, DeviceUse::together);
   add_output_options(*command, given->options);
   command->footer(exit_statuses(

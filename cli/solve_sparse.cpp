@@ -57,8 +57,10 @@ void print_report(const SparsePlan& plan, const SparseSystem& system, const Devi
 }  // namespace
 
 Exit solve_sparse(DeviceContext& context, const SparsePlan& plan, const SparseSystem& system,
-                  const Options& options, const std::vector<std::string>& arguments) {
+                  const Options& options, const std::vector<std::string>& arguments,
+                  Watchdog& watchdog) {
   Solution<double> solution = lugpu::solve(context, plan, system.a, system.b.b);
+  watchdog.clear();
   const StructuredResult result =
       record_of(case_of(plan, system.matrix, context.device()), solution);
   const bool passed = result.status == RunStatus::ok;

@@ -126,6 +126,32 @@ class FaultTest(CommandLine):
                 self.assertRegex(done.stderr, r"\Alugpu: The kernels of [^\n]+ do not build on [^\n]+: "
                                  rf"clBuildProgram failed with {name} \(?{code}\)?(, no log\.|: )")
 
+    def test_a_device_that_hangs(self):
+        """solve ends at --timeout, with one sentence and no X, whichever call does not return."""
+        self.write("a.csv", random_matrix(5, 5))
+        for function in ("clCreateContext", "clBuildProgram", "clFinish", "clEnqueueReadBuffer"):
+            with self.subTest(function=function):
+                error = self.refused("solve", "a.csv", "-o", "x.csv", "--timeout", "3", status=1,
+                                     env=self.with_fault(function, 1, 0, "hang"))
+                self.assertIn("a.csv is not solved", error)
+                self.assertIn("--timeout 3 s", error)
+
+    def test_a_timeout_that_is_not_reached(self):
+        self.write("a.csv", random_matrix(5, 5))
+        self.lugpu("solve", "a.csv", "-o", "x.csv", "--timeout", "50")
+        self.assertTrue((self.folder / "x.csv").exists())
+
+    def test_a_place_that_came_to_the_device_wrong(self):
+        """A flipped bit in what says where rows go is no reason to read outside of them."""
+        self.write("a.csv", random_matrix(40, 40))
+        _, calls = self.run_with_fault("clEnqueueWriteBuffer", "1+", 0, "solve", "a.csv")
+        self.assertGreater(calls, 20)
+        for call in range(1, calls + 1):
+            with self.subTest(call=call):
+                done = self.run_lugpu("solve", "a.csv",
+                                      env=self.with_fault("clEnqueueWriteBuffer", call, 64, "flip"))
+                self.assertIn(done.returncode, (0, 1, 3, 4), done.stderr)
+
     def test_what_cannot_be_released(self):
         """It ends no process by a signal."""
         for function in ("clReleaseMemObject", "clReleaseEvent", "clReleaseKernel",

@@ -157,12 +157,13 @@ class CommandLine(unittest.TestCase):
         process.returncode = os.waitstatus_to_exitcode(status)
         return process.returncode, time.monotonic() - start, usage.ru_maxrss * 1024
 
-    def with_fault(self, function, call, code):
+    def with_fault(self, function, call, code, kind="error"):
         """Environment in which a call of OpenCL fails in each process, by tests/opencl_faults.cpp."""
         shim = Path(self.program).parent / "tests/libopencl_faults.so"
         self.assertTrue(shim.is_file(), shim)
         return {"OPENCL_LAYERS": str(shim), "OPENCL_FAULT_FUNCTION": function,
-                "OPENCL_FAULT_CALL": str(call), "OPENCL_FAULT_CODE": str(code)}
+                "OPENCL_FAULT_CALL": str(call), "OPENCL_FAULT_CODE": str(code),
+                "OPENCL_FAULT_KIND": kind}
 
     def lugpu(self, *arguments, status=0, env=None):
         """Runs lugpu, which must end with this status."""
