@@ -73,11 +73,12 @@ __kernel __attribute__((reqd_work_group_size(16, 16, 1))) void transpose(
   if (j + y < columns && i + x < rows) STORE_PACK(target, j + y, i + x, (pack)tile[x][y]);
 }
 
-// out(i, :) = in(order(i), :): the interchanges of a whole factorization at once.
+// out(i, :) = in(order(i), :): the interchanges of a whole factorization at once. A place that came
+// to the device wrong gives a wrong out, which the checks find, and no access outside of in.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void gather_rows(
     __global const real* restrict in, __global real* restrict out,
     __global const int* restrict order, int n) {
   const int i = get_global_id(0);
   const size_t column = (size_t)get_global_id(1) * n;
-  if (i < n) out[column + i] = in[column + order[i]];
+  if (i < n) out[column + i] = in[column + clamp(order[i], 0, n - 1)];
 }
