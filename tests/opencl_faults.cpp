@@ -14,8 +14,8 @@
 //   OPENCL_FAULT_LOG       a file that gets a line for each of these calls (optional)
 //   OPENCL_FAULT_SUMMARY   a file that gets at the end of the process how often each function was
 //                          called, and what is left (optional): "clFinish 3", "live handles 0"
-// Each process counts its own calls. A program that links to this, as some tests do, has the layer
-// too, and what is left from opencl_faults_live().
+// Each process counts its own calls, anew when the variables change. A program that links to this,
+// as some tests do, has the layer too, and what is left from opencl_faults_live().
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -28,6 +28,7 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace {
 
@@ -48,7 +49,8 @@ struct Fault {
 // What is counted, of all threads.
 struct Counts {
   std::mutex mutex;
-  int chosen = 0;  // calls of OPENCL_FAULT_FUNCTION
+  std::string choice;  // the variables
+  int chosen = 0;      // calls of OPENCL_FAULT_FUNCTION since they changed
   std::map<std::string, int> calls;
   struct Handle {
     int references = 0;
@@ -66,8 +68,11 @@ Counts& counts() {
 Fault fault_of(const char* function) {
   const std::lock_guard lock(counts().mutex);
   ++counts().calls[function];
-  if (variable("OPENCL_FAULT_FUNCTION") != function) return {};
   const std::string call = variable("OPENCL_FAULT_CALL");
+  const std::string choice = variable("OPENCL_FAULT_FUNCTION") + ' ' + call + ' ' +
+                             variable("OPENCL_FAULT_KIND") + ' ' + variable("OPENCL_FAULT_CODE");
+  if (std::exchange(counts().choice, choice) != choice) counts().chosen = 0;
+  if (variable("OPENCL_FAULT_FUNCTION") != function) return {};
   const int number = ++counts().chosen;
   const int first = std::atoi(call.c_str());
   if (number != first && !(call.ends_with('+') && number > first)) return {};
