@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+extern "C" void opencl_faults_live(std::size_t* handles, std::size_t* bytes);
+
 namespace lugpu {
 namespace {
 
@@ -440,9 +442,9 @@ TEST(Devices, TellWhatThereIs) {
 class FaultyOpenCl : public testing::Test {
  protected:
   void TearDown() override { unsetenv("OPENCL_FAULT_FUNCTION"); }
-  static void fail(const char* function) {
+  static void fail(const char* function, const char* call = "1+") {
     setenv("OPENCL_FAULT_FUNCTION", function, 1);
-    setenv("OPENCL_FAULT_CALL", "1+", 1);
+    setenv("OPENCL_FAULT_CALL", call, 1);
     setenv("OPENCL_FAULT_CODE", "-36", 1);
   }
 };
@@ -466,6 +468,38 @@ TEST_F(FaultyOpenCl, IsAnErrorOfTheLibrary) {
   TearDown();
   const auto solution = solve(context, known.a.view(), known.b.view());
   EXPECT_EQ(solution.status(), Status::ok);  // as if nothing had been
+}
+
+// Handles and bytes of OpenCL that are neither released nor lost to a failed release.
+std::pair<std::size_t, std::size_t> live() {
+  std::pair<std::size_t, std::size_t> both;
+  opencl_faults_live(&both.first, &both.second);
+  return both;
+}
+
+TEST_F(FaultyOpenCl, KeepsNothingAfterAnError) {
+  const Known<double> known;
+  const auto before = live();
+  int failed = 0;
+  for (const char* function :
+       {"clCreateContext", "clCreateCommandQueue", "clCreateBuffer", "clCreateKernel",
+        "clBuildProgram", "clSetKernelArg", "clEnqueueNDRangeKernel", "clEnqueueReadBuffer",
+        "clEnqueueWriteBuffer", "clEnqueueFillBuffer", "clFinish", "clFlush", "clWaitForEvents"}) {
+    for (const char* call : {"1", "3", "20"}) {
+      SCOPED_TRACE(std::string(function) + " " + call);
+      fail(function, call);
+      try {
+        Context context;
+        solve(context, known.a.view(), known.b.view());
+      } catch (const Error& error) {
+        EXPECT_NE(error.kind(), ErrorKind::bad_input) << error.what();
+        ++failed;
+      }
+      TearDown();
+      EXPECT_EQ(live(), before);
+    }
+  }
+  EXPECT_GT(failed, 20);
 }
 
 // Exit status of a forked process.

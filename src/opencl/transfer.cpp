@@ -186,6 +186,17 @@ void send_rows(DeviceContext& context, const MatrixView& matrix, const TakePiece
       take);
 }
 
+// Waits for the queue at the end of a scope, whose memory a command may still write to if an
+// exception ends it. Whether that succeeds does not matter: there already is an error to report.
+struct Settled {
+  explicit Settled(const cl::CommandQueue& of) : queue(of) {}
+  Settled(const Settled&) = delete;
+  Settled& operator=(const Settled&) = delete;
+  ~Settled() { clFinish(queue()); }
+
+  const cl::CommandQueue& queue;
+};
+
 // Pieces are read into two rooms in turn: one travels while the other is copied.
 template <typename Real, typename T>
 void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to) {
@@ -201,6 +212,7 @@ void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to
   } else {
     rooms = static_cast<Real*>(context.staging().room(std::min<std::size_t>(pieces, 2) * bytes));
   }
+  const Settled settled(context.queue());
   std::array<cl::Event, 2> read;
   const auto request = [&](std::size_t piece) {
     const std::size_t first = piece * most, count = std::min(most, columns - first);

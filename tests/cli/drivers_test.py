@@ -126,6 +126,13 @@ class FaultTest(CommandLine):
                 self.assertRegex(done.stderr, r"\Alugpu: The kernels of [^\n]+ do not build on [^\n]+: "
                                  rf"clBuildProgram failed with {name} \(?{code}\)?(, no log\.|: )")
 
+    def test_a_download_that_fails_while_it_runs(self):
+        """What is on its way does not arrive in memory that is gone."""
+        for call in (1, 2, 10, 28):
+            with self.subTest(call=call):
+                done, failed = self.run_with_fault("clFlush", call, -5, *self.CASES)
+                self.assertEqual((done.returncode, failed), (1, 1), done.stderr)
+
     def test_a_device_that_hangs(self):
         """solve ends at --timeout, with one sentence and no X, whichever call does not return."""
         self.write("a.csv", random_matrix(5, 5))
