@@ -45,19 +45,53 @@ std::vector<DeviceContext*> contexts_as_of_gpus(std::size_t count) {
   return all.first(count);
 }
 
+/// In as many windows and buffers as these many block columns make, of one device each.
+struct Parts {
+  std::size_t devices, window, slab;
+};
+
+std::ostream& operator<<(std::ostream& out, const Parts& parts) {
+  return out << parts.devices << " devices, windows of " << parts.window << ", buffers of "
+             << parts.slab;
+}
+
+constexpr std::size_t kAll = 1000;
+
+BlockColumns dealt_in(const Parts& parts, std::size_t n, std::size_t nb) {
+  const std::size_t devices = std::clamp<std::size_t>(ceiling(n, nb), 1, parts.devices);
+  return {n, nb, devices, parts.window * devices, parts.slab};
+}
+
 TEST(BlockColumns, AreDealtCyclically) {
-  const BlockColumns dealt = {300, 64, 3};  // 5 blocks, the last of 44 columns
+  const BlockColumns dealt = {300, 64, 3, 6, 2};  // 5 blocks, the last of 44 columns
   EXPECT_EQ(dealt.blocks(), 5u);
+  EXPECT_EQ(dealt.windows(), 1u);
   EXPECT_EQ(dealt.width(3), 64u);
   EXPECT_EQ(dealt.width(4), 44u);
   EXPECT_EQ(dealt.owner(4), 1u);
   EXPECT_EQ(dealt.place(4), 64u);
-  EXPECT_EQ(dealt.columns_before(5, 0), 128u);
-  EXPECT_EQ(dealt.columns_before(5, 1), 64u + 44u);
-  EXPECT_EQ(dealt.columns_before(5, 2), 64u);
-  EXPECT_EQ(dealt.columns_before(2, 0), 64u);
-  EXPECT_EQ(dealt.columns_before(2, 2), 0u);
-  EXPECT_EQ(dealt.columns_before(3, 2), 64u);
+  using All = std::vector<BlockColumns::Columns>;
+  EXPECT_EQ(dealt.on_device(0, 0, 5), (All{{0, 0, 128}}));
+  EXPECT_EQ(dealt.on_device(1, 0, 5), (All{{0, 0, 64 + 44}}));
+  EXPECT_EQ(dealt.on_device(1, 2, 5), (All{{0, 64, 64 + 44}}));
+  EXPECT_EQ(dealt.on_device(2, 0, 5), (All{{0, 0, 64}}));
+  EXPECT_EQ(dealt.on_device(2, 3, 5), All{});
+}
+
+// 11 blocks on 2 devices, 6 at a time: 0 2 4 | 6 8 10 and 1 3 5 | 7 9, two to a buffer.
+TEST(BlockColumns, AreInWindowsAndSlabs) {
+  const BlockColumns dealt = {10 * 64 + 1, 64, 2, 6, 2};
+  EXPECT_EQ(dealt.windows(), 2u);
+  EXPECT_EQ(dealt.slab_of(4), 1u);
+  EXPECT_EQ(dealt.place(4), 0u);
+  EXPECT_EQ(dealt.slab_of(9), 0u);
+  EXPECT_EQ(dealt.place(9), 64u);
+  using All = std::vector<BlockColumns::Columns>;
+  EXPECT_EQ(dealt.on_device(0, 0, 6), (All{{0, 0, 128}, {1, 0, 64}}));
+  EXPECT_EQ(dealt.on_device(0, 6, 11), (All{{0, 0, 128}, {1, 0, 1}}));
+  EXPECT_EQ(dealt.on_device(1, 6, 11), (All{{0, 0, 128}}));
+  EXPECT_EQ(dealt.on_device(1, 8, 11), (All{{0, 64, 128}}));
+  EXPECT_EQ(dealt.on_device(0, 9, 11), (All{{1, 0, 1}}));
 }
 
 // Rows 3 and 5 of 3 : 6 are interchanged, then row 4 and row 5, which is row 3 now; 5 stays.
@@ -91,11 +125,24 @@ class DistributedTest : public testing::TestWithParam<DistributedKind> {
     return DistributedLu(*devices.front(), Size::square(n, nrhs), options);
   }
 
-  LuFactors factor(std::size_t devices, const Matrix& a, std::size_t nb = 64) const {
-    DistributedLu lu = make(devices, a.rows(), 0, nb);
+  DistributedLu make(const Parts& parts, std::size_t n, std::size_t nrhs = 0,
+                     std::size_t nb = 64) const {
+    const std::vector<DeviceContext*> devices = contexts(parts.devices);
+    DenseOptions options = {pivot, precision};
+    options.others.assign(devices.begin() + 1, devices.end());
+    return DistributedLu(*devices.front(), Size::square(n, nrhs), options, dealt_in(parts, n, nb));
+  }
+
+  LuFactors factor(DistributedLu lu, const Matrix& a) const {
     lu.upload(a, Matrix(a.rows(), 0));
     lu.factor();
     return factors_of(lu);
+  }
+  LuFactors factor(std::size_t devices, const Matrix& a, std::size_t nb = 64) const {
+    return factor(make(devices, a.rows(), 0, nb), a);
+  }
+  LuFactors factor(const Parts& parts, const Matrix& a, std::size_t nb = 64) const {
+    return factor(make(parts, a.rows(), 0, nb), a);
   }
 
   LuFactors factors_of(DistributedLu& lu) const {
@@ -144,6 +191,48 @@ TEST_P(DistributedTest, LargerMatricesAndBlocks) {
   }
 }
 
+void expect_equal(const LuFactors& factors, const LuFactors& one) {
+  EXPECT_TRUE(equal(factors.lu, one.lu));
+  EXPECT_EQ(factors.ipiv, one.ipiv);
+  EXPECT_EQ(factors.info, one.info);
+}
+
+TEST_P(DistributedTest, TheSameBitsInAnyWindowsAndBuffers) {
+  for (const std::size_t n : {1, 2, 63, 64, 65, 127, 128, 129, 193, 257, 320, 333}) {
+    const Matrix a = harmless(n);
+    const LuFactors one = factor(1, a);
+    for (const Parts& parts : {Parts{1, kAll, 1},
+                               {1, kAll, 2},
+                               {1, 1, 1},
+                               {1, 2, 1},
+                               {1, 2, 2},
+                               {1, 3, 2},
+                               {1, 5, 2},
+                               {2, kAll, 1},
+                               {2, 1, 1},
+                               {2, 2, 1},
+                               {3, 1, 1},
+                               {3, 2, 2},
+                               {4, 1, 1}}) {
+      SCOPED_TRACE(testing::Message() << n << ": " << parts);
+      expect_equal(factor(parts, a), one);
+    }
+  }
+}
+
+TEST_P(DistributedTest, LargerMatricesInWindows) {
+  for (const auto& [n, nb] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {767, 64}, {1000, 192}, {1024, 128}, {1500, 64}}) {
+    const Matrix a = harmless(n);
+    const LuFactors one = factor(1, a, nb);
+    expect_right(a, one, pivot, precision);
+    for (const Parts& parts : {Parts{1, kAll, 3}, {1, 3, 2}, {2, 2, 1}, {4, 1, 1}}) {
+      SCOPED_TRACE(testing::Message() << n << ", " << nb << ": " << parts);
+      expect_equal(factor(parts, a, nb), one);
+    }
+  }
+}
+
 TEST_P(DistributedTest, AsOnGpus) {
   if (pivot != Pivot::none || precision != Precision::single_precision) {
     GTEST_SKIP() << "PoCL takes minutes to build the panels";
@@ -183,43 +272,56 @@ TEST_P(DistributedTest, TakesTheMatrixInOtherWays) {
   lu.take_columns(upload(*contexts(1).front(), a, precision), 0, n);
   lu.factor();
   EXPECT_TRUE(equal(factors_of(lu).lu, one.lu));
+  for (const std::size_t first : {0, 50}) {
+    DistributedLu windows = make(Parts{2, 1, 1}, n);
+    const std::size_t columns = first == 0 ? n : 50;
+    for (std::size_t j = 0; j < n; j += columns) {
+      windows.take_columns(upload(*contexts(1).front(), a.view().part(j, columns), precision), j,
+                           columns);
+    }
+    windows.factor();
+    EXPECT_TRUE(equal(factors_of(windows).lu, one.lu));
+  }
 }
 
 TEST_P(DistributedTest, FactorsAgainAndAgain) {
-  DistributedLu lu = make(2, 300);
-  for (const std::size_t seed : {1, 2, 3}) {
-    const Matrix a = harmless_for(pivot, precision, 300, 300, seed);
-    lu.upload(a, Matrix(300, 0));
-    lu.factor();
-    EXPECT_TRUE(equal(factors_of(lu).lu, factor(1, a).lu)) << seed;
+  for (const Parts& parts : {Parts{2, kAll, kAll}, {2, 1, 1}}) {
+    DistributedLu lu = make(parts, 300);
+    for (const std::size_t seed : {1, 2, 3}) {
+      const Matrix a = harmless_for(pivot, precision, 300, 300, seed);
+      lu.upload(a, Matrix(300, 0));
+      lu.factor();
+      EXPECT_TRUE(equal(factors_of(lu).lu, factor(1, a).lu)) << seed;
+    }
   }
 }
 
 TEST_P(DistributedTest, Solves) {
   for (const std::size_t n : {1, 64, 130, 333}) {
     for (const std::size_t nrhs : {1, 5, 70}) {
-      SCOPED_TRACE(std::to_string(n) + ", " + std::to_string(nrhs));
       const Matrix a = harmless(n), b = random_in(precision, n, nrhs, 3);
-      Matrix first;
-      for (const std::size_t devices : {1, 2, 3}) {
-        DistributedLu lu = make(devices, n, nrhs);
+      Matrix at(n, n), first, first_transposed;
+      for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) at(i, j) = a(j, i);
+      }
+      for (const Parts& parts :
+           {Parts{1, kAll, kAll}, {2, kAll, kAll}, {3, kAll, 1}, {1, 1, 1}, {1, 4, 3}, {2, 2, 2}}) {
+        SCOPED_TRACE(testing::Message() << n << ", " << nrhs << ": " << parts);
+        DistributedLu lu = make(parts, n, nrhs);
         lu.upload(a, b);
         lu.factor();
         lu.solve();
-        Matrix x(n, nrhs);
+        Matrix x(n, nrhs), xt = b;
         lu.download(x.view());
-        if (devices == 1) {
+        lu.apply_inverse(xt, Op::transpose);
+        if (first.values().empty()) {
           EXPECT_LT(solve_ratio(a, x, b, epsilon(precision)), kSolveRatioLimit);
+          EXPECT_LT(solve_ratio(at, xt, b, epsilon(precision)), kSolveRatioLimit);
           first = x;
+          first_transposed = xt;
         }
-        EXPECT_TRUE(equal(x, first)) << devices;
-        Matrix at(n, n);
-        for (std::size_t j = 0; j < n; ++j) {
-          for (std::size_t i = 0; i < n; ++i) at(i, j) = a(j, i);
-        }
-        x = b;
-        lu.apply_inverse(x, Op::transpose);
-        EXPECT_LT(solve_ratio(at, x, b, epsilon(precision)), kSolveRatioLimit) << devices;
+        EXPECT_TRUE(equal(x, first));
+        EXPECT_TRUE(equal(xt, first_transposed));
       }
     }
   }
@@ -231,6 +333,7 @@ TEST_P(DistributedTest, InfoIsTheFirstZeroPivot) {
     Matrix a = diagonal(200, 4);
     a(zero, zero) = a(199, 199) = 0;
     EXPECT_EQ(factor(3, a).info, static_cast<int>(zero) + 1);
+    EXPECT_EQ(factor(Parts{2, 1, 1}, a).info, static_cast<int>(zero) + 1);
   }
 }
 

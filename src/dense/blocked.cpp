@@ -19,9 +19,10 @@ std::size_t Blocked::block_size(const Device& device, const Shape& shape) {
 }
 
 std::uint64_t Blocked::workspace(const Device& device, const Shape& shape) {
-  const std::uint64_t nb = std::max<std::size_t>(shape.nb, 256);
+  const std::uint64_t nb = shape.nb > 0 ? shape.nb : 256;
   const std::uint64_t tiles = shape.ping_pong ? BlockedCpu::tile_bytes(device, shape.precision) : 0;
-  return (nb * (2 * shape.m + shape.n + 64) + 40 * shape.m) * element_size(shape.precision) +
+  const std::uint64_t panels = shape.n > nb ? 2 : 1;
+  return (nb * (panels * shape.m + shape.n + 64) + 40 * shape.m) * element_size(shape.precision) +
          std::min(shape.m, shape.n) * sizeof(cl_int) + tiles + (1 << 20) +
          (device.type == "cpu" ? 0 : BlockedGpu::resident_workspace(shape));
 }

@@ -41,7 +41,7 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
       " -DNB=" + std::to_string(shape.nb) + cpu_tile_options(context.device(), shape.precision);
   const std::size_t size = element_size(shape.precision);
   panel_ = context.allocate(shape.m * shape.nb * size);
-  next_ = context.allocate(shape.m * shape.nb * size);
+  next_ = context.allocate(shape.n > shape.nb ? shape.m * shape.nb * size : 0);
   block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
   const std::size_t panels = std::min(ceiling(std::min(shape.m, shape.n), shape.nb), kMostPanels);
   const std::size_t threads = context.device().compute_units;

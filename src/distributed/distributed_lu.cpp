@@ -1,28 +1,18 @@
 #include "distributed/distributed_lu.hpp"
 
-#include <map>
+#include <numeric>
 
 #include "base/error.hpp"
 #include "dense/permutation.hpp"
 #include "dense/substitution.hpp"
+#include "distributed/deal.hpp"
 
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
-
 Shape panel_shape(const BlockColumns& dealt, const DenseOptions& options) {
-  return {dealt.n, std::min(dealt.nb, dealt.n), options.pivot, options.precision};
-}
-
-// As many devices as there are block columns.
-BlockColumns deal(const Device& device, const Size& size, const DenseOptions& options) {
-  BlockColumns dealt = {size.n, options.nb, 1};
-  if (dealt.nb == 0) {
-    dealt.nb = Blocked::block_size(device, {size.n, size.n, options.pivot, options.precision});
-  }
-  dealt.devices = std::clamp<std::size_t>(dealt.blocks(), 1, 1 + options.others.size());
-  return dealt;
+  const std::size_t nb = std::min(dealt.nb, dealt.n);
+  return {dealt.n, nb, options.pivot, options.precision};
 }
 
 std::vector<DeviceContext*> devices_of(DeviceContext& context, const BlockColumns& dealt,
@@ -33,77 +23,100 @@ std::vector<DeviceContext*> devices_of(DeviceContext& context, const BlockColumn
   return devices;
 }
 
-std::uint64_t panel_bytes(const BlockColumns& dealt, Precision precision) {
+// Of the transport's own rooms for a panel on its way: there are none if panels go by way of their
+// home, or nowhere.
+std::size_t room_bytes(const BlockColumns& dealt, Precision precision) {
+  if (dealt.windows() > 1 || dealt.devices == 1) return 0;
   return dealt.n * Surface::pitch_of(dealt.nb, precision, Storage::buffer) *
          element_size(precision);
 }
 
-// Besides its columns: two panels, rows that move, columns on their way, X.
-std::uint64_t other_bytes(const Device& device, const BlockColumns& dealt, std::size_t columns,
-                          const Size& size, const DenseOptions& options) {
-  const std::uint64_t element = element_size(options.precision);
-  return 2 * panel_bytes(dealt, options.precision) + 2 * dealt.nb * (columns + 64) * element +
-         2 * piece_bytes(size.n, size.n + size.nrhs, options.precision) +
-         size.n * 4 * (size.nrhs + 32) * element +
-         Blocked::workspace(device, panel_shape(dealt, options));
+// Rows of A(:, first:end) move. Where these end is padding, or a pack does.
+void move_rows(DeviceContext& context, const Surface& columns, std::size_t first, std::size_t end,
+               const Surface& moved, std::size_t rows, const cl::Buffer& from,
+               const cl::Buffer& to) {
+  const Surface a = columns.with_texel(Texel::rgba);
+  const std::size_t packs = a.texels(first, end);
+  const auto run = [&](const char* function, const cl::Buffer& list) {
+    context.run("interchange", a.kernel("dense/move_rows.cl", function), {packs, rows}, a, moved,
+                list, static_cast<cl_int>(first / a.pack()), static_cast<cl_int>(packs));
+  };
+  run("take_rows", from);
+  run("put_rows", to);
+}
+
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 }  // namespace
 
 DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& dealt,
-                              std::size_t index, const DenseOptions& options)
+                              const DenseOptions& options)
     : context(its_context),
-      a(context, dealt.n, dealt.columns_before(dealt.blocks(), index), options.precision,
-        Storage::buffer),
       panels{Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer),
              Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer)},
-      moved(context, 2 * dealt.nb, a.columns(), options.precision, Storage::buffer),
       from(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       blocked(Blocked::make(context, panel_shape(dealt, options))) {}
 
-void DistributedLu::require_room(const Device& device, const Size& size,
-                                 const DenseOptions& options) {
+std::size_t DistributedLu::windows(const Device& device, const Size& size,
+                                   const DenseOptions& options) {
   if (options.storage == Storage::image) {
-    throw Unsupported("Several devices share matrices in buffers alone", {"storage", "buffer"});
+    throw Unsupported("Matrices are shared or held in parts in buffers alone",
+                      {"storage", "buffer"});
   }
   if (options.texel == Texel::rgba) {
-    throw Unsupported("Several devices share matrices of single elements alone", {"texel", "r"});
+    throw Unsupported("Matrices are shared or held in parts as single elements alone",
+                      {"texel", "r"});
   }
-  const BlockColumns dealt = deal(device, size, options);
-  if (dealt.nb % kMultiple != 0 || size.rows != size.n) {
-    throw Unsupported("Several devices share square matrices in blocks of a multiple of " +
-                      std::to_string(kMultiple) + " columns.");
-  }
-  std::map<void*, std::uint64_t> taken;  // by the shares before, of the memory of each device
-  for (std::size_t d = 0; d < dealt.devices; ++d) {
-    const Device& each = d == 0 ? device : options.others[d - 1]->device();
-    if (kind_of(each) != kind_of(device)) {
-      throw Unsupported("Devices share a matrix in equal parts: " + device.name + " and " +
-                        each.name + " are not of one kind.");
-    }
-    const std::size_t columns = dealt.columns_before(dealt.blocks(), d);
-    std::uint64_t& other = taken[each.id];
-    other += other_bytes(each, dealt, columns, size, options);
-    require_fits(each, size.n, columns, options.precision, Storage::buffer, 1, other);
-    other += size.n * Surface::pitch_of(columns, options.precision, Storage::buffer) *
-             element_size(options.precision);
-  }
+  return deal(device, size, options).windows();
+}
+
+void DistributedLu::require_room(const Device& device, const Size& size,
+                                 const DenseOptions& options) {
+  windows(device, size, options);
 }
 
 DistributedLu::DistributedLu(DeviceContext& context, const Size& size, const DenseOptions& options)
-    : DenseFactorization((require_room(context.device(), size, options), context), size, options),
-      dealt_(deal(context.device(), size, options)),
-      transport_(devices_of(context, dealt_, options), panel_bytes(dealt_, options.precision)),
+    : DistributedLu((require_room(context.device(), size, options), context), size, options,
+                    deal(context.device(), size, options)) {}
+
+DistributedLu::DistributedLu(DeviceContext& context, const Size& size, const DenseOptions& options,
+                             const BlockColumns& dealt)
+    : DenseFactorization(context, size, options),
+      dealt_(dealt),
+      transport_(devices_of(context, dealt_, options), room_bytes(dealt_, options.precision)),
       idle_(dealt_.devices) {
   for (DeviceContext* device : devices_of(context, dealt_, options)) {
-    members_.push_back(std::make_unique<Member>(*device, dealt_, members_.size(), options));
+    members_.push_back(std::make_unique<Member>(*device, dealt_, options));
+  }
+  if (dealt_.windows() > 1) {
+    home_.emplace(context, dealt_, options.precision);
+  } else {
+    allocate_slabs();
   }
 }
 
 // Kernels and copies that are under way may use what is released now.
 DistributedLu::~DistributedLu() {
   for (const auto& member : members_) clFinish(member->context.queue()());
+}
+
+// As wide as the first window, the widest, needs them.
+void DistributedLu::allocate_slabs() {
+  const auto make = [&](Member& member, std::size_t rows, std::size_t columns) {
+    return Surface(member.context, rows, columns, options_.precision, Storage::buffer);
+  };
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    Member& member = *members_[d];
+    const std::size_t end = std::min(dealt_.window, dealt_.blocks());
+    for (const BlockColumns::Columns& columns : dealt_.on_device(d, 0, end)) {
+      member.slabs.push_back(make(member, dealt_.n, columns.end));
+    }
+    const std::size_t widest = member.slabs.empty() ? 0 : member.slabs.front().columns();
+    member.moved = make(member, 2 * dealt_.nb, widest);
+  }
 }
 
 void DistributedLu::finish() const {
@@ -120,14 +133,28 @@ void DistributedLu::for_blocks(std::size_t first, std::size_t count, const Actio
   }
 }
 
+// Columns first : first + count of block column j, from its owner, to their home.
+void DistributedLu::take_columns_of(std::size_t j, const cl::Buffer& columns, std::size_t first,
+                                    std::size_t count) {
+  Member& member = owner(j);
+  if (!home_) {
+    return import_columns(member.context, columns, count, slab(j), dealt_.place(j) + first);
+  }
+  const Surface& panel = member.panels[0];
+  import_columns(member.context, columns, count, member.panels[0], first);
+  member.context.queue().finish();
+  transport_.store(
+      dealt_.owner(j), {},
+      {panel, first, count, dealt_.n, home_->row(j, 0) + first * element(), home_->pitch()});
+  transport_.finish();
+}
+
 void DistributedLu::upload(const MatrixView& a, const MatrixView& b) {
   for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
-    Member& member = owner(j);
     const MatrixView block = a.part(dealt_.first(j), dealt_.width(j));
-    upload_columns(member.context, {&block, 1}, options_.precision,
+    upload_columns(owner(j).context, {&block, 1}, options_.precision,
                    [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
-                     import_columns(member.context, piece, count, member.a,
-                                    dealt_.place(j) + first);
+                     take_columns_of(j, piece, first, count);
                    });
   }
   upload_columns(context_, {&b, 1}, options_.precision,
@@ -149,21 +176,32 @@ void DistributedLu::take_matrix(const cl::Buffer& columns, std::size_t first, st
                context_.queue().enqueueReadBuffer(columns, CL_TRUE, start * column, host.size(),
                                                   host.data());
                context.queue().enqueueWriteBuffer(piece, CL_TRUE, 0, host.size(), host.data());
-               import_columns(context, piece, here, owner(j).a, dealt_.place(j) + inside);
+               take_columns_of(j, piece, inside, here);
              });
 }
 
+// L as it is stored lacks the interchanges of later panels.
 cl::Buffer DistributedLu::factors(std::size_t first, std::size_t count) {
   const std::size_t column = size_.n * element();
   cl::Buffer all = context_.allocate(count * column);
   std::vector<char> host;
   for_blocks(
       first, count, [&](std::size_t j, std::size_t start, std::size_t inside, std::size_t here) {
-        Member& member = owner(j);
-        const cl::Buffer part =
-            export_columns(member.context, member.a, dealt_.place(j) + inside, here);
+        DeviceContext& context = reader(j).context;
+        mark_idle();
+        const Surface columns = in_panel(j, 0, dealt_.n, 0);
+        cl::Buffer part = export_columns(context, columns, inside, here);
+        if (!ipiv_.empty()) {
+          std::vector<int> later = ipiv_;
+          const std::size_t end = dealt_.first(j) + dealt_.width(j);
+          std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(end), 1);
+          cl::Buffer moved = context.allocate(here * column);
+          gather_rows(context, part, moved, permutation_of(later, size_.n), here,
+                      options_.precision);
+          part = moved;
+        }
         host.resize(here * column);
-        member.context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
+        context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
         context_.queue().enqueueWriteBuffer(all, CL_TRUE, start * column, host.size(), host.data());
       });
   return all;
@@ -173,12 +211,13 @@ Surface DistributedLu::panel(const Member& member, std::size_t j) const {
   return member.panels[j % 2].part(dealt_.n - dealt_.first(j), dealt_.width(j));
 }
 
-// Between A(row:n, k:k+nb), k = first(j), and a panel.
-void DistributedLu::copy_columns(Member& member, std::size_t j, std::size_t row,
-                                 const Surface& panel, Direction direction) {
-  const cl::CommandQueue& queue = member.context.queue();
-  const cl::Buffer a(member.a.memory()(), true), p(panel.memory()(), true);
-  const std::size_t a_pitch = member.a.pitch() * element(), p_pitch = panel.pitch() * element();
+// Between rows of block column j from `row` on, in its slab, and a panel.
+void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& panel,
+                                 Direction direction) {
+  const cl::CommandQueue& queue = owner(j).context.queue();
+  const Surface& slab = this->slab(j);
+  const cl::Buffer a(slab.memory()(), true), p(panel.memory()(), true);
+  const std::size_t a_pitch = slab.pitch() * element(), p_pitch = panel.pitch() * element();
   const cl::array<cl::size_type, 3> in_a = {dealt_.place(j) * element(), row, 0};
   const cl::array<cl::size_type, 3> in_panel = {0, 0, 0};
   const cl::array<cl::size_type, 3> region = {panel.columns() * element(), panel.rows(), 1};
@@ -193,10 +232,10 @@ void DistributedLu::copy_columns(Member& member, std::size_t j, std::size_t row,
 void DistributedLu::factor_panel(std::size_t j) {
   Member& member = owner(j);
   Surface surface = panel(member, j);
-  copy_columns(member, j, dealt_.first(j), surface, Direction::to_panel);
+  copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
   member.blocked->factor(surface);
   member.context.queue().enqueueMarkerWithWaitList(nullptr, &factored_);
-  copy_columns(member, j, dealt_.first(j), surface, Direction::from_panel);
+  if (!home_) copy_columns(j, dealt_.first(j), surface, Direction::from_panel);
 }
 
 // The factored panel and its pivots to the host and to the devices that do not have them.
@@ -216,48 +255,70 @@ void DistributedLu::publish_panel(std::size_t j) {
   std::vector<cl::Memory> panels;
   for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
   const Surface sent = panel(member, j);
-  transport_.send(from, factored_, panels, idle_, sent.rows() * sent.pitch() * element());
+  transport_.send(from, factored_, panels, idle_, sent.rows() * sent.pitch() * element(),
+                  home_ ? home_->row(j, top) : nullptr);
+  if (home_) store_columns_above(j);
 }
 
-// Rows of A(:, first:end) move, in the device's columns. Where these end is padding, or a pack
-// does.
-void DistributedLu::interchange(Member& member, const RowMoves& moves, std::size_t first,
-                                std::size_t end) {
-  if (first >= end) return;
-  const Surface a = member.a.with_texel(Texel::rgba);
-  const std::size_t packs = a.texels(first, end);
-  const auto run = [&](const char* function, const cl::Buffer& rows) {
-    member.context.run("interchange", a.kernel("dense/move_rows.cl", function),
-                       {packs, moves.from.size()}, a, member.moved, rows,
-                       static_cast<cl_int>(first / a.pack()), static_cast<cl_int>(packs));
-  };
-  run("take_rows", member.from);
-  run("put_rows", member.to);
+// Block column j is done: its rows of U above the panel go home, and what comes to its place in the
+// next window may come.
+void DistributedLu::store_columns_above(std::size_t j) {
+  transport_.store(dealt_.owner(j), factored_,
+                   {slab(j), dealt_.place(j), dealt_.width(j), dealt_.first(j), home_->row(j, 0),
+                    home_->pitch()});
+  if (j + dealt_.window < dealt_.blocks()) load(j + dealt_.window);
 }
 
-// With k = first(j) and R = k+nb : n, for the device's columns first : end, right of the panel:
+// Block column j from home to its slab, after the one before it there.
+void DistributedLu::load(std::size_t j) {
+  transport_.load(
+      dealt_.owner(j), factored_,
+      {slab(j), dealt_.place(j), dealt_.width(j), dealt_.n, home_->row(j, 0), home_->pitch()});
+}
+
+// A panel of an earlier window from home to all devices.
+void DistributedLu::fetch_panel(std::size_t j) {
+  std::vector<cl::Memory> panels;
+  for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
+  const std::size_t top = dealt_.first(j);
+  transport_.send_from_host(home_->row(j, top), panels, idle_, (dealt_.n - top) * home_->pitch());
+}
+
+// With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of the
+// panel:
 //   A(k:n, :) = P A(k:n, :)
 //   U(k:k+nb, :) = inv(L(k:k+nb, k:k+nb)) A(k:k+nb, :)
 //   A(R, :) -= L(R, k:k+nb) U(k:k+nb, :)
-void DistributedLu::update(Member& member, std::size_t j, std::size_t first, std::size_t end) {
-  if (first >= end) return;
-  interchange(member, moves_[j], first, end);
+void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::size_t to) {
+  Member& member = *members_[d];
   const std::size_t k = dealt_.first(j);
-  member.blocked->solve_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
-                                {member.a, first, end - first});
+  for (const auto& [slab, first, end] : dealt_.on_device(d, from, to)) {
+    Surface& a = member.slabs[slab];
+    move_rows(member.context, a, first, end, *member.moved, moves_[j].from.size(), member.from,
+              member.to);
+    member.blocked->solve_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
+                                  {a, first, end - first});
+  }
+}
+
+// Panels of the step before last may be overwritten after what is enqueued now.
+void DistributedLu::mark_idle() {
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    members_[d]->context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
+  }
+}
+
+void DistributedLu::send_moves(Member& member, const RowMoves& moves) {
+  const std::size_t bytes = moves.from.size() * sizeof(cl_int);
+  if (bytes == 0) return;
+  member.context.queue().enqueueWriteBuffer(member.from, CL_FALSE, 0, bytes, moves.from.data());
+  member.context.queue().enqueueWriteBuffer(member.to, CL_FALSE, 0, bytes, moves.to.data());
 }
 
 // Before panel j is used, on every device.
 void DistributedLu::begin_step(std::size_t j) {
-  for (std::size_t d = 0; d < members_.size(); ++d) {
-    Member& member = *members_[d];
-    member.context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
-    const RowMoves& moves = moves_[j];
-    const std::size_t bytes = moves.from.size() * sizeof(cl_int);
-    if (bytes == 0) continue;
-    member.context.queue().enqueueWriteBuffer(member.from, CL_FALSE, 0, bytes, moves.from.data());
-    member.context.queue().enqueueWriteBuffer(member.to, CL_FALSE, 0, bytes, moves.to.data());
-  }
+  mark_idle();
+  for (const auto& member : members_) send_moves(*member, moves_[j]);
 }
 
 void DistributedLu::factor() {
@@ -265,31 +326,65 @@ void DistributedLu::factor() {
   info_ = 0;
   ipiv_.clear();
   moves_.assign(dealt_.blocks(), {});
-  const std::size_t blocks = dealt_.blocks();
-  if (blocks == 0) return;
-  for (std::size_t d = 0; d < members_.size(); ++d) {
-    members_[d]->context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
+  factored_ = cl::Event();
+  if (home_) {
+    allocate_slabs();
+    for (std::size_t j = 0; j < dealt_.window; ++j) load(j);
   }
-  factor_panel(0);
-  publish_panel(0);
-  for (std::size_t j = 0; j < blocks; ++j) {
+  for (std::size_t begin = 0; begin < dealt_.blocks(); begin += dealt_.window) {
+    factor_window(begin, std::min(begin + dealt_.window, dealt_.blocks()));
+  }
+  finish();
+  transport_.finish();
+  if (!home_) return;
+  for (const auto& member : members_) {
+    member->slabs.clear();
+    member->moved.reset();
+  }
+}
+
+// Block columns begin : end: all panels before, then their own.
+void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
+  transport_.join();
+  mark_idle();
+  if (begin == 0) {
+    factor_panel(0);
+    publish_panel(0);
+  } else {
+    fetch_panel(0);
+  }
+  for (std::size_t j = 0; j < end; ++j) {
     const std::size_t next = j + 1;
+    const bool factors_next = next >= begin && next < end;
     begin_step(j);
-    if (next < blocks) {
-      const std::size_t place = dealt_.place(next);
-      update(owner(next), j, place, place + dealt_.width(next));
+    if (factors_next) {
+      update(dealt_.owner(next), j, next, next + 1);
       factor_panel(next);
     }
     for (std::size_t d = 0; d < members_.size(); ++d) {
-      const bool has_next = next < blocks && dealt_.owner(next) == d;
-      interchange(*members_[d], moves_[j], 0, dealt_.columns_before(j, d));
-      update(*members_[d], j, dealt_.columns_before(next + has_next, d),
-             dealt_.columns_before(blocks, d));
+      update(d, j, std::max(next + factors_next, begin), end);
     }
-    if (next < blocks) publish_panel(next);
+    if (factors_next) {
+      publish_panel(next);
+    } else if (next < begin) {
+      fetch_panel(next);
+    }
     context_.checkpoint();
   }
-  finish();
+}
+
+// Rows row : row+rows of block column j as stored, in panels[slot] of the device that reads it.
+// What comes from home waits for idle_.
+Surface DistributedLu::in_panel(std::size_t j, std::size_t row, std::size_t rows,
+                                std::size_t slot) {
+  const Surface panel = reader(j).panels[slot].part(rows, dealt_.width(j));
+  if (home_) {
+    transport_.send_from_host(home_->row(j, row), {&panel.memory(), 1}, idle_,
+                              rows * home_->pitch());
+  } else {
+    copy_columns(j, row, panel, Direction::to_panel);
+  }
+  return panel;
 }
 
 Outcome DistributedLu::outcome() {
@@ -297,18 +392,17 @@ Outcome DistributedLu::outcome() {
   outcome.info = info_;
   outcome.ipiv = ipiv_;
   for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
-    Member& member = owner(j);
-    const Surface diagonal = member.panels[0].part(dealt_.width(j), dealt_.width(j));
-    copy_columns(member, j, dealt_.first(j), diagonal, Direction::to_panel);
-    const std::vector<double> pivots = export_diagonal(member.context, diagonal);
+    mark_idle();
+    const Surface diagonal = in_panel(j, dealt_.first(j), dealt_.width(j), 0);
+    const std::vector<double> pivots = export_diagonal(reader(j).context, diagonal);
     outcome.pivots.insert(outcome.pivots.end(), pivots.begin(), pivots.end());
   }
   return outcome;
 }
 
-// X to the owner of block column j.
+// X to the device that reads block column j.
 void DistributedLu::bring_x(std::size_t j) {
-  const std::size_t to = dealt_.owner(j);
+  const std::size_t to = home_ ? 0 : dealt_.owner(j);
   if (to == holder_) return;
   const Surface &here = *members_[holder_]->x, &there = *members_[to]->x;
   std::vector<char> host(here.rows() * here.pitch() * element());
@@ -319,63 +413,96 @@ void DistributedLu::bring_x(std::size_t j) {
   holder_ = to;
 }
 
-// A(:, k:k+nb)'
-Surface DistributedLu::transposed(Member& member, std::size_t j) {
-  const Surface columns = member.panels[0].part(dealt_.n, dealt_.width(j));
-  copy_columns(member, j, 0, columns, Direction::to_panel);
-  return transpose(member.context, columns);
+// The rows of block column j that are L's or, with `upper`, U's: from home in a panel.
+DistributedLu::Part DistributedLu::bring(std::size_t j, bool upper, std::size_t slot) {
+  const std::size_t k = dealt_.first(j);
+  if (!home_) return {slab(j), 0, k - dealt_.place(j)};
+  const std::size_t top = upper ? 0 : k, end = upper ? k + dealt_.width(j) : dealt_.n;
+  return {in_panel(j, top, end - top, slot), top, k};
+}
+
+// Their transpose.
+DistributedLu::Part DistributedLu::transposed(std::size_t j, bool upper, const Part& part) {
+  const std::size_t k = dealt_.first(j);
+  const std::size_t top = upper ? 0 : k, end = upper ? k + dealt_.width(j) : dealt_.n;
+  const Surface columns = home_ ? part.of : in_panel(j, top, end - top, 0);
+  return {transpose(reader(j).context, columns), k, top};
 }
 
 // X = inv(T) X by block columns of L or U; or, with the transpose, by the block rows of T = L' or
 // U' that these are.
 void DistributedLu::solve_triangle(bool upper, Op op) {
   const std::size_t blocks = dealt_.blocks();
+  if (blocks == 0) return;
+  const bool of_u = upper == (op == Op::none);
+  const auto block = [&](std::size_t step) { return upper ? blocks - 1 - step : step; };
+  mark_idle();
+  Part part = bring(block(0), of_u, 0);
   for (std::size_t step = 0; step < blocks; ++step) {
-    const std::size_t j = upper ? blocks - 1 - step : step, k = dealt_.first(j);
-    bring_x(j);
-    Member& member = owner(j);
-    const Blocked::Columns x = {*member.x, 0, member.x->columns()};
-    if (op == Op::none) {
-      const std::size_t left = k - dealt_.place(j);
-      member.blocked->solve_columns({member.a, upper, !upper, 0, left}, k, dealt_.width(j), x);
-    } else {
-      const Surface rows = transposed(member, j);
-      member.blocked->solve_rows({rows, upper, upper, k, 0}, k, dealt_.width(j), x);
-    }
-    member.context.checkpoint();
+    mark_idle();
+    bring_x(block(step));
+    solve_block(block(step), upper, op, part);
+    if (step + 1 < blocks) part = bring(block(step + 1), of_u, (step + 1) % 2);
+    reader(block(step)).context.checkpoint();
   }
 }
 
-cl::Buffer DistributedLu::permuted(const cl::Buffer& b, const std::vector<int>& order,
-                                   std::size_t columns) {
-  cl::Buffer moved = context_.allocate(size_.n * columns * element());
-  gather_rows(context_, b, moved, order, columns, options_.precision);
-  return moved;
+// With L stored as each panel left it, inv(L) P is the product of all inv(L_j) P_j: X takes the
+// interchanges of a panel before its part of L, and with the transpose the inverse ones after it.
+void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& part) {
+  Member& member = reader(j);
+  const std::size_t k = dealt_.first(j), columns = member.x->columns();
+  const std::size_t moved = moves_[j].from.size();
+  const Blocked::Columns x = {*member.x, 0, columns};
+  if (op == Op::none) {
+    if (!upper && moved > 0) {
+      send_moves(member, moves_[j]);
+      move_rows(member.context, *member.x, 0, columns, *member.moved_x, moved, member.from,
+                member.to);
+    }
+    member.blocked->solve_columns({part.of, upper, !upper, part.top, part.left}, k, dealt_.width(j),
+                                  x);
+    return;
+  }
+  const Part rows = transposed(j, !upper, part);
+  member.blocked->solve_rows({rows.of, upper, upper, rows.top, rows.left}, k, dealt_.width(j), x);
+  if (upper && moved > 0) {
+    send_moves(member, moves_[j]);
+    move_rows(member.context, *member.x, 0, columns, *member.moved_x, moved, member.to,
+              member.from);
+  }
+}
+
+void DistributedLu::make_x(std::size_t columns) {
+  for (std::size_t d = 0; d < (home_ ? 1 : members_.size()); ++d) {
+    Member& member = *members_[d];
+    if (member.x && member.x->columns() == columns) continue;
+    const auto make = [&](std::size_t rows) {
+      return Surface(member.context, rows, columns, options_.precision, Storage::buffer);
+    };
+    member.x = make(size_.n);
+    member.moved_x = make(2 * dealt_.nb);
+    fill(member.context, *member.x, 0);
+  }
 }
 
 // P A = L U, so that inv(A) = inv(U) inv(L) P and inv(A') = P' inv(L') inv(U').
 cl::Buffer DistributedLu::apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) {
-  for (const auto& member : members_) {
-    if (member->x && member->x->columns() == columns) continue;
-    member->x.emplace(member->context, size_.n, columns, options_.precision, Storage::buffer);
-    fill(member->context, *member->x, 0);
-  }
-  const bool moves = !ipiv_.empty();
-  const std::vector<int> rows = permutation_of(ipiv_, size_.n);
-  import_columns(context_, moves && op == Op::none ? permuted(b, rows, columns) : b, columns,
-                 *members_.front()->x, 0);
+  make_x(columns);
+  import_columns(context_, b, columns, *members_.front()->x, 0);
   holder_ = 0;
   solve_triangle(false, op);
   solve_triangle(true, op);
-  cl::Buffer x = export_columns(context_, *members_.front()->x, 0, columns);
-  return moves && op == Op::transpose ? permuted(x, inverse_permutation(rows), columns) : x;
+  return export_columns(context_, *members_.front()->x, 0, columns);
 }
 
 std::optional<std::string> DistributedLu::variant() const {
   const std::optional<std::string> kernels = members_.front()->blocked->variant();
-  const std::string devices =
-      std::to_string(dealt_.devices) + (dealt_.devices == 1 ? " device" : " devices");
-  return kernels ? *kernels + ", " + devices : devices;
+  std::string text = (kernels ? *kernels + ", " : "") + counted(dealt_.devices, "device");
+  const std::size_t local = ceiling(std::min(dealt_.window, dealt_.blocks()), dealt_.devices);
+  if (local > dealt_.slab) text += ", " + counted(ceiling(local, dealt_.slab), "buffer");
+  if (home_) text += ", " + counted(dealt_.windows(), "window");
+  return text;
 }
 
 }  // namespace lugpu

@@ -9,28 +9,37 @@
 
 #include "dense/blocked.hpp"
 #include "distributed/block_columns.hpp"
+#include "distributed/host_columns.hpp"
 #include "distributed/panel_transport.hpp"
 #include "distributed/row_moves.hpp"
 
 namespace lugpu {
 
-/// P A = L U with no or partial pivoting, right-looking. A panel is whole on its device, so that
-/// pivots are chosen and rows are interchanged locally. The next panel is brought up to date,
-/// factored and sent to the others first, while all do the rest of their updates (look-ahead).
-/// L, U and the pivots are the same bits for every number of devices.
+/// P A = L U with no or partial pivoting. A panel is whole on its device, so that pivots are chosen
+/// and rows are interchanged locally. Right-looking: the next panel is brought up to date, factored
+/// and sent to the others first, while all do the rest of their updates (look-ahead).
+///
+/// A matrix larger than the devices' memory stays in the host's, and the devices hold a window of
+/// block columns at a time: left-looking, the panels left of the window come from there and are
+/// applied to it first. L, U and the pivots are the same bits for every number of devices, windows
+/// and buffers.
 ///
 /// The devices are that of `context`, whose buffers the interface has, and options.others. They may
 /// be the same one in several contexts.
 class DistributedLu : public DenseFactorization {
  public:
-  /// Throws Unsupported if a device cannot hold its share or differs from the others, or the block
-  /// size is no multiple of 64; so does the constructor. A is square; in buffers of single
-  /// elements.
+  /// Throws Unsupported as deal(), and unless A is in buffers of single elements; so does the
+  /// constructor.
   static void require_room(const Device& device, const Size& size, const DenseOptions& options);
+  /// In how many windows A would be held; throws as require_room().
+  static std::size_t windows(const Device& device, const Size& size, const DenseOptions& options);
   DistributedLu(DeviceContext& context, const Size& size, const DenseOptions& options);
+  /// Dealt otherwise than by deal(), without regard to memory: to `dealt.devices` devices.
+  DistributedLu(DeviceContext& context, const Size& size, const DenseOptions& options,
+                const BlockColumns& dealt);
   ~DistributedLu() override;
 
-  /// Each block column to its device.
+  /// Each block column to its home: its device, or the host.
   void upload(const MatrixView& a, const MatrixView& b) override;
   void factor() override;
   Outcome outcome() override;
@@ -42,16 +51,20 @@ class DistributedLu : public DenseFactorization {
  private:
   /// What a device has.
   struct Member {
-    Member(DeviceContext& context, const BlockColumns& dealt, std::size_t index,
-           const DenseOptions& options);
+    Member(DeviceContext& context, const BlockColumns& dealt, const DenseOptions& options);
 
     DeviceContext& context;
-    Surface a;                      // its columns of A, then of L and U
+    std::vector<Surface> slabs;     // its columns of A, then of L and U; in windows, while factored
     std::array<Surface, 2> panels;  // copies of panels, one for every other block column
-    Surface moved;                  // see dense/move_rows.cl
+    std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab
     cl::Buffer from, to;            // likewise
     std::unique_ptr<Blocked> blocked;
-    std::optional<Surface> x;  // of solve
+    std::optional<Surface> x, moved_x;  // of solve
+  };
+  /// Rows and columns of L or U in a surface: its first element is that of row top, column left.
+  struct Part {
+    Surface of;
+    std::size_t top, left;
   };
 
   void take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) override;
@@ -60,26 +73,41 @@ class DistributedLu : public DenseFactorization {
   template <typename Action>
   void for_blocks(std::size_t first, std::size_t count, const Action& action) const;
 
+  void take_columns_of(std::size_t j, const cl::Buffer& columns, std::size_t first,
+                       std::size_t count);
+  void allocate_slabs();
+  void load(std::size_t j);
+  void load_window(std::size_t begin, std::size_t end);
+  void finish() const;
+
   Member& owner(std::size_t j) { return *members_[dealt_.owner(j)]; }
+  Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
   enum class Direction { to_panel, from_panel };
-  void copy_columns(Member& member, std::size_t j, std::size_t row, const Surface& panel,
-                    Direction direction);
+  void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
+  void factor_window(std::size_t begin, std::size_t end);
   void factor_panel(std::size_t j);
   void publish_panel(std::size_t j);
+  void fetch_panel(std::size_t j);
+  void store_columns_above(std::size_t j);
   void begin_step(std::size_t j);
-  void interchange(Member& member, const RowMoves& moves, std::size_t first, std::size_t end);
-  void update(Member& member, std::size_t j, std::size_t first, std::size_t end);
-  void finish() const;
+  void mark_idle();
+  void send_moves(Member& member, const RowMoves& moves);
+  void update(std::size_t d, std::size_t j, std::size_t from, std::size_t to);
 
-  Surface transposed(Member& member, std::size_t j);
+  Member& reader(std::size_t j) { return home_ ? *members_.front() : owner(j); }
+  Surface in_panel(std::size_t j, std::size_t row, std::size_t rows, std::size_t slot);
+  Part bring(std::size_t j, bool upper, std::size_t slot);
+  Part transposed(std::size_t j, bool upper, const Part& part);
   void solve_triangle(bool upper, Op op);
+  void solve_block(std::size_t j, bool upper, Op op, const Part& part);
   void bring_x(std::size_t j);
-  cl::Buffer permuted(const cl::Buffer& b, const std::vector<int>& order, std::size_t columns);
+  void make_x(std::size_t columns);
 
   BlockColumns dealt_;
   std::vector<std::unique_ptr<Member>> members_;
+  std::optional<HostColumns> home_;  // of A, L and U if they are held in windows
   PanelTransport transport_;
   std::vector<RowMoves> moves_;  // of each panel
   std::vector<int> ipiv_;        // of Outcome

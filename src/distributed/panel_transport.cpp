@@ -21,13 +21,20 @@ cl::Buffer buffer_of(const cl::Memory& memory) {
   return cl::Buffer(memory(), true);
 }
 
+// Nothing to wait for without a command.
+std::vector<cl::Event> after(const cl::Event& event) {
+  return event() ? std::vector<cl::Event>{event} : std::vector<cl::Event>();
+}
+
+using Extent = cl::array<cl::size_type, 3>;
+
 }  // namespace
 
 PanelTransport::PanelTransport(std::span<DeviceContext* const> devices, std::size_t bytes)
     : devices_(devices.begin(), devices.end()),
       queues_(queues_of(devices)),
       staging_(devices.front()->handle(), queues_.front()) {
-  if (devices_.size() == 1) return;
+  if (bytes == 0) return;
   char* const memory = static_cast<char*>(staging_.room(2 * bytes));
   rooms_ = {Room{memory, {}}, Room{memory + bytes, {}}};
 }
@@ -38,30 +45,32 @@ PanelTransport::~PanelTransport() {
 
 void PanelTransport::read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from,
                           std::span<cl_int> to) {
-  const std::vector<cl::Event> after = {ready};
-  queues_[owner].enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &after);
+  const std::vector<cl::Event> waits = after(ready);
+  queues_[owner].enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &waits);
   devices_[owner]->timeline().add_readback("panel", cl::Event());
+}
+
+char* PanelTransport::next_room() {
+  std::swap(rooms_[0], rooms_[1]);
+  for (const cl::Event& sent : rooms_[0].sent) {
+    if (sent()) sent.wait();
+  }
+  return rooms_[0].data;
 }
 
 void PanelTransport::send(std::size_t owner, const cl::Event& ready,
                           std::span<const cl::Memory> panels, std::span<const cl::Event> idle,
-                          std::size_t bytes) {
-  if (devices_.size() == 1) return;
-  std::swap(rooms_[0], rooms_[1]);
-  Room& room = rooms_[0];
-  for (const cl::Event& sent : room.sent) {
-    if (sent()) sent.wait();
-  }
-  room.sent.assign(devices_.size(), cl::Event());
-
+                          std::size_t bytes, char* host) {
+  if (devices_.size() == 1 && !host) return;
+  if (!host) host = next_room();
   const std::size_t pieces = ceiling(bytes, kPieceBytes);
   const auto length = [&](std::size_t i) { return std::min(kPieceBytes, bytes - i * kPieceBytes); };
-  std::vector<cl::Event> arrived(pieces);
-  const std::vector<cl::Event> after = {ready};
+  std::vector<cl::Event> arrived(pieces), sent(devices_.size());
+  const std::vector<cl::Event> waits = after(ready);
   for (std::size_t i = 0; i < pieces; ++i) {
     const std::size_t at = i * kPieceBytes;
-    queues_[owner].enqueueReadBuffer(buffer_of(panels[owner]), CL_FALSE, at, length(i),
-                                     room.data + at, &after, &arrived[i]);
+    queues_[owner].enqueueReadBuffer(buffer_of(panels[owner]), CL_FALSE, at, length(i), host + at,
+                                     &waits, &arrived[i]);
   }
   queues_[owner].flush();
   for (std::size_t i = 0; i < pieces; ++i) {
@@ -69,17 +78,63 @@ void PanelTransport::send(std::size_t owner, const cl::Event& ready,
     arrived[i].wait();
     for (std::size_t d = 0; d < devices_.size(); ++d) {
       if (d == owner) continue;
-      const std::vector<cl::Event> unused = {idle[d]};
-      queues_[d].enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, at, length(i), room.data + at,
-                                    &unused, &room.sent[d]);
+      const std::vector<cl::Event> unused = after(idle[d]);
+      queues_[d].enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, at, length(i), host + at,
+                                    &unused, &sent[d]);
       queues_[d].flush();
     }
   }
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     if (d == owner) continue;
-    const std::vector<cl::Event> written = {room.sent[d]};
+    const std::vector<cl::Event> written = {sent[d]};
     devices_[d]->queue().enqueueBarrierWithWaitList(&written);
   }
+  rooms_[0].sent = std::move(sent);
+}
+
+void PanelTransport::send_from_host(const char* host, std::span<const cl::Memory> panels,
+                                    std::span<const cl::Event> idle, std::size_t bytes) {
+  for (std::size_t d = 0; d < panels.size(); ++d) {
+    const std::vector<cl::Event> unused = after(idle[d]);
+    std::vector<cl::Event> written(1);
+    queues_[d].enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, 0, bytes, host, &unused,
+                                  &written[0]);
+    queues_[d].flush();
+    devices_[d]->queue().enqueueBarrierWithWaitList(&written);
+  }
+}
+
+void PanelTransport::store(std::size_t d, const cl::Event& ready, const Columns& columns) {
+  if (columns.rows == 0) return;
+  const std::size_t element = element_size(columns.of.precision());
+  const std::vector<cl::Event> waits = after(ready);
+  queues_[d].enqueueReadBufferRect(
+      buffer_of(columns.of.memory()), CL_FALSE, Extent{columns.first * element, 0, 0},
+      Extent{0, 0, 0}, Extent{columns.width * element, columns.rows, 1},
+      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits);
+}
+
+void PanelTransport::load(std::size_t d, const cl::Event& ready, const Columns& columns) {
+  const std::size_t element = element_size(columns.of.precision());
+  const std::vector<cl::Event> waits = after(ready);
+  queues_[d].enqueueWriteBufferRect(
+      buffer_of(columns.of.memory()), CL_FALSE, Extent{columns.first * element, 0, 0},
+      Extent{0, 0, 0}, Extent{columns.width * element, columns.rows, 1},
+      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits);
+  queues_[d].flush();
+}
+
+void PanelTransport::join() {
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    std::vector<cl::Event> done(1);
+    queues_[d].enqueueMarkerWithWaitList(nullptr, &done[0]);
+    queues_[d].flush();
+    devices_[d]->queue().enqueueBarrierWithWaitList(&done);
+  }
+}
+
+void PanelTransport::finish() {
+  for (const cl::CommandQueue& queue : queues_) queue.finish();
 }
 
 }  // namespace lugpu

@@ -1,11 +1,11 @@
-// How panels travel from device to device: through host memory, a piece at a time.
+// How panels and block columns travel between devices and host memory.
 #pragma once
 
 #include <array>
 #include <span>
 #include <vector>
 
-#include "opencl/context.hpp"
+#include "opencl/surface.hpp"
 
 namespace lugpu {
 
@@ -15,7 +15,7 @@ namespace lugpu {
 /// they travel while kernels run.
 class PanelTransport {
  public:
-  /// For panels of up to `bytes` bytes. The contexts must outlive it.
+  /// With rooms for panels of up to `bytes` bytes on their way. The contexts must outlive it.
   PanelTransport(std::span<DeviceContext* const> devices, std::size_t bytes);
   /// Waits for what is under way.
   ~PanelTransport();
@@ -27,9 +27,30 @@ class PanelTransport {
             std::span<cl_int> to);
   /// The first `bytes` bytes of panels[owner], once `ready`, become those of the others' panels:
   /// panels[d] is overwritten after `idle[d]`, and what is enqueued to device d later waits for it.
-  /// Returns when the panel has left its owner.
+  /// On the way they are at `host`, where they stay; if that is null, in a room. Returns when the
+  /// panel has left its owner.
   void send(std::size_t owner, const cl::Event& ready, std::span<const cl::Memory> panels,
-            std::span<const cl::Event> idle, std::size_t bytes);
+            std::span<const cl::Event> idle, std::size_t bytes, char* host);
+  /// The same from the host to the first panels.size() devices. Returns at once.
+  void send_from_host(const char* host, std::span<const cl::Memory> panels,
+                      std::span<const cl::Event> idle, std::size_t bytes);
+
+  /// The first rows of columns first : first + width of a surface, and the host memory for them,
+  /// `pitch` bytes from row to row.
+  struct Columns {
+    const Surface& of;
+    std::size_t first, width, rows;
+    char* host;
+    std::size_t pitch;
+  };
+  /// Enqueues that columns of device d go to the host after `ready`, or come from it; the device's
+  /// columns in this order.
+  void store(std::size_t d, const cl::Event& ready, const Columns& columns);
+  void load(std::size_t d, const cl::Event& ready, const Columns& columns);
+  /// What is enqueued to each device later waits for what has been enqueued here.
+  void join();
+  /// Returns when all of that is done.
+  void finish();
 
  private:
   /// Host memory for a panel, and the events after which it may be overwritten.
@@ -37,6 +58,8 @@ class PanelTransport {
     char* data = nullptr;
     std::vector<cl::Event> sent;
   };
+
+  char* next_room();
 
   std::vector<DeviceContext*> devices_;
   std::vector<cl::CommandQueue> queues_;

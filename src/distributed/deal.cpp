@@ -1,0 +1,204 @@
+#include "distributed/deal.hpp"
+
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/host_memory.hpp"
+#include "dense/blocked.hpp"
+#include "distributed/host_columns.hpp"
+#include "opencl/transfer.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
+
+// Of the factors, what callers of DenseFactorization::factors() take at a time.
+constexpr std::size_t kColumnsOfFactors = 256;
+
+std::string size_text(std::uint64_t bytes) {
+  const bool small = bytes < (1u << 30);
+  char text[32];
+  std::snprintf(text, sizeof text, small ? "%.1f MiB" : "%.1f GiB",
+                static_cast<double>(bytes) / (small ? 1u << 20 : 1u << 30));
+  return text;
+}
+
+// The memory of one device's share with blocks of nb columns.
+class Share {
+ public:
+  Share(const Device& device, const Size& size, const DenseOptions& options, std::size_t nb)
+      : device_(device), size_(size), options_(options), nb_(std::min(nb, size.n)) {}
+
+  std::uint64_t block_columns(std::size_t count) const {
+    return static_cast<std::uint64_t>(size_.n) * row(count * nb_);
+  }
+  // Block columns of a buffer, at least one.
+  std::size_t slab() const {
+    if (size_.n == 0) return 1;
+    const std::size_t columns = device_.max_allocation / size_.n / element_size(options_.precision);
+    std::size_t count = std::max<std::size_t>(columns / nb_, 1);
+    while (count > 1 && block_columns(count) > device_.max_allocation) --count;
+    return count;
+  }
+  // Block columns in slabs, with room for the rows of them that move.
+  std::uint64_t slabs(std::size_t count) const {
+    const std::size_t whole = count / slab(), rest = count % slab();
+    return whole * block_columns(slab()) + block_columns(rest) +
+           2 * nb_ * row(std::min(count, slab()) * nb_);
+  }
+  // Besides them while A is factored: two panels, B.
+  std::uint64_t to_factor() const {
+    const Shape panel = {size_.n, nb_, options_.pivot, options_.precision, nb_};
+    return 2 * block_columns(1) + size_.n * row(size_.nrhs) + Blocked::workspace(device_, panel);
+  }
+  // And before and after that: columns on their way, X, a transposed panel or two, factors.
+  std::uint64_t to_solve() const {
+    const std::uint64_t columns = piece_bytes(size_.n, nb_, options_.precision) +
+                                  size_.n * row(std::min(kColumnsOfFactors, size_.n)) +
+                                  2 * block_columns(1);
+    const std::uint64_t solution = (3 * size_.n + 2 * nb_) * row(size_.nrhs) +
+                                   2 * block_columns(1) +
+                                   piece_bytes(size_.n, size_.nrhs, options_.precision);
+    return std::max(columns, solution);
+  }
+  // For `count` block columns at a time, of `all`: buffers for windows are there only while A is
+  // factored.
+  std::uint64_t bytes(std::size_t count, std::size_t all) const {
+    return to_factor() +
+           (count == all ? slabs(count) + to_solve() : std::max(slabs(count), to_solve()));
+  }
+
+ private:
+  std::uint64_t row(std::size_t columns) const {
+    return Surface::pitch_of(columns, options_.precision, Storage::buffer) *
+           element_size(options_.precision);
+  }
+
+  const Device& device_;
+  const Size& size_;
+  const DenseOptions& options_;
+  std::size_t nb_;
+};
+
+// Of the device and options.others, the first `count`.
+std::vector<const Device*> devices_of(const Device& device, const DenseOptions& options,
+                                      std::size_t count) {
+  std::vector<const Device*> devices = {&device};
+  for (const DeviceContext* other : options.others) devices.push_back(&other->device());
+  devices.resize(count);
+  return devices;
+}
+
+// Whether every device has the memory for its shares, `count` block columns of `all` in each.
+bool fits(const std::vector<const Device*>& devices, const Size& size, const DenseOptions& options,
+          std::size_t nb, std::size_t count, std::size_t all) {
+  std::map<void*, std::uint64_t> taken;  // a device may have several shares
+  for (const Device* device : devices) {
+    const Share share(*device, size, options, nb);
+    std::uint64_t& bytes = taken[device->id];
+    bytes += share.bytes(count, all);
+    if (bytes > device->global_memory || share.block_columns(1) > device->max_allocation) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The most block columns that a device can have at a time, of `all`; 0 for none.
+std::size_t most_at_a_time(const std::vector<const Device*>& devices, const Size& size,
+                           const DenseOptions& options, std::size_t nb, std::size_t all) {
+  if (fits(devices, size, options, nb, all, all)) return all;
+  std::size_t most = 0, too_many = all;
+  while (too_many - most > 1) {
+    const std::size_t count = (most + too_many) / 2;
+    (fits(devices, size, options, nb, count, all) ? most : too_many) = count;
+  }
+  return most;
+}
+
+std::string does_not_fit(const Device& device, const Size& size, const DenseOptions& options) {
+  const std::string n = std::to_string(size.n);
+  return "A " + n + " x " + n + " system (" + name(options.precision) + ") does not fit on " +
+         device.name + " even in parts: ";
+}
+
+void require_window(const Device& device, const Size& size, const DenseOptions& options,
+                    std::size_t nb, std::size_t most) {
+  if (most > 0) return;
+  const Share share(device, size, options, nb);
+  const std::string why = does_not_fit(device, size, options) + "blocks of " + std::to_string(nb) +
+                          " columns take " + size_text(share.bytes(1, 2)) + " in buffers of " +
+                          size_text(share.block_columns(1)) + ", and it has " +
+                          size_text(device.global_memory) + " in buffers of at most " +
+                          size_text(device.max_allocation);
+  if (nb > kMultiple) throw Unsupported(why, {"nb", std::to_string(kMultiple)});
+  throw Unsupported(why + ".");
+}
+
+// For A and its factors.
+void require_host_memory(const Device& device, const Size& size, const DenseOptions& options,
+                         const BlockColumns& dealt) {
+  const std::uint64_t bytes = 2 * HostColumns::bytes(dealt, options.precision);
+  if (dealt.windows() == 1 || bytes <= host_memory()) return;
+  throw Unsupported(does_not_fit(device, size, options) + "A and its factors take " +
+                    size_text(bytes) + " of the host's memory, which is " +
+                    size_text(host_memory()) + ".");
+}
+
+void require_devices(const std::vector<const Device*>& devices, const Size& size,
+                     const DenseOptions& options, std::size_t nb) {
+  if (nb % kMultiple != 0 || size.rows != size.n) {
+    throw Unsupported(
+        "Matrices are shared or held in parts if they are square, in blocks of a "
+        "multiple of " +
+        std::to_string(kMultiple) + " columns.");
+  }
+  for (const Device* each : devices) {
+    require_fits(*each, 0, 0, options.precision, Storage::buffer, 1, 0);
+    if (kind_of(*each) == kind_of(*devices.front())) continue;
+    throw Unsupported("Devices share a matrix in equal parts: " + devices.front()->name + " and " +
+                      each->name + " are not of one kind.");
+  }
+}
+
+std::size_t devices_for(std::size_t blocks, const DenseOptions& options) {
+  return std::clamp<std::size_t>(blocks, 1, 1 + options.others.size());
+}
+
+}  // namespace
+
+std::size_t distributed_block_size(const Device& device, const Size& size,
+                                   const DenseOptions& options) {
+  std::size_t nb = Blocked::block_size(device, {size.n, size.n, options.pivot, options.precision});
+  for (; nb > kMultiple; nb -= kMultiple) {
+    const std::size_t count = devices_for(ceiling(size.n, nb), options);
+    const std::size_t all = ceiling(ceiling(size.n, nb), count);
+    const auto devices = devices_of(device, options, count);
+    const std::size_t most = most_at_a_time(devices, size, options, nb, all);
+    const Share share(device, size, options, nb);
+    if (most == all || 2 * share.slabs(most) > share.bytes(most, all)) break;
+  }
+  return nb;
+}
+
+BlockColumns deal(const Device& device, const Size& size, const DenseOptions& options) {
+  const std::size_t nb =
+      options.nb > 0 ? options.nb : distributed_block_size(device, size, options);
+  const std::size_t blocks = ceiling(size.n, nb), count = devices_for(blocks, options);
+  const std::vector<const Device*> devices = devices_of(device, options, count);
+  require_devices(devices, size, options, nb);
+  const std::size_t all = std::max<std::size_t>(ceiling(blocks, count), 1);
+  const std::size_t most = most_at_a_time(devices, size, options, nb, all);
+  require_window(device, size, options, nb, most);
+  const std::size_t windows = ceiling(all, most), of_window = ceiling(all, windows);
+  const std::size_t slab = Share(device, size, options, nb).slab();
+  const BlockColumns dealt = {size.n, nb, count, of_window * count, slab};
+  require_host_memory(device, size, options, dealt);
+  return dealt;
+}
+
+}  // namespace lugpu
