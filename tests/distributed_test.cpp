@@ -1,5 +1,6 @@
 // LU over several devices: the same bits as on one, and right. A device is named several times.
 #include "base/error.hpp"
+#include "distributed/deal.hpp"
 #include "distributed/distributed_lu.hpp"
 #include "factors.hpp"
 
@@ -92,6 +93,66 @@ TEST(BlockColumns, AreInWindowsAndSlabs) {
   EXPECT_EQ(dealt.on_device(1, 6, 11), (All{{0, 0, 128}}));
   EXPECT_EQ(dealt.on_device(1, 8, 11), (All{{0, 64, 128}}));
   EXPECT_EQ(dealt.on_device(0, 9, 11), (All{{1, 0, 1}}));
+}
+
+// As the memory of a device shrinks: one buffer, several, more and more windows, none.
+TEST(Deal, TakesAsFewPartsAsTheDeviceAllows) {
+  Device device = shared_context().device();
+  DenseOptions options;
+  options.nb = 64;
+  const Size size = Size::square(2000, 1);
+  const std::size_t matrix = 2000 * 2000 * sizeof(double);
+  device.global_memory = 3 * matrix;
+  device.max_allocation = 2 * matrix;
+  BlockColumns dealt = deal(device, size, options);
+  EXPECT_EQ(dealt.windows(), 1u);
+  EXPECT_EQ(dealt.on_device(0, 0, dealt.blocks()).size(), 1u);
+  device.max_allocation = matrix / 4;
+  dealt = deal(device, size, options);
+  EXPECT_EQ(dealt.windows(), 1u);
+  EXPECT_GE(dealt.on_device(0, 0, dealt.blocks()).size(), 4u);
+  EXPECT_LE(2000 * 8 * dealt.slab * 64, device.max_allocation);
+  std::size_t windows = 1;
+  for (device.global_memory = matrix; device.global_memory > matrix / 2;
+       device.global_memory -= matrix / 20) {
+    const std::size_t more = deal(device, size, options).windows();
+    EXPECT_GE(more, windows);
+    windows = more;
+  }
+  EXPECT_GE(windows, 3u);
+  device.global_memory = matrix / 20;
+  EXPECT_THROW(deal(device, size, options), Unsupported);
+  device.global_memory = 3 * matrix;
+  device.max_allocation = 2000 * 64 * 8;  // rows are padded
+  EXPECT_THROW(deal(device, size, options), Unsupported);
+  device.max_allocation = 1;
+  EXPECT_EQ(deal(device, Size::square(0, 0), options).blocks(), 0u);
+}
+
+// A device that is named twice has half of its memory for each share.
+TEST(Deal, SharesOfOneDeviceShareItsMemory) {
+  Device device = shared_context().device();
+  device.global_memory = 60'000'000;
+  DeviceContext first(device), second(device);
+  DenseOptions options;
+  options.nb = 64;
+  EXPECT_EQ(deal(device, Size::square(2000, 1), options).windows(), 1u);
+  options.others = {&second};
+  const BlockColumns dealt = deal(device, Size::square(2000, 1), options);
+  EXPECT_EQ(dealt.devices, 2u);
+  EXPECT_GT(dealt.windows(), 1u);
+  EXPECT_EQ(dealt.window % 2, 0u);
+}
+
+// Panels of the fastest width would leave no room for a window.
+TEST(Deal, NarrowBlocksWhereMemoryIsScarce) {
+  Device device = shared_context().device();
+  device.type = "cpu";
+  const Size size = Size::square(4096, 1);
+  EXPECT_EQ(distributed_block_size(device, size, {}), 192u);
+  device.global_memory = 4096 * 4096 * sizeof(double) / 4;
+  EXPECT_LT(distributed_block_size(device, size, {}), 192u);
+  EXPECT_GT(deal(device, size, {}).windows(), 1u);
 }
 
 // Rows 3 and 5 of 3 : 6 are interchanged, then row 4 and row 5, which is row 3 now; 5 stays.
@@ -225,8 +286,7 @@ TEST_P(DistributedTest, LargerMatricesInWindows) {
            {767, 64}, {1000, 192}, {1024, 128}, {1500, 64}}) {
     const Matrix a = harmless(n);
     const LuFactors one = factor(1, a, nb);
-    expect_right(a, one, pivot, precision);
-    for (const Parts& parts : {Parts{1, kAll, 3}, {1, 3, 2}, {2, 2, 1}, {4, 1, 1}}) {
+    for (const Parts& parts : {Parts{1, 3, 2}, Parts{2, 2, 1}}) {
       SCOPED_TRACE(testing::Message() << n << ", " << nb << ": " << parts);
       expect_equal(factor(parts, a, nb), one);
     }

@@ -55,15 +55,15 @@ class Share {
     const Shape panel = {size_.n, nb_, options_.pivot, options_.precision, nb_};
     return 2 * block_columns(1) + size_.n * row(size_.nrhs) + Blocked::workspace(device_, panel);
   }
-  // And before and after that: columns on their way, X, a transposed panel or two, factors.
+  // And before or after that, one after another: columns on their way; X, with a transposed panel
+  // or two; factors.
   std::uint64_t to_solve() const {
-    const std::uint64_t columns = piece_bytes(size_.n, nb_, options_.precision) +
-                                  size_.n * row(std::min(kColumnsOfFactors, size_.n)) +
-                                  2 * block_columns(1);
-    const std::uint64_t solution = (3 * size_.n + 2 * nb_) * row(size_.nrhs) +
-                                   2 * block_columns(1) +
-                                   piece_bytes(size_.n, size_.nrhs, options_.precision);
-    return std::max(columns, solution);
+    const std::uint64_t columns =
+        piece_bytes(size_.n, std::max(nb_, size_.nrhs), options_.precision);
+    const std::uint64_t solution = (3 * size_.n + 2 * nb_) * row(size_.nrhs) + 2 * block_columns(1);
+    const std::uint64_t factors =
+        size_.n * row(std::min(kColumnsOfFactors, size_.n)) + 2 * block_columns(1);
+    return std::max({columns, solution, factors});
   }
   // For `count` block columns at a time, of `all`: buffers for windows are there only while A is
   // factored.
