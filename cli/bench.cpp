@@ -20,6 +20,7 @@
 #include "bench_table.hpp"
 #include "commands.hpp"
 #include "help.hpp"
+#include "in_processes.hpp"
 #include "matrix/generate.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
@@ -356,6 +357,14 @@ double patience(std::size_t order, const Effort& effort) {
   return std::max(10 * effort.timeout_s, 60.0) + 200 * n * n * n / 10e9;
 }
 
+// What may share a system, here and on other processes.
+std::vector<Team> teams_of(SweepDevices& opened) {
+  std::vector<Team> teams;
+  for (std::size_t d = 0; d < opened.alone.size(); ++d) teams.push_back({&opened.contexts[d]});
+  teams.insert(teams.end(), opened.teams.begin(), opened.teams.end());
+  return teams;
+}
+
 Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   require_methods(given.methods, false);
@@ -376,12 +385,14 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   watchdog.set(patience(0, given.effort));
   SweepDevices opened = open_sweep_devices(given.options);
   std::vector<DeviceContext>& contexts = opened.contexts;
+  const std::unique_ptr<Crew> crew = make_crew(teams_of(opened));
   if (!given.trace.empty()) note_missing_clocks(contexts);
   // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
   const int usable = static_cast<int>(cores().usable);
   set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
   SweepPlan plan = make_plan(given, contexts.front().device());
   plan.teams = opened.teams;
+  plan.crew = crew.get();
   for (const DeviceContext& context : contexts) {
     const int index = context.device().index;
     if (!plan.failed_paths.contains(index)) plan.failed_paths[index] = note_failed_paths(context);
@@ -630,10 +641,13 @@ Command add_bench(CLI::App& app) {
   command->footer(
       list_of_rivals() + '\n' +
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
-  return [given, command](const std::vector<std::string>& arguments) {
+  const Command action = [given, command](const std::vector<std::string>& arguments) {
     if (given->problem.problems.empty()) {
       require_no_problem(*given, *command);
       return bench(*given, arguments);
+    }
+    if (process_group().size() > 1) {
+      throw InputError("--problem is for one process; start it without mpirun.");
     }
     set_colour(given->options.colour);
     const std::vector<std::string>& problems = given->problem.problems;
@@ -646,6 +660,14 @@ Command add_bench(CLI::App& app) {
       throw InputError("--problem: simulations and linear systems need a bench of their own each.");
     }
     return bench_problems(problem_of(*given, *command), given->options, arguments);
+  };
+  return [given, action](const std::vector<std::string>& arguments) {
+    SweepDevices opened;
+    return in_processes([&] { return action(arguments); },
+                        [&] {
+                          opened = open_sweep_devices(given->options);
+                          return teams_of(opened);
+                        });
   };
 }
 

@@ -114,9 +114,9 @@ std::vector<Cell> BenchTable::what(const Result& result) {
   const bool packed = has_surfaces && problem.dense.texel == Texel::rgba;
   const bool paper = has_surfaces && find_method(result.what.routine).has_schedules &&
                      problem.dense.schedule == Schedule::paper;
-  const std::size_t others = problem.dense.others.size();
-  const std::string shared = others > 0 ? format(" x%zu", 1 + others) : "";
-  shared_ |= others > 0;
+  const bool is_shared = problem.dense.shared();
+  const std::string shared = is_shared ? format(" x%zu", device_count(problem.dense)) : "";
+  shared_ |= is_shared;
   const std::string storage = on_device ? name(problem.dense.storage) : "host";
   const auto& threads = result.what.threads;
   return {{std::to_string(problem.size.n)},

@@ -6,6 +6,7 @@
 #include "bench/wording.hpp"
 #include "bug_report.hpp"
 #include "commands.hpp"
+#include "distributed/process_group.hpp"
 #include "exit.hpp"
 #include "help.hpp"
 #include "opencl/opencl.hpp"
@@ -22,8 +23,11 @@ int fail(Exit status, const std::string& sentence) {
   return static_cast<int>(status);
 }
 
-// CLI11 reports --help and --version as errors of status 0.
+// CLI11 reports --help and --version as errors of status 0. Of several processes of mpirun, which
+// have the same arguments, the first one speaks.
 int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
+  if (lugpu::launch().rank > 0)
+    return error.get_exit_code() == 0 ? 0 : static_cast<int>(Exit::usage);
   if (error.get_exit_code() == 0) return app.exit(error);
   return fail(Exit::usage, lugpu::cli::usage_error(app, error));
 }

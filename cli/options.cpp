@@ -11,6 +11,7 @@
 #include "base/cores.hpp"
 #include "base/error.hpp"
 #include "base/output_file.hpp"
+#include "distributed/process_group.hpp"
 #include "opencl/pocl_cache.hpp"
 #include "solve/failed_paths.hpp"
 #include "solve/methods.hpp"
@@ -248,20 +249,6 @@ CLI::Validator fraction(double least, double most) {
 
 namespace {
 
-// The devices that the options name, each once.
-std::vector<Device> chosen_devices(const Options& options) {
-  std::vector<Device> devices;
-  for (const std::string& entry : CLI::detail::split(options.device, ',')) {
-    devices.push_back(choose_device(options.platform, entry));
-    for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
-      if (devices[i].index != devices.back().index) continue;
-      throw InputError("--device " + options.device + " names " + devices.back().name +
-                       " more than once; each entry must name a different device.");
-    }
-  }
-  return devices;
-}
-
 // The default device and all others of its kind.
 std::vector<Device> devices_of_a_kind(const Options& options) {
   const Device first = choose_device(options.platform, "");
@@ -269,6 +256,25 @@ std::vector<Device> devices_of_a_kind(const Options& options) {
   for (const Device& device : list_devices()) {
     if (device.platform == first.platform && kind_of(device) == kind_of(first)) {
       devices.push_back(device);
+    }
+  }
+  return devices;
+}
+
+// The devices that the options name, each once. Without a name the default one, or, for processes
+// that share a host, one for each as long as there are enough.
+std::vector<Device> chosen_devices(const Options& options) {
+  if (options.device.empty() && launch().local_rank > 0) {
+    const std::vector<Device> all = devices_of_a_kind(options);
+    return {all[launch().local_rank % all.size()]};
+  }
+  std::vector<Device> devices;
+  for (const std::string& entry : CLI::detail::split(options.device, ',')) {
+    devices.push_back(choose_device(options.platform, entry));
+    for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
+      if (devices[i].index != devices.back().index) continue;
+      throw InputError("--device " + options.device + " names " + devices.back().name +
+                       " more than once; each entry must name a different device.");
     }
   }
   return devices;

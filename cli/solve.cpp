@@ -14,6 +14,7 @@
 #include "commands.hpp"
 #include "formats/formats.hpp"
 #include "help.hpp"
+#include "in_processes.hpp"
 #include "matrix/norms.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
@@ -236,11 +237,10 @@ nlohmann::json make_report(const std::vector<DeviceContext>& contexts, const Res
   return report;
 }
 
-// Those that share the work with the first one.
-std::vector<DeviceContext*> others_of(std::vector<DeviceContext>& contexts) {
-  std::vector<DeviceContext*> others;
-  for (std::size_t d = 1; d < contexts.size(); ++d) others.push_back(&contexts[d]);
-  return others;
+Team team_of(std::vector<DeviceContext>& contexts) {
+  Team team;
+  for (DeviceContext& context : contexts) team.push_back(&context);
+  return team;
 }
 
 // Names the file with the value that overflows the precision.
@@ -295,6 +295,8 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   given.matrix = input_name(given.matrix);
   given.rhs = input_name(given.rhs);
   std::vector<DeviceContext> contexts = open_devices_together(given.options);
+  const Team team = team_of(contexts);
+  const std::unique_ptr<Crew> crew = make_crew({team});
   DeviceContext& context = contexts.front();
   const lugpu::Options options = options_of(given, context.device());
   if (!sparse) require_dense_method(options);
@@ -305,7 +307,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   if (sparse) {
     SparsePlan plan = make_plan(options, context.device(), *sparse);
     if (plan.method) {
-      if (contexts.size() > 1) {
+      if (crew || contexts.size() > 1) {
         throw Unsupported(std::string(plan.method->name) + " works on one device alone",
                           Remedy{"method", "lu-blocked"});
       }
@@ -321,8 +323,9 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   const Matrix& b = rhs.b;
   const FailedPaths failed = note_failed_paths(context);
 
-  const Plan plan = make_plan(options, context.device(), Size::square(a.rows(), b.cols()),
-                              Precision::double_precision, failed, others_of(contexts));
+  const Plan plan =
+      make_plan(options, context.device(), Size::square(a.rows(), b.cols()),
+                Precision::double_precision, failed, {team.begin() + 1, team.end()}, crew.get());
   require_possible(context.device(), *plan.method, plan.problem);
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);
@@ -421,7 +424,14 @@ Command add_solve(CLI::App& app) {
   add_output_options(*command, given->options);
   command->footer(exit_statuses(
       {Exit::ok, Exit::failure, Exit::usage, Exit::singular, Exit::check_failed, Exit::no_device}));
-  return [given](const std::vector<std::string>& arguments) { return solve(*given, arguments); };
+  return [given](const std::vector<std::string>& arguments) {
+    std::vector<DeviceContext> contexts;
+    return in_processes([&] { return solve(*given, arguments); },
+                        [&] {
+                          contexts = open_devices_together(given->options);
+                          return std::vector{team_of(contexts)};
+                        });
+  };
 }
 
 }  // namespace lugpu::cli

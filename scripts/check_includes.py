@@ -31,6 +31,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/dense": OPENCL + " kernels",
     "src/accuracy": OPENCL + " src/operators src/dense",
     "src/distributed": OPENCL + " src/dense",
+    "src/mpi": "src/distributed",
     "src/solve": OPENCL + " src/operators src/iterative src/dense src/accuracy src/distributed",
     "src/simulation": SOLVE,
     "src/library": SOLVE + " src/simulation",

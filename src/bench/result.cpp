@@ -7,6 +7,7 @@
 #include "baselines/baselines.hpp"
 #include "bench/statistics.hpp"
 #include "bench/wording.hpp"
+#include "distributed/crew.hpp"
 
 namespace lugpu {
 namespace {
@@ -69,26 +70,25 @@ json to_json(const Case& what) {
   const bool lugpu = what.device && !what.is_baseline();
   const Method* method = lugpu ? &find_method(what.routine) : nullptr;
   const bool blocked = method && method->block_size;
-  const std::size_t others = what.problem.dense.others.size();
-  return {
-      {"implementation", what.implementation},
-      {"routine", what.routine},
-      {"pivot", name(what.problem.dense.pivot)},
-      {"precision", precision_name(what.problem)},
-      {"storage", on_host ? "host" : name(what.problem.dense.storage)},
-      {"texel", lugpu ? json(name(what.problem.dense.texel)) : json(nullptr)},
-      {"schedule",
-       method && method->has_schedules ? json(name(what.problem.dense.schedule)) : json(nullptr)},
-      {"device", value_or_null(what.device)},
-      {"compute_units", value_or_null(what.units)},
-      {"devices_used", others > 0 ? json(1 + others) : json(nullptr)},
-      {"n", what.problem.size.n},
-      {"nrhs", what.problem.size.nrhs},
-      {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
-      {"threads", value_or_null(what.threads)},
-      {"threads_tried", what.threads_to_try.empty() ? json(nullptr) : json(what.threads_to_try)},
-      {"seed", what.seed},
-      {"matrix", what.matrix}};
+  const DenseOptions& dense = what.problem.dense;
+  return {{"implementation", what.implementation},
+          {"routine", what.routine},
+          {"pivot", name(what.problem.dense.pivot)},
+          {"precision", precision_name(what.problem)},
+          {"storage", on_host ? "host" : name(what.problem.dense.storage)},
+          {"texel", lugpu ? json(name(what.problem.dense.texel)) : json(nullptr)},
+          {"schedule", method && method->has_schedules ? json(name(what.problem.dense.schedule))
+                                                       : json(nullptr)},
+          {"device", value_or_null(what.device)},
+          {"compute_units", value_or_null(what.units)},
+          {"devices_used", dense.shared() ? json(device_count(dense)) : json(nullptr)},
+          {"processes", dense.crew ? json(process_count(dense)) : json(nullptr)},
+          {"n", what.problem.size.n},
+          {"nrhs", what.problem.size.nrhs},
+          {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
+          {"threads", value_or_null(what.threads)},
+          {"seed", what.seed},
+          {"matrix", what.matrix}};
 }
 
 }  // namespace
@@ -112,22 +112,10 @@ const char* name(RunStatus status) {
 }
 
 std::span<const char* const> case_fields() {
-  static constexpr const char* kFields[] = {"implementation",
-                                            "routine",
-                                            "pivot",
-                                            "precision",
-                                            "storage",
-                                            "texel",
-                                            "schedule",
-                                            "device",
-                                            "compute_units",
-                                            "devices_used",
-                                            "n",
-                                            "nrhs",
-                                            "nb",
-                                            "threads",
-                                            "seed",
-                                            "matrix"};
+  static constexpr const char* kFields[] = {
+      "implementation", "routine", "pivot",         "precision",    "storage",   "texel",
+      "schedule",       "device",  "compute_units", "devices_used", "processes", "n",
+      "nrhs",           "nb",      "threads",       "seed",         "matrix"};
   return kFields;
 }
 
@@ -138,8 +126,10 @@ bool is_of_best_threads(const json& row) {
 bool same_case(const json& a, const json& b) {
   const bool of_best = is_of_best_threads(a) && is_of_best_threads(b);
   return std::ranges::all_of(case_fields(), [&](const char* key) {
-    if (of_best && std::string_view(key) == "threads") return true;
-    const bool everywhere = std::string_view(key) != "devices_used";  // files of 0.2.0 lack it
+    const std::string_view field = key;
+    if (of_best && field == "threads") return true;
+    // Files of 0.2.0 lack two of them.
+    const bool everywhere = field != "devices_used" && field != "processes";
     if (everywhere && !(a.contains(key) && b.contains(key))) return false;
     return a.value(key, json()) == b.value(key, json());
   });

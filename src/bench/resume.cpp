@@ -112,6 +112,7 @@ const std::vector<Field>& fields_of_row() {
       {"device", or_null<is_text>, "a text or null"},
       {"compute_units", or_null<is_size>, "a positive whole number or null", true},
       {"devices_used", or_null<is_size>, "a positive whole number or null", true},
+      {"processes", or_null<is_size>, "a positive whole number or null", true},
       {"n", is_whole, "a whole number"},
       {"nrhs", is_size, "a positive whole number"},
       {"nb", or_null<is_size>, "a positive whole number or null"},

@@ -176,7 +176,7 @@ void append_variants(const SweepPlan& plan, const Device& device, const Problem&
       const Method& method =
           name == "auto" ? automatic_method(device, variant, texel, failed) : find_method(name);
       if (!method.has(rule_of(problem.dense.pivot))) continue;
-      if (!method.shares && !problem.dense.others.empty()) continue;
+      if (!method.shares && problem.dense.shared()) continue;
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
         cases.push_back({"lugpu", method.name,
                          completed(variant, method, device, texel, nb, failed), device.name,
@@ -230,9 +230,10 @@ std::vector<Case> device_cases(const SweepPlan& plan, const Device& device, std:
   for (const std::string& name : plan.methods) {
     for (const Storage storage : plan.storages) {
       for (const Pivot pivot : plan.pivots) {
-        if (!others.empty() && !can_share(pivot)) continue;
         Problem problem;
         problem.dense.others = others;
+        problem.dense.crew = plan.crew;
+        if (problem.dense.shared() && !can_share(pivot)) continue;
         problem.size = Size::square(n, plan.nrhs);
         problem.dense.pivot = pivot;
         problem.dense.precision = arithmetic.precision;

@@ -17,6 +17,7 @@ struct Size {
   std::size_t pivots() const { return rows < n ? rows : n; }
 };
 
+class Crew;
 class DeviceContext;
 
 /// How A is factored; storage and the rest are meaningless on the host.
@@ -30,6 +31,11 @@ struct DenseOptions {
   bool perturb = false;  ///< with the fused schedule: a pivot below getc2's smin becomes smin
   /// Devices that share A and the work with the one at hand, in contexts of their own.
   std::vector<DeviceContext*> others = {};
+  /// Processes that share them too, each with as many devices (src/distributed); null: this one.
+  Crew* crew = nullptr;
+
+  /// Whether A is shared.
+  bool shared() const { return crew || !others.empty(); }
 };
 
 /// How a factorization ended.

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/host_memory.hpp"
 #include "dense/blocked.hpp"
+#include "distributed/crew.hpp"
 #include "distributed/host_columns.hpp"
 #include "opencl/transfer.hpp"
 
@@ -84,12 +85,12 @@ class Share {
   std::size_t nb_;
 };
 
-// Of the device and options.others, the first `count`.
+// Of the device and options.others, the first `count`; other processes have devices like them.
 std::vector<const Device*> devices_of(const Device& device, const DenseOptions& options,
                                       std::size_t count) {
   std::vector<const Device*> devices = {&device};
   for (const DeviceContext* other : options.others) devices.push_back(&other->device());
-  devices.resize(count);
+  devices.resize(std::min(count, devices.size()));
   return devices;
 }
 
@@ -166,7 +167,7 @@ void require_devices(const std::vector<const Device*>& devices, const Size& size
 }
 
 std::size_t devices_for(std::size_t blocks, const DenseOptions& options) {
-  return std::clamp<std::size_t>(blocks, 1, 1 + options.others.size());
+  return std::clamp<std::size_t>(blocks, 1, device_count(options));
 }
 
 }  // namespace
@@ -194,6 +195,12 @@ BlockColumns deal(const Device& device, const Size& size, const DenseOptions& op
   const std::size_t all = std::max<std::size_t>(ceiling(blocks, count), 1);
   const std::size_t most = most_at_a_time(devices, size, options, nb, all);
   require_window(device, size, options, nb, most);
+  if (options.crew && most < all) {
+    throw Unsupported(
+        "Processes hold a shared matrix in the memory of their devices alone, and A of "
+        "order " +
+        std::to_string(size.n) + " takes more; start more processes.");
+  }
   const std::size_t windows = ceiling(all, most), of_window = ceiling(all, windows);
   const std::size_t slab = Share(device, size, options, nb).slab();
   const BlockColumns dealt = {size.n, nb, count, of_window * count, slab};

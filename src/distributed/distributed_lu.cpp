@@ -1,6 +1,7 @@
 #include "distributed/distributed_lu.hpp"
 
 #include <numeric>
+#include <utility>
 
 #include "base/error.hpp"
 #include "dense/permutation.hpp"
@@ -15,12 +16,10 @@ Shape panel_shape(const BlockColumns& dealt, const DenseOptions& options) {
   return {dealt.n, nb, options.pivot, options.precision};
 }
 
-std::vector<DeviceContext*> devices_of(DeviceContext& context, const BlockColumns& dealt,
-                                       const DenseOptions& options) {
-  std::vector<DeviceContext*> devices = {&context};
-  devices.insert(devices.end(), options.others.begin(), options.others.end());
-  devices.resize(dealt.devices);
-  return devices;
+Team team_of(DeviceContext& context, const DenseOptions& options) {
+  Team team = {&context};
+  team.insert(team.end(), options.others.begin(), options.others.end());
+  return team;
 }
 
 // Of the transport's own rooms for a panel on its way: there are none if panels go by way of their
@@ -86,13 +85,34 @@ DistributedLu::DistributedLu(DeviceContext& context, const Size& size, const Den
                              const BlockColumns& dealt)
     : DenseFactorization(context, size, options),
       dealt_(dealt),
-      transport_(devices_of(context, dealt_, options), room_bytes(dealt_, options.precision)),
-      idle_(dealt_.devices) {
-  for (DeviceContext* device : devices_of(context, dealt_, options)) {
-    members_.push_back(std::make_unique<Member>(*device, dealt_, options));
+      processes_(options.crew ? options.crew->processes() : one_process()),
+      per_process_(1 + options.others.size()),
+      first_(processes_.rank() * per_process_) {
+  if (!options.crew || !leads()) {
+    make_members();
+    return;
   }
+  system_ = options.crew->next_system();
+  announce({.kind = Task::Kind::build,
+            .team = options.crew->number_of(team_of(context, options)),
+            .size = size,
+            .dealt = dealt_,
+            .pivot = options.pivot,
+            .precision = options.precision});
+  agree(processes_, [&] { make_members(); });
+}
+
+// Those that have block columns.
+void DistributedLu::make_members() {
+  Team team = team_of(context_, options_);
+  team.resize(std::min(dealt_.devices - std::min(first_, dealt_.devices), team.size()));
+  transport_.emplace(context_, team, room_bytes(dealt_, options_.precision), processes_);
+  for (DeviceContext* device : team) {
+    members_.push_back(std::make_unique<Member>(*device, dealt_, options_));
+  }
+  idle_.resize(members_.size());
   if (dealt_.windows() > 1) {
-    home_.emplace(context, dealt_, options.precision);
+    home_.emplace(context_, dealt_, options_.precision);
   } else {
     allocate_slabs();
   }
@@ -100,7 +120,53 @@ DistributedLu::DistributedLu(DeviceContext& context, const Size& size, const Den
 
 // Kernels and copies that are under way may use what is released now.
 DistributedLu::~DistributedLu() {
+  if (leads()) announce({.kind = Task::Kind::release});
   for (const auto& member : members_) clFinish(member->context.queue()());
+}
+
+void DistributedLu::announce(Task task) const {
+  if (processes_.size() == 1) return;
+  task.system = system_;
+  options_.crew->announce(task);
+}
+
+void DistributedLu::together(const std::function<void()>& action) {
+  if (processes_.size() == 1) return action();
+  {
+    const Deadline::Postponed postponed(context_.deadline());
+    end_all_if_fails(processes_, action);
+    processes_.barrier();
+  }
+  context_.checkpoint();
+}
+
+void DistributedLu::obey(const Task& task) {
+  const std::size_t j = task.first / dealt_.nb, inside = task.first - dealt_.first(j);
+  std::vector<char> host;
+  switch (task.kind) {
+    case Task::Kind::take:
+      if (!owns(j)) return;
+      host.resize(task.count * size_.n * element());
+      processes_.move(host.data(), host.size(), 0, processes_.rank());
+      return put(j, inside, task.count, host);
+    case Task::Kind::factors:
+      if (!owns(j)) return;
+      host.resize(task.count * size_.n * element());
+      get(j, inside, task.count, host);
+      return processes_.move(host.data(), host.size(), processes_.rank(), 0);
+    case Task::Kind::factor:
+      return together([&] { factor_blocks(); });
+    case Task::Kind::outcome:
+      return together([&] { diagonal(); });
+    case Task::Kind::apply_inverse:
+      return together([&] {
+        make_x(task.count);
+        solve_triangle(false, task.op);
+        solve_triangle(true, task.op);
+      });
+    default:
+      return;
+  }
 }
 
 // As wide as the first window, the widest, needs them.
@@ -111,7 +177,7 @@ void DistributedLu::allocate_slabs() {
   for (std::size_t d = 0; d < members_.size(); ++d) {
     Member& member = *members_[d];
     const std::size_t end = std::min(dealt_.window, dealt_.blocks());
-    for (const BlockColumns::Columns& columns : dealt_.on_device(d, 0, end)) {
+    for (const BlockColumns::Columns& columns : dealt_.on_device(first_ + d, 0, end)) {
       member.slabs.push_back(make(member, dealt_.n, columns.end));
     }
     const std::size_t widest = member.slabs.empty() ? 0 : member.slabs.front().columns();
@@ -143,18 +209,20 @@ void DistributedLu::take_columns_of(std::size_t j, const cl::Buffer& columns, st
   const Surface& panel = member.panels[0];
   import_columns(member.context, columns, count, member.panels[0], first);
   member.context.queue().finish();
-  transport_.store(
+  transport_->store(
       dealt_.owner(j), {},
       {panel, first, count, dealt_.n, home_->row(j, 0) + first * element(), home_->pitch()});
-  transport_.finish();
+  transport_->finish();
 }
 
 void DistributedLu::upload(const MatrixView& a, const MatrixView& b) {
   for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
     const MatrixView block = a.part(dealt_.first(j), dealt_.width(j));
-    upload_columns(owner(j).context, {&block, 1}, options_.precision,
+    // Those of other processes by way of the first device, which converts them.
+    upload_columns(owns(j) ? owner(j).context : context_, {&block, 1}, options_.precision,
                    [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
-                     take_columns_of(j, piece, first, count);
+                     if (owns(j)) return take_columns_of(j, piece, first, count);
+                     take_matrix(piece, dealt_.first(j) + first, count);
                    });
   }
   upload_columns(context_, {&b, 1}, options_.precision,
@@ -164,44 +232,59 @@ void DistributedLu::upload(const MatrixView& a, const MatrixView& b) {
   finish();
 }
 
+void DistributedLu::put(std::size_t j, std::size_t first, std::size_t count,
+                        const std::vector<char>& host) {
+  DeviceContext& context = owner(j).context;
+  const cl::Buffer& piece = context.scratch(host.size());
+  context.queue().enqueueWriteBuffer(piece, CL_TRUE, 0, host.size(), host.data());
+  take_columns_of(j, piece, first, count);
+}
+
 // From the first device, by way of the host.
 void DistributedLu::take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) {
   const std::size_t column = size_.n * element();
   std::vector<char> host;
   for_blocks(first, count,
              [&](std::size_t j, std::size_t start, std::size_t inside, std::size_t here) {
-               DeviceContext& context = owner(j).context;
-               const cl::Buffer& piece = context.scratch(here * column);
                host.resize(here * column);
                context_.queue().enqueueReadBuffer(columns, CL_TRUE, start * column, host.size(),
                                                   host.data());
-               context.queue().enqueueWriteBuffer(piece, CL_TRUE, 0, host.size(), host.data());
-               take_columns_of(j, piece, inside, here);
+               if (owns(j)) return put(j, inside, here, host);
+               announce({.kind = Task::Kind::take, .first = first + start, .count = here});
+               processes_.move(host.data(), host.size(), 0, process_of(dealt_.owner(j)));
              });
 }
 
 // L as it is stored lacks the interchanges of later panels.
+void DistributedLu::get(std::size_t j, std::size_t first, std::size_t count,
+                        std::vector<char>& host) {
+  DeviceContext& context = reader(j).context;
+  mark_idle();
+  cl::Buffer part = export_columns(context, in_panel(j, 0, dealt_.n, 0), first, count);
+  if (!ipiv_.empty()) {
+    std::vector<int> later = ipiv_;
+    const std::size_t end = dealt_.first(j) + dealt_.width(j);
+    std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(end), 1);
+    cl::Buffer moved = context.allocate(host.size());
+    gather_rows(context, part, moved, permutation_of(later, size_.n), count, options_.precision);
+    part = moved;
+  }
+  context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
+}
+
 cl::Buffer DistributedLu::factors(std::size_t first, std::size_t count) {
   const std::size_t column = size_.n * element();
   cl::Buffer all = context_.allocate(count * column);
   std::vector<char> host;
   for_blocks(
       first, count, [&](std::size_t j, std::size_t start, std::size_t inside, std::size_t here) {
-        DeviceContext& context = reader(j).context;
-        mark_idle();
-        const Surface columns = in_panel(j, 0, dealt_.n, 0);
-        cl::Buffer part = export_columns(context, columns, inside, here);
-        if (!ipiv_.empty()) {
-          std::vector<int> later = ipiv_;
-          const std::size_t end = dealt_.first(j) + dealt_.width(j);
-          std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(end), 1);
-          cl::Buffer moved = context.allocate(here * column);
-          gather_rows(context, part, moved, permutation_of(later, size_.n), here,
-                      options_.precision);
-          part = moved;
-        }
         host.resize(here * column);
-        context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
+        if (home_ || owns(j)) {
+          get(j, inside, here, host);
+        } else {
+          announce({.kind = Task::Kind::factors, .first = first + start, .count = here});
+          processes_.move(host.data(), host.size(), process_of(dealt_.owner(j)), 0);
+        }
         context_.queue().enqueueWriteBuffer(all, CL_TRUE, start * column, host.size(), host.data());
       });
   return all;
@@ -241,37 +324,40 @@ void DistributedLu::factor_panel(std::size_t j) {
 // The factored panel and its pivots to the host and to the devices that do not have them.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
-  const std::size_t from = dealt_.owner(j), top = dealt_.first(j);
-  Member& member = owner(j);
+  const std::size_t device = dealt_.owner(j), top = dealt_.first(j);
   cl_int info = 0;
-  transport_.read(from, factored_, member.blocked->info(), {&info, 1});
-  if (info_ == 0 && info != 0) info_ = info > 0 ? info + static_cast<int>(top) : info;
-  if (options_.pivot != Pivot::none) {
-    std::vector<int> ipiv(dealt_.width(j));
-    transport_.read(from, factored_, member.blocked->ipiv(), ipiv);
-    moves_[j] = row_moves(ipiv, top, dealt_.n);
-    for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
+  std::vector<int> ipiv(options_.pivot == Pivot::none ? 0 : dealt_.width(j));
+  if (owns(j)) {
+    transport_->read(device - first_, factored_, owner(j).blocked->info(), {&info, 1});
+    if (!ipiv.empty()) {
+      transport_->read(device - first_, factored_, owner(j).blocked->ipiv(), ipiv);
+    }
   }
+  processes_.broadcast(&info, sizeof info, process_of(device));
+  processes_.broadcast(ipiv.data(), ipiv.size() * sizeof ipiv[0], process_of(device));
+  if (info_ == 0 && info != 0) info_ = info > 0 ? info + static_cast<int>(top) : info;
+  moves_[j] = row_moves(ipiv, top, dealt_.n);
+  for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
   std::vector<cl::Memory> panels;
   for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
-  const Surface sent = panel(member, j);
-  transport_.send(from, factored_, panels, idle_, sent.rows() * sent.pitch() * element(),
-                  home_ ? home_->row(j, top) : nullptr);
+  const std::size_t pitch = Surface::pitch_of(dealt_.nb, options_.precision, Storage::buffer);
+  transport_->send({process_of(device), device % per_process_}, factored_, panels, idle_,
+                   (dealt_.n - top) * pitch * element(), home_ ? home_->row(j, top) : nullptr);
   if (home_) store_columns_above(j);
 }
 
 // Block column j is done: its rows of U above the panel go home, and what comes to its place in the
 // next window may come.
 void DistributedLu::store_columns_above(std::size_t j) {
-  transport_.store(dealt_.owner(j), factored_,
-                   {slab(j), dealt_.place(j), dealt_.width(j), dealt_.first(j), home_->row(j, 0),
-                    home_->pitch()});
+  transport_->store(dealt_.owner(j), factored_,
+                    {slab(j), dealt_.place(j), dealt_.width(j), dealt_.first(j), home_->row(j, 0),
+                     home_->pitch()});
   if (j + dealt_.window < dealt_.blocks()) load(j + dealt_.window);
 }
 
 // Block column j from home to its slab, after the one before it there.
 void DistributedLu::load(std::size_t j) {
-  transport_.load(
+  transport_->load(
       dealt_.owner(j), factored_,
       {slab(j), dealt_.place(j), dealt_.width(j), dealt_.n, home_->row(j, 0), home_->pitch()});
 }
@@ -281,7 +367,7 @@ void DistributedLu::fetch_panel(std::size_t j) {
   std::vector<cl::Memory> panels;
   for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
   const std::size_t top = dealt_.first(j);
-  transport_.send_from_host(home_->row(j, top), panels, idle_, (dealt_.n - top) * home_->pitch());
+  transport_->send_from_host(home_->row(j, top), panels, idle_, (dealt_.n - top) * home_->pitch());
 }
 
 // With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of the
@@ -292,7 +378,7 @@ void DistributedLu::fetch_panel(std::size_t j) {
 void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::size_t to) {
   Member& member = *members_[d];
   const std::size_t k = dealt_.first(j);
-  for (const auto& [slab, first, end] : dealt_.on_device(d, from, to)) {
+  for (const auto& [slab, first, end] : dealt_.on_device(first_ + d, from, to)) {
     Surface& a = member.slabs[slab];
     move_rows(member.context, a, first, end, *member.moved, moves_[j].from.size(), member.from,
               member.to);
@@ -322,6 +408,11 @@ void DistributedLu::begin_step(std::size_t j) {
 }
 
 void DistributedLu::factor() {
+  announce({.kind = Task::Kind::factor});
+  together([&] { factor_blocks(); });
+}
+
+void DistributedLu::factor_blocks() {
   finish();
   info_ = 0;
   ipiv_.clear();
@@ -335,7 +426,7 @@ void DistributedLu::factor() {
     factor_window(begin, std::min(begin + dealt_.window, dealt_.blocks()));
   }
   finish();
-  transport_.finish();
+  transport_->finish();
   if (!home_) return;
   for (const auto& member : members_) {
     member->slabs.clear();
@@ -345,10 +436,10 @@ void DistributedLu::factor() {
 
 // Block columns begin : end: all panels before, then their own.
 void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
-  transport_.join();
+  transport_->join();
   mark_idle();
   if (begin == 0) {
-    factor_panel(0);
+    if (owns(0)) factor_panel(0);
     publish_panel(0);
   } else {
     fetch_panel(0);
@@ -357,8 +448,8 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     const std::size_t next = j + 1;
     const bool factors_next = next >= begin && next < end;
     begin_step(j);
-    if (factors_next) {
-      update(dealt_.owner(next), j, next, next + 1);
+    if (factors_next && owns(next)) {
+      update(dealt_.owner(next) - first_, j, next, next + 1);
       factor_panel(next);
     }
     for (std::size_t d = 0; d < members_.size(); ++d) {
@@ -379,38 +470,54 @@ Surface DistributedLu::in_panel(std::size_t j, std::size_t row, std::size_t rows
                                 std::size_t slot) {
   const Surface panel = reader(j).panels[slot].part(rows, dealt_.width(j));
   if (home_) {
-    transport_.send_from_host(home_->row(j, row), {&panel.memory(), 1}, idle_,
-                              rows * home_->pitch());
+    transport_->send_from_host(home_->row(j, row), {&panel.memory(), 1}, idle_,
+                               rows * home_->pitch());
   } else {
     copy_columns(j, row, panel, Direction::to_panel);
   }
   return panel;
 }
 
+std::vector<double> DistributedLu::diagonal() {
+  std::vector<double> all;
+  for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
+    std::vector<double> pivots(dealt_.width(j));
+    if (home_ || owns(j)) {
+      mark_idle();
+      const Surface block = in_panel(j, dealt_.first(j), dealt_.width(j), 0);
+      pivots = export_diagonal(reader(j).context, block);
+    }
+    processes_.move(pivots.data(), pivots.size() * sizeof pivots[0], process_of(dealt_.owner(j)),
+                    0);
+    all.insert(all.end(), pivots.begin(), pivots.end());
+  }
+  return all;
+}
+
 Outcome DistributedLu::outcome() {
   Outcome outcome;
   outcome.info = info_;
   outcome.ipiv = ipiv_;
-  for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
-    mark_idle();
-    const Surface diagonal = in_panel(j, dealt_.first(j), dealt_.width(j), 0);
-    const std::vector<double> pivots = export_diagonal(reader(j).context, diagonal);
-    outcome.pivots.insert(outcome.pivots.end(), pivots.begin(), pivots.end());
-  }
+  announce({.kind = Task::Kind::outcome});
+  together([&] { outcome.pivots = diagonal(); });
   return outcome;
 }
 
 // X to the device that reads block column j.
 void DistributedLu::bring_x(std::size_t j) {
-  const std::size_t to = home_ ? 0 : dealt_.owner(j);
-  if (to == holder_) return;
-  const Surface &here = *members_[holder_]->x, &there = *members_[to]->x;
-  std::vector<char> host(here.rows() * here.pitch() * element());
-  members_[holder_]->context.read_back("solve", cl::Buffer(here.memory()(), true), 0, host.size(),
-                                       host.data());
-  members_[to]->context.queue().enqueueWriteBuffer(cl::Buffer(there.memory()(), true), CL_TRUE, 0,
-                                                   host.size(), host.data());
-  holder_ = to;
+  const std::size_t to = home_ ? 0 : dealt_.owner(j), from = std::exchange(holder_, to);
+  if (from == to || !(is_here(from) || is_here(to))) return;
+  const Surface& x = *members_.front()->x;
+  std::vector<char> host(x.rows() * x.pitch() * element());
+  if (is_here(from)) {
+    const cl::Buffer here(member(from).x->memory()(), true);
+    member(from).context.read_back("solve", here, 0, host.size(), host.data());
+  }
+  processes_.move(host.data(), host.size(), process_of(from), process_of(to));
+  if (is_here(to)) {
+    const cl::Buffer there(member(to).x->memory()(), true);
+    member(to).context.queue().enqueueWriteBuffer(there, CL_TRUE, 0, host.size(), host.data());
+  }
 }
 
 // The rows of block column j that are L's or, with `upper`, U's: from home in a panel.
@@ -436,14 +543,18 @@ void DistributedLu::solve_triangle(bool upper, Op op) {
   if (blocks == 0) return;
   const bool of_u = upper == (op == Op::none);
   const auto block = [&](std::size_t step) { return upper ? blocks - 1 - step : step; };
+  const auto reads = [&](std::size_t step) { return home_ || owns(block(step)); };
   mark_idle();
-  Part part = bring(block(0), of_u, 0);
+  std::optional<Part> part;
+  if (reads(0)) part = bring(block(0), of_u, 0);
   for (std::size_t step = 0; step < blocks; ++step) {
     mark_idle();
     bring_x(block(step));
-    solve_block(block(step), upper, op, part);
-    if (step + 1 < blocks) part = bring(block(step + 1), of_u, (step + 1) % 2);
-    reader(block(step)).context.checkpoint();
+    if (reads(step)) solve_block(block(step), upper, op, *part);
+    if (step + 1 < blocks && reads(step + 1)) {
+      part = bring(block(step + 1), of_u, (step + 1) % 2);
+    }
+    context_.checkpoint();
   }
 }
 
@@ -484,15 +595,18 @@ void DistributedLu::make_x(std::size_t columns) {
     member.moved_x = make(2 * dealt_.nb);
     fill(member.context, *member.x, 0);
   }
+  holder_ = 0;
 }
 
 // P A = L U, so that inv(A) = inv(U) inv(L) P and inv(A') = P' inv(L') inv(U').
 cl::Buffer DistributedLu::apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) {
-  make_x(columns);
-  import_columns(context_, b, columns, *members_.front()->x, 0);
-  holder_ = 0;
-  solve_triangle(false, op);
-  solve_triangle(true, op);
+  announce({.kind = Task::Kind::apply_inverse, .count = columns, .op = op});
+  together([&] {
+    make_x(columns);
+    import_columns(context_, b, columns, *members_.front()->x, 0);
+    solve_triangle(false, op);
+    solve_triangle(true, op);
+  });
   return export_columns(context_, *members_.front()->x, 0, columns);
 }
 
@@ -502,6 +616,7 @@ std::optional<std::string> DistributedLu::variant() const {
   const std::size_t local = ceiling(std::min(dealt_.window, dealt_.blocks()), dealt_.devices);
   if (local > dealt_.slab) text += ", " + counted(ceiling(local, dealt_.slab), "buffer");
   if (home_) text += ", " + counted(dealt_.windows(), "window");
+  if (processes_.size() > 1) text += " of " + std::to_string(processes_.size()) + " processes";
   return text;
 }
 

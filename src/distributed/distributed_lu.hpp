@@ -1,5 +1,5 @@
-// Blocked LU over several devices, the block columns of A dealt to them cyclically (as ScaLAPACK's
-// getrf and getrs on a 1 x P grid).
+// Blocked LU over several devices, of this process and of others, the block columns of A dealt to
+// them cyclically (as ScaLAPACK's getrf and getrs on a 1 x P grid).
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 
 #include "dense/blocked.hpp"
 #include "distributed/block_columns.hpp"
+#include "distributed/crew.hpp"
 #include "distributed/host_columns.hpp"
 #include "distributed/panel_transport.hpp"
 #include "distributed/row_moves.hpp"
@@ -25,7 +26,9 @@ namespace lugpu {
 /// and buffers.
 ///
 /// The devices are that of `context`, whose buffers the interface has, and options.others. They may
-/// be the same one in several contexts.
+/// be the same one in several contexts. With options.crew, the devices of the first process come
+/// first, then those of the second, and so on; the interface is the first one's, which announces
+/// what the others have to do.
 class DistributedLu : public DenseFactorization {
  public:
   /// Throws Unsupported as deal(), and unless A is in buffers of single elements; so does the
@@ -47,6 +50,9 @@ class DistributedLu : public DenseFactorization {
   using DenseFactorization::apply_inverse;
   cl::Buffer factors(std::size_t first, std::size_t count) override;
   std::optional<std::string> variant() const override;
+
+  /// On the other processes: what the first one has announced.
+  void obey(const Task& task);
 
  private:
   /// What a device has.
@@ -80,12 +86,25 @@ class DistributedLu : public DenseFactorization {
   void load_window(std::size_t begin, std::size_t end);
   void finish() const;
 
-  Member& owner(std::size_t j) { return *members_[dealt_.owner(j)]; }
+  void make_members();
+  bool leads() const { return processes_.rank() == 0; }
+  /// Tells the other processes, if there are any, about this system.
+  void announce(Task task) const;
+  /// What all processes do, however long it takes: nobody may leave the others alone.
+  void together(const std::function<void()>& action);
+
+  std::size_t process_of(std::size_t device) const { return device / per_process_; }
+  bool is_here(std::size_t device) const { return process_of(device) == processes_.rank(); }
+  bool owns(std::size_t j) const { return is_here(dealt_.owner(j)); }
+  /// A device of this process.
+  Member& member(std::size_t device) { return *members_[device - first_]; }
+  Member& owner(std::size_t j) { return member(dealt_.owner(j)); }
   Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
   enum class Direction { to_panel, from_panel };
   void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
+  void factor_blocks();
   void factor_window(std::size_t begin, std::size_t end);
   void factor_panel(std::size_t j);
   void publish_panel(std::size_t j);
@@ -95,6 +114,13 @@ class DistributedLu : public DenseFactorization {
   void mark_idle();
   void send_moves(Member& member, const RowMoves& moves);
   void update(std::size_t d, std::size_t j, std::size_t from, std::size_t to);
+
+  /// Columns first : first + count of block column j, on its owner or at home, and the host memory
+  /// of their elements.
+  void put(std::size_t j, std::size_t first, std::size_t count, const std::vector<char>& host);
+  void get(std::size_t j, std::size_t first, std::size_t count, std::vector<char>& host);
+  /// The pivots on the diagonal, on the first process.
+  std::vector<double> diagonal();
 
   Member& reader(std::size_t j) { return home_ ? *members_.front() : owner(j); }
   Surface in_panel(std::size_t j, std::size_t row, std::size_t rows, std::size_t slot);
@@ -106,9 +132,13 @@ class DistributedLu : public DenseFactorization {
   void make_x(std::size_t columns);
 
   BlockColumns dealt_;
-  std::vector<std::unique_ptr<Member>> members_;
-  std::optional<HostColumns> home_;  // of A, L and U if they are held in windows
-  PanelTransport transport_;
+  ProcessGroup& processes_;
+  std::size_t system_ = 0;         // its number among those of options.crew
+  const std::size_t per_process_;  // devices of a process, of which the last ones may have nothing
+  const std::size_t first_;        // the first device of this process among all
+  std::vector<std::unique_ptr<Member>> members_;  // of this process
+  std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
+  std::optional<PanelTransport> transport_;
   std::vector<RowMoves> moves_;  // of each panel
   std::vector<int> ipiv_;        // of Outcome
   int info_ = 0;                 // of Outcome

@@ -30,10 +30,12 @@ using Extent = cl::array<cl::size_type, 3>;
 
 }  // namespace
 
-PanelTransport::PanelTransport(std::span<DeviceContext* const> devices, std::size_t bytes)
+PanelTransport::PanelTransport(DeviceContext& context, std::span<DeviceContext* const> devices,
+                               std::size_t bytes, ProcessGroup& processes)
     : devices_(devices.begin(), devices.end()),
       queues_(queues_of(devices)),
-      staging_(devices.front()->handle(), queues_.front()) {
+      staging_(context.handle(), context.queue()),
+      processes_(processes) {
   if (bytes == 0) return;
   char* const memory = static_cast<char*>(staging_.room(2 * bytes));
   rooms_ = {Room{memory, {}}, Room{memory + bytes, {}}};
@@ -58,38 +60,63 @@ char* PanelTransport::next_room() {
   return rooms_[0].data;
 }
 
-void PanelTransport::send(std::size_t owner, const cl::Event& ready,
-                          std::span<const cl::Memory> panels, std::span<const cl::Event> idle,
-                          std::size_t bytes, char* host) {
-  if (devices_.size() == 1 && !host) return;
-  if (!host) host = next_room();
-  const std::size_t pieces = ceiling(bytes, kPieceBytes);
-  const auto length = [&](std::size_t i) { return std::min(kPieceBytes, bytes - i * kPieceBytes); };
-  std::vector<cl::Event> arrived(pieces), sent(devices_.size());
-  const std::vector<cl::Event> waits = after(ready);
-  for (std::size_t i = 0; i < pieces; ++i) {
-    const std::size_t at = i * kPieceBytes;
-    queues_[owner].enqueueReadBuffer(buffer_of(panels[owner]), CL_FALSE, at, length(i), host + at,
-                                     &waits, &arrived[i]);
-  }
-  queues_[owner].flush();
-  for (std::size_t i = 0; i < pieces; ++i) {
-    const std::size_t at = i * kPieceBytes;
-    arrived[i].wait();
-    for (std::size_t d = 0; d < devices_.size(); ++d) {
-      if (d == owner) continue;
-      const std::vector<cl::Event> unused = after(idle[d]);
-      queues_[d].enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, at, length(i), host + at,
-                                    &unused, &sent[d]);
-      queues_[d].flush();
-    }
-  }
+void PanelTransport::write_to_others(const char* host, std::size_t owner,
+                                     std::span<const cl::Memory> panels,
+                                     std::span<const cl::Event> idle, std::size_t at,
+                                     std::size_t bytes, std::vector<cl::Event>& sent) {
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     if (d == owner) continue;
+    const std::vector<cl::Event> unused = after(idle[d]);
+    queues_[d].enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, at, bytes, host + at, &unused,
+                                  &sent[d]);
+    queues_[d].flush();
+  }
+}
+
+void PanelTransport::send(const Place& owner, const cl::Event& ready,
+                          std::span<const cl::Memory> panels, std::span<const cl::Event> idle,
+                          std::size_t bytes, char* host) {
+  const bool alone = devices_.size() == 1 && processes_.size() == 1;
+  if (!host && (alone || !rooms_[0].data)) return;
+  if (!host) host = next_room();
+  const bool here = owner.process == processes_.rank();
+  const std::size_t from = here ? owner.device : devices_.size();
+  const std::size_t pieces = ceiling(bytes, kPieceBytes);
+  const auto length = [&](std::size_t i) { return std::min(kPieceBytes, bytes - i * kPieceBytes); };
+  std::vector<cl::Event> read(pieces), sent(devices_.size());
+  std::vector<std::function<void()>> broadcasts;
+  const auto broadcast = [&](std::size_t i) {
+    broadcasts.push_back(
+        processes_.begin_broadcast(host + i * kPieceBytes, length(i), owner.process));
+  };
+  const std::vector<cl::Event> waits = after(ready);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    if (!here) {
+      broadcast(i);
+      continue;
+    }
+    const std::size_t at = i * kPieceBytes;
+    queues_[from].enqueueReadBuffer(buffer_of(panels[from]), CL_FALSE, at, length(i), host + at,
+                                    &waits, &read[i]);
+  }
+  if (here) queues_[from].flush();
+  for (std::size_t i = 0; i < pieces; ++i) {
+    if (here) {
+      read[i].wait();
+      broadcast(i);
+    } else {
+      broadcasts[i]();
+    }
+    write_to_others(host, from, panels, idle, i * kPieceBytes, length(i), sent);
+  }
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (d == from) continue;
     const std::vector<cl::Event> written = {sent[d]};
     devices_[d]->queue().enqueueBarrierWithWaitList(&written);
   }
   rooms_[0].sent = std::move(sent);
+  if (!here) return;
+  for (const auto& wait : broadcasts) wait();
 }
 
 void PanelTransport::send_from_host(const char* host, std::span<const cl::Memory> panels,

@@ -1,22 +1,25 @@
-// How panels and block columns travel between devices and host memory.
+// How panels and block columns travel between devices, host memory and processes.
 #pragma once
 
 #include <array>
 #include <span>
 #include <vector>
 
+#include "distributed/process_group.hpp"
 #include "opencl/surface.hpp"
 
 namespace lugpu {
 
 /// Buffers are never shared between devices, each of which has a context of its own: drivers copy
 /// those slowly. A panel is read into pinned host memory in pieces, and each piece goes on to the
-/// other devices as soon as it is there. Panels have a queue of their own on every device, so that
-/// they travel while kernels run.
+/// other devices and processes as soon as it is there. Panels have a queue of their own on every
+/// device, so that they travel while kernels run.
 class PanelTransport {
  public:
-  /// With rooms for panels of up to `bytes` bytes on their way. The contexts must outlive it.
-  PanelTransport(std::span<DeviceContext* const> devices, std::size_t bytes);
+  /// With rooms for panels of up to `bytes` bytes on their way, or none. devices: of this process,
+  /// possibly none; context: any. Contexts and processes must outlive it.
+  PanelTransport(DeviceContext& context, std::span<DeviceContext* const> devices, std::size_t bytes,
+                 ProcessGroup& processes);
   /// Waits for what is under way.
   ~PanelTransport();
   PanelTransport(const PanelTransport&) = delete;
@@ -25,11 +28,16 @@ class PanelTransport {
   /// Reads ints of the owner once `ready`, an event of its context that has been flushed.
   void read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from,
             std::span<cl_int> to);
-  /// The first `bytes` bytes of panels[owner], once `ready`, become those of the others' panels:
-  /// panels[d] is overwritten after `idle[d]`, and what is enqueued to device d later waits for it.
-  /// On the way they are at `host`, where they stay; if that is null, in a room. Returns when the
-  /// panel has left its owner.
-  void send(std::size_t owner, const cl::Event& ready, std::span<const cl::Memory> panels,
+  /// A device of a process.
+  struct Place {
+    std::size_t process, device;
+  };
+  /// The first `bytes` bytes of panels[owner.device] of process owner.process, once `ready`, become
+  /// those of all others: panels[d] of this process is overwritten after `idle[d]`, and what is
+  /// enqueued to device d later waits for it. On the way they are at `host`, where they stay; if
+  /// that is null, in a room. All processes call it. Returns when the panel has left its owner and
+  /// its process, or has come to this one.
+  void send(const Place& owner, const cl::Event& ready, std::span<const cl::Memory> panels,
             std::span<const cl::Event> idle, std::size_t bytes, char* host);
   /// The same from the host to the first panels.size() devices. Returns at once.
   void send_from_host(const char* host, std::span<const cl::Memory> panels,
@@ -59,11 +67,15 @@ class PanelTransport {
     std::vector<cl::Event> sent;
   };
 
+  void write_to_others(const char* host, std::size_t owner, std::span<const cl::Memory> panels,
+                       std::span<const cl::Event> idle, std::size_t at, std::size_t bytes,
+                       std::vector<cl::Event>& sent);
   char* next_room();
 
   std::vector<DeviceContext*> devices_;
   std::vector<cl::CommandQueue> queues_;
   Staging staging_;
+  ProcessGroup& processes_;
   std::array<Room, 2> rooms_;  // one for every other panel
 };
 

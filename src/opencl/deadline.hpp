@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <exception>
+#include <utility>
 
 #include "opencl/opencl.hpp"
 
@@ -19,6 +20,19 @@ class Deadline {
   /// From now on checkpoint() throws TimedOut after this many seconds. pace: what pace() was when
   /// the same computation last ran.
   void set(double seconds, int pace = 1);
+  /// While it lives, checkpoint() throws nothing: others count on what is under way.
+  class Postponed {
+   public:
+    explicit Postponed(Deadline& deadline)
+        : deadline_(deadline), time_(std::exchange(deadline.deadline_, Clock::time_point::max())) {}
+    ~Postponed() { deadline_.deadline_ = time_; }
+    Postponed(const Postponed&) = delete;
+    Postponed& operator=(const Postponed&) = delete;
+
+   private:
+    Deadline& deadline_;
+    std::chrono::steady_clock::time_point time_;
+  };
   /// Checkpoints from one wait for the device to the next, as adapted so far.
   int pace() const { return steps_between_waits_; }
   /// Between the steps of a long computation: now and then waits for the queue, so that no more is

@@ -18,13 +18,13 @@ std::unique_ptr<DenseFactorization> make(DeviceContext& context, const Size& siz
 }
 
 void require_room_of_blocked(const Device& device, const Size& size, const DenseOptions& options) {
-  if (options.others.empty()) return LuBlocked::require_room(device, size, options);
+  if (!options.shared()) return LuBlocked::require_room(device, size, options);
   DistributedLu::require_room(device, size, options);
 }
 
 std::unique_ptr<DenseFactorization> make_blocked(DeviceContext& context, const Size& size,
                                                  const DenseOptions& options) {
-  if (options.others.empty()) return make<LuBlocked>(context, size, options);
+  if (!options.shared()) return make<LuBlocked>(context, size, options);
   return make<DistributedLu>(context, size, options);
 }
 
@@ -60,7 +60,7 @@ void require_pivoting(const Method& method, Pivot pivot) {
 }
 
 void require_one_device(const Method& method, const DenseOptions& options) {
-  if (method.shares || options.others.empty()) return;
+  if (method.shares || !options.shared()) return;
   throw Unsupported(std::string(method.name) + " works on one device alone",
                     {"method", "lu-blocked"});
 }
@@ -147,13 +147,13 @@ const Method& automatic_method(const Device& device, const Problem& problem,
   for (const Method& method : methods()) {
     const bool possible = method.structure == Structure::general &&
                           method.has(rule_of(dense.pivot)) && (blocks || !method.block_size) &&
-                          (method.shares || dense.others.empty());
+                          (method.shares || !dense.shared());
     if (possible &&
         !has_failed(failed, method, completed(problem, method, device, texel, 0, failed))) {
       return method;
     }
   }
-  if (!dense.others.empty()) {
+  if (dense.shared()) {
     throw Unsupported("No method for several devices has pivoting " +
                           std::string(name(dense.pivot)) + " and the other options",
                       {"pivot", "partial"});
@@ -185,7 +185,7 @@ Problem completed(Problem problem, const Method& method, const Device& device,
 }
 
 Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
-               const FailedPaths& failed, const std::vector<DeviceContext*>& others) {
+               const FailedPaths& failed, const std::vector<DeviceContext*>& others, Crew* crew) {
   Problem problem;
   problem.size = size;
   problem.solve = {options.refine, options.equilibrate, options.determinant, options.inverse,
@@ -198,6 +198,7 @@ Plan make_plan(const Options& options, const Device& device, const Size& size, P
   dense.storage = options.storage.value_or(automatic_storage(device));
   dense.schedule = options.schedule;
   dense.others = others;
+  dense.crew = crew;
   const Method& method = options.method == "auto"
                              ? automatic_method(device, problem, options.texel, failed)
                              : find_method(options.method);

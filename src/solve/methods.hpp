@@ -88,10 +88,11 @@ struct Plan {
   Problem problem;
 };
 
-/// From what a user asks for. others: DenseOptions::others. data: the precision of A and B, for
+/// From what a user asks for. others, crew: as in DenseOptions. data: the precision of A and B, for
 /// where none is asked for. Throws InputError for options that contradict one another, and as
 /// automatic_method().
 Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
-               const FailedPaths& failed, const std::vector<DeviceContext*>& others = {});
+               const FailedPaths& failed, const std::vector<DeviceContext*>& others = {},
+               Crew* crew = nullptr);
 
 }  // namespace lugpu

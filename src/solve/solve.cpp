@@ -10,6 +10,7 @@
 #include "accuracy/in_range.hpp"
 #include "accuracy/refine.hpp"
 #include "base/error.hpp"
+#include "distributed/crew.hpp"
 #include "matrix/rounded.hpp"
 #include "solve/diagnosis.hpp"
 #include "solve/system_solver.hpp"
@@ -32,8 +33,7 @@ Matrix with_interchange(std::size_t n) {
 // device.
 std::size_t order_to_build(const Problem& problem) {
   const std::size_t block = std::max<std::size_t>(problem.dense.nb, 32);
-  const std::size_t devices = 1 + problem.dense.others.size();
-  return std::clamp<std::size_t>(problem.size.n, 2, devices * block + 1);
+  return std::clamp<std::size_t>(problem.size.n, 2, device_count(problem.dense) * block + 1);
 }
 
 void solve_small_system(DeviceContext& context, const Method& method, const Problem& problem) {
