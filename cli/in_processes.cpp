@@ -1,5 +1,9 @@
 #include "in_processes.hpp"
 
+#include <chrono>
+#include <thread>
+
+#include "base/error.hpp"
 #include "distributed/worker.hpp"
 #include "terminal.hpp"
 
@@ -18,15 +22,24 @@ struct Dismissal {
 
 }  // namespace
 
+Exit after_first(Exit status) {
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return status;
+}
+
 Exit in_processes(const std::function<Exit()>& lead,
                   const std::function<std::vector<Team>()>& open) {
-  ProcessGroup& processes = process_group();
-  if (processes.rank() > 0) {
+  if (launch().rank > 0) {
     be_quiet();
-    work(processes, open);
+    try {
+      process_group();
+    } catch (const Error& error) {
+      return after_first(exit_of(error.kind()));
+    }
+    work(process_group(), open);
     return Exit::ok;
   }
-  const Dismissal dismissal{processes};
+  const Dismissal dismissal{process_group()};
   return lead();
 }
 

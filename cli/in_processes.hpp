@@ -16,6 +16,10 @@ namespace lugpu::cli {
 Exit in_processes(const std::function<Exit()>& lead,
                   const std::function<std::vector<Team>()>& open);
 
+/// `status`, a second later: on the others, if the command cannot begin. mpirun ends all processes
+/// as soon as one has failed, and the first one has to say why.
+Exit after_first(Exit status);
+
 /// Inside of `lead`: the other processes with their devices; null if there are none. Throws as
 /// Crew.
 std::unique_ptr<Crew> make_crew(const std::vector<Team>& teams);

@@ -9,6 +9,7 @@
 #include "distributed/process_group.hpp"
 #include "exit.hpp"
 #include "help.hpp"
+#include "in_processes.hpp"
 #include "opencl/opencl.hpp"
 #include "terminal.hpp"
 
@@ -26,8 +27,9 @@ int fail(Exit status, const std::string& sentence) {
 // CLI11 reports --help and --version as errors of status 0. Of several processes of mpirun, which
 // have the same arguments, the first one speaks.
 int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
-  if (lugpu::launch().rank > 0)
-    return error.get_exit_code() == 0 ? 0 : static_cast<int>(Exit::usage);
+  if (lugpu::launch().rank > 0) {
+    return error.get_exit_code() == 0 ? 0 : static_cast<int>(lugpu::cli::after_first(Exit::usage));
+  }
   if (error.get_exit_code() == 0) return app.exit(error);
   return fail(Exit::usage, lugpu::cli::usage_error(app, error));
 }

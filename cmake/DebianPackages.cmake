@@ -107,7 +107,14 @@ debian_package(tool lugpu math "dense linear systems on OpenCL: solver and bench
 This package has the program, which solves systems from files, advises on
 pivoting and precision, and times its methods against LAPACK and the libraries
 of GPUs."
-  RECOMMENDS ${driver} SUGGESTS clinfo liblugpu-lapack)
+  RECOMMENDS ${driver} SUGGESTS clinfo liblugpu-lapack lugpu-mpi)
+if(TARGET lugpu_mpi)
+  debian_package(mpi lugpu-mpi math "dense linear systems on OpenCL: several processes" "${of_lugpu}
+
+This package lets processes that mpirun has started, on one host or on several,
+share a system."
+    DEPENDS tool)
+endif()
 # CPack adds scripts that call ldconfig.
 if(TARGET lugpu_library)
   debian_package(library liblugpu0 libs "dense linear systems on OpenCL: library" "${of_lugpu}

@@ -3,6 +3,7 @@
 #   liblugpu0       the library                                             component library
 #   liblugpu-dev    headers, CMake's package files, lugpu.pc                component development
 #   liblugpu-lapack the drop-in LAPACK                                      component lapack
+#   lugpu-mpi       the plug-in for several processes, with Open MPI        component mpi
 # Packages need CMAKE_INSTALL_PREFIX=/usr, where Debian keeps libraries by architecture:
 #   cmake --preset package && cmake --build --preset package --target package
 
@@ -62,6 +63,10 @@ if(TARGET lugpu_lapack)
           NAMELINK_SKIP)
   install(CODE "set(LUGPU_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")" COMPONENT lapack)
   install(SCRIPT cmake/SetRunpath.cmake COMPONENT lapack)
+endif()
+
+if(TARGET lugpu_mpi)  # where process_group() looks for it
+  install(TARGETS lugpu_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lugpu COMPONENT mpi)
 endif()
 
 if(TARGET lugpu)

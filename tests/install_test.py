@@ -380,6 +380,7 @@ def is_for_packages():
 @unittest.skipUnless(is_for_packages(), "the prefix of this build is not /usr")
 class PackagesTest(unittest.TestCase):
     LIBRARY = ["liblugpu0", "liblugpu-dev"]
+    MPI = ["lugpu-mpi"] if (BUILD / "liblugpu_mpi.so").exists() else []
 
     @classmethod
     def setUpClass(cls):
@@ -401,7 +402,8 @@ class PackagesTest(unittest.TestCase):
         return folder
 
     def test_names(self):
-        self.assertEqual(set(self.debs), {"lugpu", "liblugpu-lapack", *(self.LIBRARY if PACKAGE_LIBRARY else [])})
+        self.assertEqual(set(self.debs), {"lugpu", "liblugpu-lapack", *self.MPI,
+                                           *(self.LIBRARY if PACKAGE_LIBRARY else [])})
         architecture = run("dpkg-architecture", "-qDEB_HOST_ARCH").stdout.strip()
         for package, file in self.debs.items():
             version = self.field(package, "Version")
@@ -429,7 +431,10 @@ class PackagesTest(unittest.TestCase):
             self.assertTrue([name for name in trees["liblugpu-dev"] if name.startswith("usr/include/lugpu/")])
 
     def test_dependencies(self):
-        for package in set(self.debs) - {"liblugpu-dev"}:
+        for package in self.MPI:
+            self.assertIn("libopenmpi", self.field(package, "Depends"))
+            self.assertIn(f"lugpu (= {self.field('lugpu', 'Version')})", self.field(package, "Depends"))
+        for package in set(self.debs) - {"liblugpu-dev", *self.MPI}:
             with self.subTest(package=package):
                 depends = self.field(package, "Depends")
                 for name in ("libc6", "libstdc++6", "ocl-icd-libopencl1"):
@@ -445,7 +450,7 @@ class PackagesTest(unittest.TestCase):
             with self.subTest(package=package):
                 self.assertTrue(self.field(package, "Maintainer"))
                 self.assertEqual(self.field(package, "Section"),
-                                 {"lugpu": "math", "liblugpu-dev": "libdevel"}.get(package, "libs"))
+                                 {"lugpu": "math", "lugpu-mpi": "math", "liblugpu-dev": "libdevel"}.get(package, "libs"))
         summaries = {self.field(package, "Description").splitlines()[0] for package in self.debs}
         self.assertEqual(len(summaries), len(self.debs))
 

@@ -138,13 +138,12 @@ TEST_P(UnderMpirun, RefusesOnAll) {
   expect_same(0, a, Matrix(100, 1));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, UnderMpirun,
-    testing::Values(SharedKind{Precision::single_precision, Pivot::none},
-                    SharedKind{Precision::single_precision, Pivot::partial},
-                    SharedKind{Precision::double_precision, Pivot::none},
-                    SharedKind{Precision::double_precision, Pivot::partial}),
-    testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Kinds, UnderMpirun,
+                         testing::Values(SharedKind{Precision::single_precision, Pivot::none},
+                                         SharedKind{Precision::single_precision, Pivot::partial},
+                                         SharedKind{Precision::double_precision, Pivot::none},
+                                         SharedKind{Precision::double_precision, Pivot::partial}),
+                         testing::PrintToStringParamName());
 
 TEST(Processes, ShareASystem) {
   if (process_group().size() > 1) return;
