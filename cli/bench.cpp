@@ -110,8 +110,11 @@ void require_methods(const std::vector<std::string>& names, bool for_problems) {
   }
 }
 
-SweepPlan make_plan(const Arguments& given, const Device& device) {
+SweepPlan make_plan(const Arguments& given, const SweepDevices& opened, Crew* crew) {
+  const Device& device = opened.contexts.front().device();
   SweepPlan plan;
+  plan.teams = opened.teams;
+  plan.crew = crew;
   plan.sizes = parse_sizes(given.sizes);
   plan.methods = distinct(given.methods, [](const std::string& name) { return name; });
   plan.pivots = distinct(given.pivots, to_pivot);
@@ -129,6 +132,10 @@ SweepPlan make_plan(const Arguments& given, const Device& device) {
   plan.effort = given.effort;
   plan.effort.trace = !given.trace.empty();
   if (plan.matrix != "auto") generate(plan.matrix, 1, plan.seed);  // an unknown kind ends here
+  for (const DeviceContext& context : opened.contexts) {
+    const int index = context.device().index;
+    if (!plan.failed_paths.contains(index)) plan.failed_paths[index] = note_failed_paths(context);
+  }
   return plan;
 }
 
@@ -390,13 +397,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
   const int usable = static_cast<int>(cores().usable);
   set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
-  SweepPlan plan = make_plan(given, contexts.front().device());
-  plan.teams = opened.teams;
-  plan.crew = crew.get();
-  for (const DeviceContext& context : contexts) {
-    const int index = context.device().index;
-    if (!plan.failed_paths.contains(index)) plan.failed_paths[index] = note_failed_paths(context);
-  }
+  const SweepPlan plan = make_plan(given, opened, crew.get());
   const std::vector<Device> devices = devices_of(contexts);
   const std::vector<Case> cases = cases_of(plan, opened.alone);
   nlohmann::json head = report_head(arguments, devices, given.options.kernels());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/statistics.hpp"
+#include "distributed/crew.hpp"
 #include "noise.hpp"
 #include "terminal.hpp"
 

@@ -429,7 +429,7 @@ Command add_solve(CLI::App& app) {
     return in_processes([&] { return solve(*given, arguments); },
                         [&] {
                           contexts = open_devices_together(given->options);
-                          return std::vector{team_of(contexts)};
+                          return std::vector<Team>{team_of(contexts)};
                         });
   };
 }
