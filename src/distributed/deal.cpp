@@ -197,8 +197,7 @@ BlockColumns deal(const Device& device, const Size& size, const DenseOptions& op
   require_window(device, size, options, nb, most);
   if (options.crew && most < all) {
     throw Unsupported(
-        "Processes hold a shared matrix in the memory of their devices alone, and A of "
-        "order " +
+        "Processes hold a shared matrix in their devices' memory alone, and A of order " +
         std::to_string(size.n) + " takes more; start more processes.");
   }
   const std::size_t windows = ceiling(all, most), of_window = ceiling(all, windows);
