@@ -126,6 +126,7 @@ SweepPlan make_plan(const Arguments& given, const SweepDevices& opened, Crew* cr
   plan.nbs = distinct(given.nbs, [](std::size_t nb) { return nb; });
   plan.baselines = baseline_names(given.baselines);
   plan.threads = threads_of(given, device);
+  plan.device_memory = given.options.device_memory;
   plan.nrhs = given.nrhs;
   plan.seed = given.seed;
   plan.matrix = given.matrix;

@@ -2,8 +2,11 @@
 #include <memory>
 
 #include "base/cores.hpp"
+#include "base/error.hpp"
 #include "bench/report.hpp"
 #include "commands.hpp"
+#include "dense/lu_blocked.hpp"
+#include "distributed/distributed_lu.hpp"
 #include "help.hpp"
 #include "opencl/device.hpp"
 #include "opencl/surface.hpp"
@@ -23,17 +26,29 @@ void print_line(const std::string& label, const std::string& text) {
   std::cout << head << wrapped(text, head.size(), head.size()) << '\n';
 }
 
-// Of `lugpu solve` by the fastest method; and by one with every pivoting, on images.
+std::string number(std::size_t n) {
+  return n == 0 ? "no" : std::to_string(n);
+}
+
+// Of `lugpu solve` by the fastest method, in each way; and by one with every pivoting, on images.
 std::string largest_orders(const Device& device, Precision precision) {
   const auto order = [&](const char* method, Storage storage) {
     DenseOptions options;
     options.precision = precision;
     options.storage = storage;
-    const std::size_t n = largest_order(device, find_method(method), options);
-    return n == 0 ? std::string("no") : std::to_string(n);
+    return number(largest_order(device, find_method(method), options));
   };
-  return order(methods().front().name, Storage::buffer) + " (method lu " +
-         order("lu", Storage::buffer) + ", on images " + order("lu", Storage::image) + ")";
+  DenseOptions options;
+  options.precision = precision;
+  const std::size_t whole = largest_order(
+      [&](std::size_t n) { LuBlocked::require_room(device, Size::square(n, 1), options); });
+  const std::size_t in_core = largest_order([&](std::size_t n) {
+    if (DistributedLu::windows(device, Size::square(n, 1), options) > 1) throw Unsupported("");
+  });
+  const std::size_t any = largest_order(device, methods().front(), options);
+  return number(whole) + " in one buffer, " + number(std::max(whole, in_core)) + " in several, " +
+         number(any) + " out of core (method lu " + order("lu", Storage::buffer) + ", on images " +
+         order("lu", Storage::image) + ")";
 }
 
 std::string images(const Device& device) {

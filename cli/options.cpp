@@ -71,6 +71,14 @@ void add_device_options(CLI::App& command, Options& options, DeviceUse use) {
   } else {
     units->expected(1)->type_name("N");
   }
+  if (use != DeviceUse::one) {
+    command
+        .add_option("--device-memory", options.device_memory,
+                    "Take at most so much memory of a device: bytes, or 500M or 2G; lu-blocked "
+                    "holds larger matrices in parts")
+        ->transform(memory_size())
+        ->type_name("SIZE");
+  }
   command.add_flag("--no-vendor-kernels", options.no_vendor_kernels,
                    "Use the kernels that any OpenCL device can run");
   command
@@ -220,6 +228,24 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
       range);
 }
 
+CLI::Validator memory_size() {
+  return CLI::Validator(
+      [](std::string& value) {
+        const std::string units = "KMG";
+        const std::size_t unit = value.empty() ? std::string::npos : units.find(value.back());
+        const bool plain = unit == std::string::npos;
+        const std::int64_t factor = plain ? 1 : std::int64_t{1} << (10 * (unit + 1));
+        const auto number =
+            read_number<std::int64_t>(plain ? value : value.substr(0, value.size() - 1));
+        if (!number || *number < 1 || *number > std::numeric_limits<std::int64_t>::max() / factor) {
+          return '"' + value + "\" is not a size in bytes, such as 2000000000, 500M or 2G";
+        }
+        value = std::to_string(*number * factor);
+        return std::string();
+      },
+      "");
+}
+
 CLI::Validator number(double least, double most) {
   const std::string range = format("%g..%g", least, most);
   return CLI::Validator(
@@ -289,6 +315,12 @@ void pin_threads_of_pocl() {
   }
 }
 
+Device device_to_use(const Device& whole, unsigned units, const Options& options) {
+  Device device = with_compute_units(whole, units);
+  device.global_memory = std::min(device.global_memory, options.device_memory.value_or(UINT64_MAX));
+  return device;
+}
+
 // A context of the device that is not in the team yet.
 DeviceContext& context_for(const Device& whole, const std::vector<DeviceContext*>& team,
                            const Options& options, SweepDevices& opened) {
@@ -306,7 +338,7 @@ DeviceContext& context_for(const Device& whole, const std::vector<DeviceContext*
       [&](const DeviceContext& context) { return context.device().index == whole.index; });
   const unsigned units = options.units.empty() ? whole.compute_units : options.units.front();
   return (known ? opened.repeated : opened.contexts)
-      .emplace_back(with_compute_units(whole, units), options.kernels());
+      .emplace_back(device_to_use(whole, units, options), options.kernels());
 }
 
 }  // namespace
@@ -329,7 +361,7 @@ std::vector<DeviceContext> open_devices(const Options& options) {
                                            ? std::set{whole.compute_units}
                                            : std::set(options.units.begin(), options.units.end());
     for (const unsigned units : numbers) {
-      contexts.emplace_back(with_compute_units(whole, units), options.kernels());
+      contexts.emplace_back(device_to_use(whole, units, options), options.kernels());
     }
   }
   return contexts;
@@ -351,7 +383,7 @@ std::vector<DeviceContext> open_devices_together(const Options& options) {
   std::vector<DeviceContext> contexts;
   for (const Device& whole : devices) {
     const unsigned units = options.units.empty() ? whole.compute_units : options.units.front();
-    contexts.emplace_back(with_compute_units(whole, units), options.kernels());
+    contexts.emplace_back(device_to_use(whole, units, options), options.kernels());
   }
   return contexts;
 }

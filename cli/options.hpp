@@ -20,6 +20,7 @@ struct Options {
   std::string kernel_dir;
   std::vector<unsigned> units;  ///< compute units of the device to use; for bench several numbers,
                                 ///< each in its turn; none for all of them
+  std::optional<std::uint64_t> device_memory;  ///< bytes that a device may take at most
   bool no_vendor_kernels = false;
   std::string json;               ///< a file, "-" for stdout, or empty
   Format format = Format::table;  ///< of what goes to stdout
@@ -44,7 +45,7 @@ struct Options {
 /// after another; or several devices that work together on one system.
 enum class DeviceUse { one, in_turn, together };
 
-/// -p, -d, --units, --no-vendor-kernels, --kernel-dir.
+/// -p, -d, --units, --no-vendor-kernels, --kernel-dir; --device-memory except for DeviceUse::one.
 void add_device_options(CLI::App& command, Options& options, DeviceUse use);
 
 /// --json, --force, -q, --color.
@@ -92,6 +93,10 @@ CLI::Validator not_empty();
 
 /// Takes decimal digits, a whole number in [least, most], and nothing else; for transform().
 CLI::Validator whole_number(std::int64_t least, std::int64_t most);
+
+/// Takes bytes as a positive whole number, with K, M or G for powers of 1024, and makes it a plain
+/// number; for transform().
+CLI::Validator memory_size();
 
 /// Takes a decimal number in [least, most].
 CLI::Validator number(double least, double most);

@@ -62,7 +62,7 @@ lugpu::Options options_of(const Arguments& given, const Device& device) {
   return options;
 }
 
-Case case_of(const Plan& plan, const Device& device, const std::string& matrix) {
+Case case_of(const Plan& plan, const Device& device, const Arguments& given) {
   Case what;
   what.implementation = "lugpu";
   what.routine = plan.method->name;
@@ -70,7 +70,9 @@ Case case_of(const Plan& plan, const Device& device, const std::string& matrix) 
   what.device = device.name;
   what.device_index = device.index;
   what.units = device.compute_units;
-  what.matrix = matrix;
+  what.device_memory = given.options.device_memory;
+  what.windows = windows_of(device, *plan.method, plan.problem);
+  what.matrix = given.matrix;
   return what;
 }
 
@@ -79,10 +81,12 @@ std::string ratio(const std::optional<double>& value) {
 }
 
 // What a method works on: its panels, or its surfaces.
-std::string layout(const Problem& problem) {
-  return problem.dense.nb > 0
-             ? format("blocks of %zu columns", problem.dense.nb)
-             : format("%s of %s texels", name(problem.dense.storage), name(problem.dense.texel));
+std::string layout(const Case& what) {
+  const DenseOptions& dense = what.problem.dense;
+  if (dense.nb == 0) return format("%s of %s texels", name(dense.storage), name(dense.texel));
+  const std::size_t windows = what.windows.value_or(1);
+  return format("blocks of %zu columns", dense.nb) +
+         (windows > 1 ? format(", out of core in %zu windows", windows) : "");
 }
 
 void print_times(const Result& result) {
@@ -188,7 +192,7 @@ void print_result(const Arguments& given, const std::vector<DeviceContext>& cont
   print_line("B", description(given.rhs, rhs));
   print_line("method", format("%s, pivoting %s, %s precision, ", result.what.routine.c_str(),
                               name(problem.dense.pivot), precision_name(problem)) +
-                           layout(problem) + (solution.why.empty() ? "" : ": " + solution.why));
+                           layout(result.what) + (solution.why.empty() ? "" : ": " + solution.why));
   for (const Device& device : devices_of(contexts)) {
     print_line("device", device.name + " (" + device.platform + ")");
   }
@@ -332,7 +336,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   solution.phases_s["build"] = build_s;
   watchdog.clear();
   solution.why = why;
-  const Result result = record_of(case_of(plan, context.device(), given.matrix), solution);
+  const Result result = record_of(case_of(plan, context.device(), given), solution);
 
   const Exit status = status_of(solution.diagnosis, plan.problem.dense.pivot);
   const Written written = status == Exit::ok ? write_answers(given, solution) : Written{};

@@ -1,9 +1,7 @@
 #include "bench/method_contender.hpp"
 
-#include <algorithm>
 #include <array>
 
-#include "base/error.hpp"
 #include "dense/lu_blocked.hpp"
 
 namespace lugpu {
@@ -37,15 +35,8 @@ bool MethodContender::has_room_for_copy() const {
   const Size& size = problem_.size;
   const std::uint64_t bytes = static_cast<std::uint64_t>(size.n) * (size.n + size.nrhs) *
                               element_size(problem_.dense.precision);
-  Device rest = context_.device();
-  if (bytes > std::min(rest.max_allocation, rest.global_memory)) return false;
-  rest.global_memory -= bytes;
-  try {
-    method_.require_room(rest, size, problem_.dense);
-    return true;
-  } catch (const Unsupported&) {
-    return false;
-  }
+  return bytes <= context_.device().max_allocation &&
+         has_room_beside(context_.device(), method_, size, problem_.dense, bytes);
 }
 
 Matrix MethodContender::download() {

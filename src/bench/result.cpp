@@ -83,6 +83,8 @@ json to_json(const Case& what) {
           {"compute_units", value_or_null(what.units)},
           {"devices_used", dense.shared() ? json(device_count(dense)) : json(nullptr)},
           {"processes", dense.crew ? json(process_count(dense)) : json(nullptr)},
+          {"device_memory", value_or_null(what.device_memory)},
+          {"windows", value_or_null(what.windows)},
           {"n", what.problem.size.n},
           {"nrhs", what.problem.size.nrhs},
           {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
@@ -113,9 +115,10 @@ const char* name(RunStatus status) {
 
 std::span<const char* const> case_fields() {
   static constexpr const char* kFields[] = {
-      "implementation", "routine", "pivot",         "precision",    "storage",   "texel",
-      "schedule",       "device",  "compute_units", "devices_used", "processes", "n",
-      "nrhs",           "nb",      "threads",       "seed",         "matrix"};
+      "implementation", "routine",       "pivot",  "precision",     "storage",
+      "texel",          "schedule",      "device", "compute_units", "devices_used",
+      "processes",      "device_memory", "n",      "nrhs",          "nb",
+      "threads",        "seed",          "matrix"};
   return kFields;
 }
 
@@ -128,9 +131,9 @@ bool same_case(const json& a, const json& b) {
   return std::ranges::all_of(case_fields(), [&](const char* key) {
     const std::string_view field = key;
     if (of_best && field == "threads") return true;
-    // Files of 0.2.0 lack two of them.
-    const bool everywhere = field != "devices_used" && field != "processes";
-    if (everywhere && !(a.contains(key) && b.contains(key))) return false;
+    // Files of 0.2.0 lack these.
+    const bool later = field == "devices_used" || field == "processes" || field == "device_memory";
+    if (!later && !(a.contains(key) && b.contains(key))) return false;
     return a.value(key, json()) == b.value(key, json());
   });
 }

@@ -31,10 +31,12 @@ struct Case {
   std::string implementation;  ///< "lugpu", or a baseline's: "openblas", "lapack", "cusolver" ...
   std::string routine;         ///< "lu", "gauss-jordan", or a baseline: "getrf", "getc2" ...
   Problem problem;
-  std::optional<std::string> device;  ///< its name; absent on the host
-  int device_index = -1;              ///< of list_devices(); -1 on the host
-  std::optional<unsigned> units;      ///< compute units of the device; absent on the host
-  std::optional<int> threads;         ///< on the host only
+  std::optional<std::string> device;           ///< its name; absent on the host
+  int device_index = -1;                       ///< of list_devices(); -1 on the host
+  std::optional<unsigned> units;               ///< compute units of the device; absent on the host
+  std::optional<std::uint64_t> device_memory;  ///< bytes that the device may take, where limited
+  std::optional<std::size_t> windows;          ///< windows_of() a method of lugpu
+  std::optional<int> threads;                  ///< on the host only
   std::uint64_t seed = 0;
   std::string matrix;  ///< kind or file name
   /// Numbers of threads in ascending order, of which the fastest becomes `threads`; none: those are

@@ -113,6 +113,8 @@ const std::vector<Field>& fields_of_row() {
       {"compute_units", or_null<is_size>, "a positive whole number or null", true},
       {"devices_used", or_null<is_size>, "a positive whole number or null", true},
       {"processes", or_null<is_size>, "a positive whole number or null", true},
+      {"device_memory", or_null<is_size>, "a positive whole number or null", true},
+      {"windows", or_null<is_size>, "a positive whole number or null", true},
       {"n", is_whole, "a whole number"},
       {"nrhs", is_size, "a positive whole number"},
       {"nb", or_null<is_size>, "a positive whole number or null"},

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/host_memory.hpp"
 #include "bench/wording.hpp"
 #include "matrix/generate.hpp"
 #include "solve/system_solver.hpp"
@@ -145,7 +146,7 @@ void require_possible(const Case& what, const DeviceContext* context) {
 }  // namespace
 
 double bytes_of_host() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return static_cast<double>(host_memory());
 }
 
 std::vector<std::size_t> parse_sizes(const std::string& text, const char* option) {
@@ -180,8 +181,9 @@ void append_variants(const SweepPlan& plan, const Device& device, const Problem&
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
         cases.push_back({"lugpu", method.name,
                          completed(variant, method, device, texel, nb, failed), device.name,
-                         device.index, device.compute_units, std::nullopt, plan.seed,
-                         matrix_kind(plan, problem.dense.pivot)});
+                         device.index, device.compute_units, plan.device_memory, std::nullopt,
+                         std::nullopt, plan.seed, matrix_kind(plan, problem.dense.pivot)});
+        cases.back().windows = windows_of(device, method, cases.back().problem);
       }
       if (!method.has_schedules && name != "auto") break;
     }
@@ -196,6 +198,8 @@ Case baseline_case(const SweepPlan& plan, const Baseline& baseline, std::size_t 
           {Size::square(n, plan.nrhs), {baseline.pivot, precision}, {}},
           std::nullopt,
           -1,
+          std::nullopt,
+          std::nullopt,
           std::nullopt,
           std::nullopt,
           plan.seed,

@@ -26,8 +26,9 @@ struct SweepPlan {
   /// Besides the devices that have each system alone, those that share it: the first one, of
   /// run_sweep()'s contexts, and DenseOptions::others.
   std::vector<std::vector<DeviceContext*>> teams;
-  Crew* crew = nullptr;                     ///< DenseOptions::crew, of all cases
-  std::map<int, FailedPaths> failed_paths;  ///< by the index of a device
+  Crew* crew = nullptr;                        ///< DenseOptions::crew, of all cases
+  std::map<int, FailedPaths> failed_paths;     ///< by the index of a device
+  std::optional<std::uint64_t> device_memory;  ///< Case::device_memory of all methods
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;
   std::string matrix = "auto";  ///< a kind of generate(); or "auto": `dominant` without pivoting,

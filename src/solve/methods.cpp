@@ -6,6 +6,7 @@
 #include "dense/gauss_jordan.hpp"
 #include "dense/lu.hpp"
 #include "dense/lu_blocked.hpp"
+#include "distributed/deal.hpp"
 #include "distributed/distributed_lu.hpp"
 
 namespace lugpu {
@@ -17,14 +18,38 @@ std::unique_ptr<DenseFactorization> make(DeviceContext& context, const Size& siz
   return std::make_unique<T>(context, size, options);
 }
 
+// Whether one device has all of A in one buffer. Throws Unsupported if not, and there is no other
+// way to have it.
+bool has_whole(const Device& device, const Size& size, const DenseOptions& options) {
+  if (options.shared()) return false;
+  try {
+    LuBlocked::require_room(device, size, options);
+    return true;
+  } catch (const Unsupported&) {
+    if (options.storage == Storage::image || options.texel == Texel::rgba) throw;
+    return false;
+  }
+}
+
+std::size_t windows_of_blocked(const Device& device, const Size& size,
+                               const DenseOptions& options) {
+  return has_whole(device, size, options) ? 1 : DistributedLu::windows(device, size, options);
+}
+
 void require_room_of_blocked(const Device& device, const Size& size, const DenseOptions& options) {
-  if (!options.shared()) return LuBlocked::require_room(device, size, options);
-  DistributedLu::require_room(device, size, options);
+  windows_of_blocked(device, size, options);
+}
+
+std::size_t block_size_of_blocked(const Device& device, const Size& size,
+                                  const DenseOptions& options) {
+  return options.storage == Storage::image || has_whole(device, size, options)
+             ? LuBlocked::block_size(device, size, options)
+             : distributed_block_size(device, size, options);
 }
 
 std::unique_ptr<DenseFactorization> make_blocked(DeviceContext& context, const Size& size,
                                                  const DenseOptions& options) {
-  if (!options.shared()) return make<LuBlocked>(context, size, options);
+  if (has_whole(context.device(), size, options)) return make<LuBlocked>(context, size, options);
   return make<DistributedLu>(context, size, options);
 }
 
@@ -77,7 +102,7 @@ std::span<const Method> methods() {
          return rule.pivot == Pivot::none || rule.pivot == Pivot::partial;
        },
        kLuFlops, lu_work, true, false, true, require_room_of_blocked, make_blocked,
-       LuBlocked::block_size},
+       block_size_of_blocked, windows_of_blocked},
       {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
        [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, false,
        Lu::require_room, make<Lu>},
@@ -116,19 +141,51 @@ void require_possible(const Device& device, const Method& method, const Problem&
   method.require_room(device, problem.size, problem.dense);
 }
 
-std::size_t largest_order(const Device& device, const Method& method, const DenseOptions& options) {
+Size size_on_device(const Problem& problem) {
+  const std::size_t nrhs = problem.solve.refine == Refine::mixed ? 0 : problem.size.nrhs;
+  return Size::square(problem.size.n, nrhs);
+}
+
+std::optional<std::size_t> windows_of(const Device& device, const Method& method,
+                                      const Problem& problem) {
+  if (!method.windows) return std::nullopt;
+  try {
+    return method.windows(device, size_on_device(problem), problem.dense);
+  } catch (const Unsupported&) {
+    return std::nullopt;
+  }
+}
+
+bool has_room_beside(const Device& device, const Method& method, const Size& size,
+                     const DenseOptions& options, std::uint64_t bytes) {
+  Device rest = device;
+  rest.global_memory -= std::min(bytes, rest.global_memory);
+  try {
+    method.require_room(rest, size, options);
+    return !method.windows || method.windows(rest, size, options) == 1;
+  } catch (const Unsupported&) {
+    return false;
+  }
+}
+
+std::size_t largest_order(const std::function<void(std::size_t n)>& require) {
   std::size_t fits = 0;
   std::size_t too_large = std::size_t{1} << 24;
   while (too_large - fits > 1) {
     const std::size_t n = (fits + too_large) / 2;
     try {
-      method.require_room(device, Size::square(n, 1), options);
+      require(n);
       fits = n;
     } catch (const Unsupported&) {
       too_large = n;
     }
   }
   return fits;
+}
+
+std::size_t largest_order(const Device& device, const Method& method, const DenseOptions& options) {
+  return largest_order(
+      [&](std::size_t n) { method.require_room(device, Size::square(n, 1), options); });
 }
 
 std::string path_name(const Method& method, const Problem& problem) {

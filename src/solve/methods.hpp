@@ -2,6 +2,7 @@
 // sweep, the tests and the records read it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,6 +49,10 @@ struct Method {
   /// The fastest number of columns of a block; null for a method without blocks.
   std::size_t (*block_size)(const Device& device, const Size& size,
                             const DenseOptions& options) = nullptr;
+  /// In how many windows A is held on the device, the rest of it being on the host; null for a
+  /// method that always has all of it there. Throws as require_room.
+  std::size_t (*windows)(const Device& device, const Size& size,
+                         const DenseOptions& options) = nullptr;
 
   std::vector<Pivot> pivots() const;
 };
@@ -62,7 +67,21 @@ const Method& find_method(const std::string& name);
 /// method has no such pivoting, cannot refine or has one device only.
 void require_possible(const Device& device, const Method& method, const Problem& problem);
 
-/// The largest n whose system with one right-hand side fits on the device; 0 if none does.
+/// What the factors of a problem are for: A, and B unless only residuals go to the device, as in
+/// mixed precision.
+Size size_on_device(const Problem& problem);
+
+/// Method::windows of a problem; absent for a method without windows and where none fits.
+std::optional<std::size_t> windows_of(const Device& device, const Method& method,
+                                      const Problem& problem);
+
+/// Whether the device holds the system in one window and has so many bytes left.
+bool has_room_beside(const Device& device, const Method& method, const Size& size,
+                     const DenseOptions& options, std::uint64_t bytes);
+
+/// The largest n for which `require` does not throw Unsupported; 0 if it does for all.
+std::size_t largest_order(const std::function<void(std::size_t n)>& require);
+/// The largest n whose system with one right-hand side the method can solve on the device.
 std::size_t largest_order(const Device& device, const Method& method, const DenseOptions& options);
 
 /// One way through the kernels as the options of the command line spell it, e.g. "lu partial single

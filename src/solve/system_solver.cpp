@@ -1,6 +1,5 @@
 #include "solve/system_solver.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "accuracy/refine.hpp"
@@ -11,25 +10,16 @@
 namespace lugpu {
 namespace {
 
-// In mixed precision B stays on the host: only residuals go to the device.
-Size size_on_device(const Problem& problem) {
-  const std::size_t nrhs = problem.solve.refine == Refine::mixed ? 0 : problem.size.nrhs;
-  return Size::square(problem.size.n, nrhs);
-}
-
 // Whether A in double fits on the device besides what the method needs.
 bool has_room_for_residuals(const Device& device, const Method& method, const Problem& problem) {
   const Size& size = problem.size;
-  const std::uint64_t bytes = residual_bytes(size.n, size.nrhs);
-  Device rest = device;
-  rest.global_memory -= std::min(bytes, rest.global_memory);
   try {
     require_fits(device, size.n, size.n, Precision::double_precision, Storage::buffer, 1, 0);
-    method.require_room(rest, size_on_device(problem), problem.dense);
   } catch (const Unsupported&) {
     return false;
   }
-  return true;
+  return has_room_beside(device, method, size_on_device(problem), problem.dense,
+                         residual_bytes(size.n, size.nrhs));
 }
 
 }  // namespace

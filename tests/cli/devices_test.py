@@ -106,6 +106,44 @@ class DeviceChoiceTest(CommandLine):
                      words=["one device", "--method " + BLOCKED])
         self.refused("solve", "a.npy", "-d", "0,0", "--pivot", "full", words=["full"])
 
+    def test_a_matrix_larger_than_the_devices_memory(self):
+        """In windows, by itself; X is the same bits however many there are."""
+        a, b = random_matrix(1200, 1200), random_matrix(1200, 2, seed=2)
+        self.write("a.npy", a)
+        self.write("b.npy", b)
+        solve = ["solve", "a.npy", "b.npy", "--nb", "64"]
+        windows = set()
+        for number, flags in enumerate((["-d", "0,0"], ["--device-memory", "14M"], ["--device-memory", "9000K"],
+                                        ["--device-memory", "20M", "-d", "0,0"])):
+            row, = self.results(*solve, *flags, "-o", f"x{number}.npy")
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertEqual(row["device_memory"] is None, number == 0)
+            windows.add(row["windows"])
+            np.testing.assert_array_equal(read_matrix(self.folder / f"x{number}.npy"),
+                                          read_matrix(self.folder / "x0.npy"))
+        np.testing.assert_allclose(read_matrix(self.folder / "x0.npy"), np.linalg.solve(a, b), rtol=1e-7)
+        self.assertEqual(min(windows), 1)
+        self.assertGreaterEqual(len(windows), 3)
+        self.assertIn("out of core", self.lugpu(*solve, "--device-memory", "14M").stdout)
+        self.write("d.npy", dominant_matrix(1200))
+        for flags in (["--precision", "mixed"], ["--precision", "single", "--pivot", "none"], ["--inverse", "i.npy"],
+                      ["--equilibrate"]):
+            with self.subTest(flags=flags):
+                row, = self.results("solve", "d.npy", "--device-memory", "12M", *flags)
+                self.assertEqual(row["status"], "ok", row["reason"])
+        self.refused("solve", "a.npy", "--device-memory", "3M", words=["does not fit", "3.0 MiB"])
+        for size in ("", "0", "-1", "2T", "G", "1.5G", "10000000000000G"):
+            self.refused("solve", "a.npy", "--device-memory", size, words=["--device-memory"])
+
+    def test_limited_memory_is_a_case_of_a_sweep(self):
+        sweep = small(method=BLOCKED, pivot="partial", sizes=1200, nb=64, precision="double")
+        row, = self.results(*sweep, "--device-memory", "12M")
+        self.assertEqual((row["status"], row["device_memory"]), ("ok", 12 << 20))
+        self.assertGreater(row["windows"], 1)
+        self.assertIn("windows", row["variant"])
+        row, = self.results(*sweep, "--device-memory", "3M")
+        self.assertEqual(row["status"], "unsupported")
+
     def test_devices_that_share_are_a_case_of_a_sweep(self):
         sweep = small(method=BLOCKED, pivot="partial", sizes=200, nb=64)
         rows = self.results(*sweep, "-d", "0,0+0,0+0+0")
