@@ -604,6 +604,8 @@ Result example_result() {
       0,
       4,
       std::nullopt,
+      std::nullopt,
+      std::nullopt,
       9,
       "random"};
   result.times_s = {3, 1, 2};
@@ -748,7 +750,11 @@ TEST(SameCase, LooksAtWhatIsRunNotAtHowItWent) {
   EXPECT_FALSE(same_case(row, foreign));
   json early = row;
   early.erase("devices_used");
+  early.erase("device_memory");
   EXPECT_TRUE(same_case(row, early));
+  other = example_result();
+  other.what.device_memory = 1 << 30;
+  EXPECT_FALSE(same_case(row, to_json(other)));
   other = example_result();
   other.what.problem.dense.others = {nullptr};
   EXPECT_FALSE(same_case(row, to_json(other)));
