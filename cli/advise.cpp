@@ -110,11 +110,11 @@ Exit advise(Arguments given, const std::vector<std::string>& arguments) {
   }
   const Matrix& a = std::get<Matrix>(matrix);
   const Matrix& b = rhs.b;
-  const FailedPaths failed = note_failed_paths(context);
+  const PathRecords records = note_path_records(context);
 
   std::vector<Result> results;
   for (const Case& what :
-       advice_cases(context.device(), a.rows(), b.cols(), given.matrix, failed)) {
+       advice_cases(context.device(), a.rows(), b.cols(), given.matrix, records)) {
     show_progress(format("%s %s", name(what.problem.dense.pivot), precision_name(what.problem)));
     results.push_back(attempt(what, given.effort, [&] {
       return measure(context, find_method(what.routine), what, a, b, given.effort);

@@ -135,7 +135,7 @@ SweepPlan make_plan(const Arguments& given, const SweepDevices& opened, Crew* cr
   if (plan.matrix != "auto") generate(plan.matrix, 1, plan.seed);  // an unknown kind ends here
   for (const DeviceContext& context : opened.contexts) {
     const int index = context.device().index;
-    if (!plan.failed_paths.contains(index)) plan.failed_paths[index] = note_failed_paths(context);
+    if (!plan.path_records.contains(index)) plan.path_records[index] = note_path_records(context);
   }
   return plan;
 }

@@ -21,6 +21,7 @@ Command add_compare(CLI::App& app);
 Command add_report(CLI::App& app);
 Command add_probe(CLI::App& app);
 Command add_simulate(CLI::App& app);
+Command add_tune(CLI::App& app);
 Command add_generate(CLI::App& app);
 Command add_verify(CLI::App& app);
 /// `lugpu help`; the app must outlive it.

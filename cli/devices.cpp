@@ -80,7 +80,7 @@ void print_device(const Device& device) {
   print_line("images", images(device));
   print_line("largest n", "single: " + largest_orders(device, Precision::single_precision) +
                               "; double: " + largest_orders(device, Precision::double_precision));
-  const std::vector<std::string> wrong = read_failed_paths(device, {});
+  const std::vector<std::string> wrong = read_record(kFailedPathsRecord, device, {});
   if (wrong.empty()) return;
   print_line("wrong", wrong.front() +
                           (wrong.size() > 1 ? format(" and %zu more", wrong.size() - 1) : "") +

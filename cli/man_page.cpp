@@ -99,6 +99,10 @@ const std::map<std::string, Page>& pages() {
         {{"Print JSON:", "lugpu probe -n 128 --json -"},
          {"Time products and steps on grids alone:",
           "lugpu probe --probes grids,cubes -n 1024 --cubes 128 --storage buffer"}}}},
+      {"tune",
+       {"",
+        {{"List what earlier runs found:", "lugpu tune --list"},
+         {"Go by the defaults again:", "lugpu tune --forget"}}}},
       {"verify", {"", {{"List what earlier runs found wrong:", "lugpu verify --list"}}}},
       {"generate",
        {"The same seed gives the same matrix on every machine, for kinds with a prescribed "

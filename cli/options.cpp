@@ -13,7 +13,6 @@
 #include "base/output_file.hpp"
 #include "distributed/process_group.hpp"
 #include "opencl/pocl_cache.hpp"
-#include "solve/failed_paths.hpp"
 #include "solve/methods.hpp"
 #include "solve/structured_methods.hpp"
 #include "terminal.hpp"
@@ -423,15 +422,16 @@ SweepDevices open_sweep_devices(const Options& options) {
   return opened;
 }
 
-FailedPaths note_failed_paths(const DeviceContext& context) {
+PathRecords note_path_records(const DeviceContext& context) {
   const Device& device = context.device();
-  FailedPaths failed = read_failed_paths(device, context.settings());
-  if (failed.empty()) return failed;
+  PathRecords records = read_path_records(device, context.settings());
+  const FailedPaths& failed = records.failed;
+  if (failed.empty()) return records;
   const std::string more =
       failed.size() > 1 ? " and " + std::to_string(failed.size() - 1) + " more" : "";
   print_note("`lugpu verify` found " + failed.front() + more + " wrong on " + device.name +
              "; auto avoids it.");
-  return failed;
+  return records;
 }
 
 }  // namespace lugpu::cli

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "opencl/context.hpp"
-#include "solve/failed_paths.hpp"
+#include "solve/path_records.hpp"
 #include "solve/problem.hpp"
 #include "table.hpp"
 
@@ -124,8 +124,8 @@ struct SweepDevices {
 };
 SweepDevices open_sweep_devices(const Options& options);
 
-/// What `lugpu verify` found wrong on a device with its kernels; with one line on stderr about
-/// that, if there is anything.
-FailedPaths note_failed_paths(const DeviceContext& context);
+/// What earlier runs found out about a device with its kernels; with one line on stderr if `lugpu
+/// verify` found anything wrong.
+PathRecords note_path_records(const DeviceContext& context);
 
 }  // namespace lugpu::cli

@@ -325,11 +325,11 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   }
   const Matrix& a = std::get<Matrix>(matrix);
   const Matrix& b = rhs.b;
-  const FailedPaths failed = note_failed_paths(context);
+  const PathRecords records = note_path_records(context);
 
   const Plan plan =
       make_plan(options, context.device(), Size::square(a.rows(), b.cols()),
-                Precision::double_precision, failed, {team.begin() + 1, team.end()}, crew.get());
+                Precision::double_precision, records, {team.begin() + 1, team.end()}, crew.get());
   require_possible(context.device(), *plan.method, plan.problem);
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);

@@ -14,12 +14,12 @@
 #include "bench/report.hpp"
 #include "bench/wording.hpp"
 #include "commands.hpp"
+#include "device_records.hpp"
 #include "help.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
 #include "solve/failed_paths.hpp"
 #include "terminal.hpp"
-#include "verdicts.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -31,6 +31,7 @@ struct Arguments {
   bool forget = false;
 };
 
+constexpr RecordWords kWrongPaths = {kFailedPathsRecord, "wrong", "wrong path", "wrong paths"};
 constexpr Precision kPrecisions[] = {Precision::single_precision, Precision::double_precision};
 constexpr Storage kStorages[] = {Storage::buffer, Storage::image};
 constexpr Texel kTexels[] = {Texel::r, Texel::rgba};
@@ -132,14 +133,14 @@ std::string footer() {
 // For the runs of lugpu to come. What was wrong before and is not known now stays wrong.
 void remember(const Verification& verification, const Device& device, const Options& options) {
   std::vector<std::string> failed = verification.failed_paths();
-  const FailedPaths before = read_failed_paths(device, options.kernels());
+  const FailedPaths before = read_record(kFailedPathsRecord, device, options.kernels());
   for (const Verdict* verdict : verification.unknown_paths()) {
     if (std::find(before.begin(), before.end(), verdict->name) != before.end()) {
       failed.push_back(verdict->name);
     }
   }
   try {
-    write_failed_paths(device, options.kernels(), failed);
+    write_record(kFailedPathsRecord, device, options.kernels(), failed);
   } catch (const Error& error) {
     print_warning(words(error));
   }
@@ -381,8 +382,8 @@ Command add_verify(CLI::App& app) {
       "\n\n" +
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
   return [given](const std::vector<std::string>& arguments) {
-    if (given->list) return list_verdicts(given->options);
-    if (given->forget) return forget_verdicts(given->options);
+    if (given->list) return list_records(kWrongPaths, given->options);
+    if (given->forget) return forget_records(kWrongPaths, given->options);
     return verify(*given, arguments);
   };
 }

@@ -348,8 +348,8 @@ TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
   Device device;
   device.type = "cpu";
   device.double_precision = true;
-  FailedPaths failed;
-  const std::vector<Case> cases = advice_cases(device, 10, 2, "a.mtx", failed);
+  PathRecords records;
+  const std::vector<Case> cases = advice_cases(device, 10, 2, "a.mtx", records);
   const std::size_t pivotings = pivot_rules().size();
   ASSERT_EQ(cases.size(), 3 * pivotings);
   for (const Case& what : cases) {
@@ -365,20 +365,20 @@ TEST(AdviceCases, AreEveryPivotingInEveryPrecision) {
                           }),
             pivotings);
   device.double_precision = false;
-  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx", failed).size(), 2 * pivotings);
+  EXPECT_EQ(advice_cases(device, 10, 2, "a.mtx", records).size(), 2 * pivotings);
 }
 
 TEST(AdviceCases, MixedNeedsFactors) {
   Device device;
   device.type = "cpu";
   device.double_precision = true;
-  FailedPaths failed;
+  PathRecords records;
   // All that is left for full pivoting is gauss-jordan.
   for (const char* precision : {"single", "double"}) {
-    failed.push_back(std::string("lu full ") + precision + " buffer r fused");
+    records.failed.push_back(std::string("lu full ") + precision + " buffer r fused");
   }
   int full = 0;
-  for (const Case& what : advice_cases(device, 10, 2, "a.mtx", failed)) {
+  for (const Case& what : advice_cases(device, 10, 2, "a.mtx", records)) {
     if (what.problem.dense.pivot != Pivot::full) continue;
     ++full;
     EXPECT_EQ(what.routine, "gauss-jordan");

@@ -244,7 +244,7 @@ class FailedPathsFile : public testing::Test {
   }
   void TearDown() override { unsetenv("XDG_CACHE_HOME"); }
 
-  std::vector<std::string> read() const { return read_failed_paths(device_, {}); }
+  std::vector<std::string> read() const { return read_record(kFailedPathsRecord, device_, {}); }
   fs::path file() const {
     const fs::path folder = cache_.path() / "lugpu";
     return fs::directory_iterator(folder)->path();
@@ -258,39 +258,41 @@ class FailedPathsFile : public testing::Test {
 
 TEST_F(FailedPathsFile, AreReadAsWritten) {
   EXPECT_TRUE(read().empty());
-  write_failed_paths(device_, {}, two_);
+  write_record(kFailedPathsRecord, device_, {}, two_);
   EXPECT_EQ(read(), two_);
-  write_failed_paths(device_, {}, {two_[1]});
+  write_record(kFailedPathsRecord, device_, {}, {two_[1]});
   EXPECT_EQ(read(), std::vector<std::string>{two_[1]});
 }
 
 TEST_F(FailedPathsFile, AreForgottenWhenThereAreNone) {
-  write_failed_paths(device_, {}, {});
-  write_failed_paths(device_, {}, two_);
-  write_failed_paths(device_, {}, {});
+  write_record(kFailedPathsRecord, device_, {}, {});
+  write_record(kFailedPathsRecord, device_, {}, two_);
+  write_record(kFailedPathsRecord, device_, {}, {});
   EXPECT_TRUE(read().empty());
   EXPECT_TRUE(fs::is_empty(cache_.path() / "lugpu"));
 }
 
 TEST_F(FailedPathsFile, AreOfOneDeviceDriverAndSetOfKernels) {
-  write_failed_paths(device_, {}, two_);
+  write_record(kFailedPathsRecord, device_, {}, two_);
   for (std::string Device::*field : {&Device::platform, &Device::name, &Device::driver_version}) {
     Device other = device_;
     other.*field += "1";
-    EXPECT_TRUE(read_failed_paths(other, {}).empty());
+    EXPECT_TRUE(read_record(kFailedPathsRecord, other, {}).empty());
   }
-  EXPECT_TRUE(read_failed_paths(device_, {"", false}).empty());
+  EXPECT_TRUE(read_record(kFailedPathsRecord, device_, {"", false}).empty());
 
   Folder folder;
   copy_kernels(folder.path() / "same", "common/copy.clh", "__kernel", "__kernel");
-  EXPECT_EQ(read_failed_paths(device_, {(folder.path() / "same").string()}), two_);
+  EXPECT_EQ(read_record(kFailedPathsRecord, device_, {(folder.path() / "same").string()}), two_);
   copy_kernels(folder.path() / "other", "common/copy.clh", "__kernel", "__kernel ");
-  EXPECT_TRUE(read_failed_paths(device_, {(folder.path() / "other").string()}).empty());
-  EXPECT_TRUE(read_failed_paths(device_, {(folder.path() / "none").string()}).empty());
+  EXPECT_TRUE(
+      read_record(kFailedPathsRecord, device_, {(folder.path() / "other").string()}).empty());
+  EXPECT_TRUE(
+      read_record(kFailedPathsRecord, device_, {(folder.path() / "none").string()}).empty());
 }
 
 TEST_F(FailedPathsFile, ACutOffFileIsIgnored) {
-  write_failed_paths(device_, {}, two_);
+  write_record(kFailedPathsRecord, device_, {}, two_);
   const std::string whole = text_of(file());
   for (std::size_t length = 0; length < whole.size(); ++length) {
     write_text(file(), whole.substr(0, length));
@@ -301,7 +303,7 @@ TEST_F(FailedPathsFile, ACutOffFileIsIgnored) {
 }
 
 TEST_F(FailedPathsFile, WhatIsNoSuchFileIsIgnored) {
-  write_failed_paths(device_, {}, two_);
+  write_record(kFailedPathsRecord, device_, {}, two_);
   const fs::path path = file();
   const std::string whole = text_of(path);
   for (const std::string& text :
@@ -319,31 +321,31 @@ TEST_F(FailedPathsFile, WhatIsNoSuchFileIsIgnored) {
 }
 
 TEST_F(FailedPathsFile, AreListedAndForgotten) {
-  EXPECT_TRUE(all_failed_paths().empty());
-  write_failed_paths(device_, {}, two_);
+  EXPECT_TRUE(all_records(kFailedPathsRecord).empty());
+  write_record(kFailedPathsRecord, device_, {}, two_);
   Device other = device_;
   other.name = "Grace";
   Folder folder;
   copy_kernels(folder.path() / "kernels", "common/copy.clh", "__kernel", "__kernel ");
-  write_failed_paths(other, {(folder.path() / "kernels").string(), false}, {two_[1]});
+  write_record(kFailedPathsRecord, other, {(folder.path() / "kernels").string(), false}, {two_[1]});
   write_text(cache_.path() / "lugpu" / "notes.txt", text_of(file()));
 
-  std::vector<FailedPathsRecord> records = all_failed_paths();
+  std::vector<DeviceRecord> records = all_records(kFailedPathsRecord);
   ASSERT_EQ(records.size(), 2u);
   if (records[0].device != "Ada") std::swap(records[0], records[1]);
   EXPECT_EQ(records[0].platform, "P");
   EXPECT_EQ(records[0].device, "Ada");
   EXPECT_EQ(records[0].driver, "1.0");
   EXPECT_TRUE(records[0].of_embedded_kernels);
-  EXPECT_EQ(records[0].paths, two_);
+  EXPECT_EQ(records[0].lines, two_);
   EXPECT_EQ(records[1].device, "Grace");
   EXPECT_FALSE(records[1].of_embedded_kernels);
   EXPECT_TRUE(records[1].kernels.ends_with(", no vendor's")) << records[1].kernels;
-  EXPECT_EQ(records[1].paths, std::vector<std::string>{two_[1]});
+  EXPECT_EQ(records[1].lines, std::vector<std::string>{two_[1]});
 
   forget(records[0]);
   EXPECT_TRUE(read().empty());
-  EXPECT_EQ(all_failed_paths().size(), 1u);
+  EXPECT_EQ(all_records(kFailedPathsRecord).size(), 1u);
 }
 
 TEST_F(FailedPathsFile, WithoutAFolderTheyAreNotKept) {
@@ -351,16 +353,16 @@ TEST_F(FailedPathsFile, WithoutAFolderTheyAreNotKept) {
   setenv("XDG_CACHE_HOME", "relative", 1);
   unsetenv("HOME");
   EXPECT_TRUE(read().empty());
-  EXPECT_THROW(write_failed_paths(device_, {}, two_), Error);
-  EXPECT_NO_THROW(write_failed_paths(device_, {}, {}));
+  EXPECT_THROW(write_record(kFailedPathsRecord, device_, {}, two_), Error);
+  EXPECT_NO_THROW(write_record(kFailedPathsRecord, device_, {}, {}));
   setenv("HOME", cache_.path().c_str(), 1);
-  write_failed_paths(device_, {}, two_);
+  write_record(kFailedPathsRecord, device_, {}, two_);
   EXPECT_EQ(read(), two_);
   EXPECT_TRUE(fs::is_directory(cache_.path() / ".cache" / "lugpu"));
   write_text(cache_.path() / "file", "");
   setenv("XDG_CACHE_HOME", (cache_.path() / "file").c_str(), 1);
   EXPECT_TRUE(read().empty());
-  EXPECT_THROW(write_failed_paths(device_, {}, two_), Error);
+  EXPECT_THROW(write_record(kFailedPathsRecord, device_, {}, two_), Error);
   setenv("HOME", home.c_str(), 1);
 }
 
@@ -369,8 +371,8 @@ TEST_F(FailedPathsFile, WithoutAFolderTheyAreNotKept) {
 class Automatic : public testing::Test {
  protected:
   std::string path(const Problem& problem, std::optional<Texel> texel = std::nullopt) const {
-    const Method& method = automatic_method(device_, problem, texel, failed_);
-    return path_name(method, completed(problem, method, device_, texel, 0, failed_));
+    const Method& method = automatic_method(device_, problem, texel, {failed_, {}});
+    return path_name(method, completed(problem, method, device_, texel, 0, {failed_, {}}));
   }
   Device device_;
   FailedPaths failed_;

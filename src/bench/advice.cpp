@@ -187,7 +187,7 @@ std::vector<Pivot> pivots_to_try() {
 }  // namespace
 
 std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t nrhs,
-                               const std::string& matrix, const FailedPaths& failed) {
+                               const std::string& matrix, const PathRecords& records) {
   std::vector<Case> cases;
   const Arithmetic arithmetics[] = {Precision::single_precision,
                                     Precision::double_precision,
@@ -202,12 +202,12 @@ std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t 
       problem.solve.refine = refine;
       problem.dense.storage = automatic_storage(device);
       problem.dense.schedule = Schedule::fused;
-      const Method& method = automatic_method(device, problem, std::nullopt, failed);
+      const Method& method = automatic_method(device, problem, std::nullopt, records);
       if (refine == Refine::mixed && !method.keeps_factors) continue;
       Case what;
       what.implementation = "lugpu";
       what.routine = method.name;
-      what.problem = completed(problem, method, device, std::nullopt, 0, failed);
+      what.problem = completed(problem, method, device, std::nullopt, 0, records);
       what.device = device.name;
       what.device_index = device.index;
       what.units = device.compute_units;

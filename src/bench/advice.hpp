@@ -14,7 +14,7 @@ namespace lugpu {
 /// automatic_method(), which for mixed must keep factors; the preferred ones first, partial
 /// pivoting before none, double before mixed. matrix: the name of A, n x n, for the records.
 std::vector<Case> advice_cases(const Device& device, std::size_t n, std::size_t nrhs,
-                               const std::string& matrix, const FailedPaths& failed);
+                               const std::string& matrix, const PathRecords& records);
 
 /// ||A x - b||_inf / (||A||_inf ||x||_inf + ||b||_inf) (Rigal and Gaches, J. ACM 14, 1967), which
 /// is about eps for a backward stable solver: hpl_residual without its scale. Absent without an X.

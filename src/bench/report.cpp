@@ -20,6 +20,7 @@
 #include "baselines/system_baselines.hpp"
 #include "bench/statistics.hpp"
 #include "solve/diagnosis.hpp"
+#include "solve/tuning.hpp"
 
 extern char** environ;
 
@@ -129,24 +130,27 @@ json to_json(const Device& device, const KernelSettings& kernels) {
   json formats = json::array();
   if (device.image_float) formats.push_back("R FLOAT");
   if (device.image_uint32) formats.push_back("R UNSIGNED_INT32");
-  return {{"platform", device.platform},
-          {"platform_version", device.platform_version},
-          {"name", device.name},
-          {"driver_version", device.driver_version},
-          {"device_version", device.device_version},
-          {"type", device.type},
-          {"compute_units", device.compute_units},
-          {"clock_mhz", device.clock_mhz},
-          {"global_memory_bytes", device.global_memory},
-          {"max_allocation_bytes", device.max_allocation},
-          {"local_memory_bytes", device.local_memory},
-          {"max_work_group_size", device.max_work_group},
-          {"double_precision", device.double_precision},
-          {"images", device.images},
-          {"image_max_width", device.image_max_width},
-          {"image_max_height", device.image_max_height},
-          {"image_formats", formats},
-          {"vendor_kernels", kernels.vendor}};
+  json record = {{"platform", device.platform},
+                 {"platform_version", device.platform_version},
+                 {"name", device.name},
+                 {"driver_version", device.driver_version},
+                 {"device_version", device.device_version},
+                 {"type", device.type},
+                 {"compute_units", device.compute_units},
+                 {"clock_mhz", device.clock_mhz},
+                 {"global_memory_bytes", device.global_memory},
+                 {"max_allocation_bytes", device.max_allocation},
+                 {"local_memory_bytes", device.local_memory},
+                 {"max_work_group_size", device.max_work_group},
+                 {"double_precision", device.double_precision},
+                 {"images", device.images},
+                 {"image_max_width", device.image_max_width},
+                 {"image_max_height", device.image_max_height},
+                 {"image_formats", formats},
+                 {"vendor_kernels", kernels.vendor}};
+  const Tuning tuning = read_tuning(device, kernels);
+  for (const TunedVariant& variant : tuning) record["tuning"].push_back(describe(variant));
+  return record;
 }
 
 json to_json(const Ceilings& ceilings) {

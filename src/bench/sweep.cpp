@@ -157,11 +157,11 @@ std::vector<std::size_t> parse_sizes(const std::string& text, const char* option
 
 namespace {
 
-// What is known to fail on the device.
-const FailedPaths& failed_on(const SweepPlan& plan, const Device& device) {
-  static const FailedPaths none;
-  const auto found = plan.failed_paths.find(device.index);
-  return found == plan.failed_paths.end() ? none : found->second;
+// What earlier runs found out about the device.
+const PathRecords& records_of(const SweepPlan& plan, const Device& device) {
+  static const PathRecords none;
+  const auto found = plan.path_records.find(device.index);
+  return found == plan.path_records.end() ? none : found->second;
 }
 
 // The variants of a method on a device that the plan asks for: a schedule where it has any, a block
@@ -169,18 +169,18 @@ const FailedPaths& failed_on(const SweepPlan& plan, const Device& device) {
 void append_variants(const SweepPlan& plan, const Device& device, const Problem& problem,
                      const std::string& name, std::vector<Case>& cases) {
   const std::vector<std::size_t> no_blocks = {0};
-  const FailedPaths& failed = failed_on(plan, device);
+  const PathRecords& records = records_of(plan, device);
   for (const std::optional<Texel>& texel : plan.texels) {
     for (const Schedule schedule : plan.schedules) {
       Problem variant = problem;
       variant.dense.schedule = schedule;
       const Method& method =
-          name == "auto" ? automatic_method(device, variant, texel, failed) : find_method(name);
+          name == "auto" ? automatic_method(device, variant, texel, records) : find_method(name);
       if (!method.has(rule_of(problem.dense.pivot))) continue;
       if (!method.shares && problem.dense.shared()) continue;
       for (const std::size_t nb : method.block_size ? plan.nbs : no_blocks) {
         cases.push_back({"lugpu", method.name,
-                         completed(variant, method, device, texel, nb, failed), device.name,
+                         completed(variant, method, device, texel, nb, records), device.name,
                          device.index, device.compute_units, plan.device_memory, std::nullopt,
                          std::nullopt, plan.seed, matrix_kind(plan, problem.dense.pivot)});
         cases.back().windows = windows_of(device, method, cases.back().problem);

@@ -27,7 +27,7 @@ struct SweepPlan {
   /// run_sweep()'s contexts, and DenseOptions::others.
   std::vector<std::vector<DeviceContext*>> teams;
   Crew* crew = nullptr;                        ///< DenseOptions::crew, of all cases
-  std::map<int, FailedPaths> failed_paths;     ///< by the index of a device
+  std::map<int, PathRecords> path_records;     ///< by the index of a device
   std::optional<std::uint64_t> device_memory;  ///< Case::device_memory of all methods
   std::size_t nrhs = 1;
   std::uint64_t seed = 1;

@@ -11,17 +11,17 @@
 #include "base/error.hpp"
 #include "lugpu/view.hpp"
 #include "opencl/context.hpp"
-#include "solve/failed_paths.hpp"
+#include "solve/path_records.hpp"
 
 namespace lugpu {
 
 class Context::Implementation {
  public:
   explicit Implementation(const Device& device)
-      : context_(device), failed_(read_failed_paths(device, {})) {}
+      : context_(device), records_(read_path_records(device, {})) {}
 
   const Device& device() const { return context_.device(); }
-  const FailedPaths& failed() const { return failed_; }
+  const PathRecords& records() const { return records_; }
 
   /// What `action(DeviceContext&)` returns, one call at a time. Everything that it throws becomes
   /// an Error.
@@ -31,7 +31,7 @@ class Context::Implementation {
  private:
   std::mutex mutex_;
   DeviceContext context_;
-  const FailedPaths failed_;
+  const PathRecords records_;
   const pid_t process_ = getpid();
 };
 

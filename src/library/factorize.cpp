@@ -174,7 +174,7 @@ Factorization<T> factorize(const Context& context, View<const T> a, const Option
     require_view(a, "A");
     require_square(a.rows, a.columns);
     const auto [method, problem] = make_plan(options, device.device(), Size::square(a.rows, 0),
-                                             kPrecision<T>, context.implementation().failed());
+                                             kPrecision<T>, context.implementation().records());
     if (!method->keeps_factors) {
       throw Unsupported(std::string(method->name) + " keeps no factors", {"method", "lu"});
     }

@@ -12,7 +12,7 @@ Solution<T> solve(const Context& context, View<const T> a, View<const T> b,
     require_view(a, "A");
     require_view(b, "B");
     const Plan plan = make_plan(options, device.device(), Size::square(a.rows, b.columns),
-                                kPrecision<T>, context.implementation().failed());
+                                kPrecision<T>, context.implementation().records());
     return solve(device, plan, a, b);
   });
 }

@@ -93,7 +93,7 @@ Solution<double> solve(const Context& context, const SparseView& a, View<const d
     if (plan.method) return solve(device, plan, sparse, matrix_of(b));
     const Plan dense_plan =
         make_plan(options, device.device(), Size::square(a.n, b.columns),
-                  Precision::double_precision, context.implementation().failed());
+                  Precision::double_precision, context.implementation().records());
     require_possible(device.device(), *dense_plan.method, dense_plan.problem);
     const Matrix full = dense(sparse);
     Solution<double> solution = solve(device, dense_plan, full.view(), b);

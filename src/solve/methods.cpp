@@ -90,6 +90,26 @@ void require_one_device(const Method& method, const DenseOptions& options) {
                     {"method", "lu-blocked"});
 }
 
+// What `lugpu tune` found of the method near this order. It measures matrices that one buffer
+// holds, on one device, by the fused schedule.
+const TunedVariant* tuned_variant(const Tuning& tuning, const Method& method,
+                                  const Problem& problem) {
+  const DenseOptions& dense = problem.dense;
+  if (dense.storage != Storage::buffer || dense.schedule != Schedule::fused || dense.shared()) {
+    return nullptr;
+  }
+  return find_variant(tuning, method.name, dense.pivot, dense.precision, problem.size.n);
+}
+
+// Whether `lugpu tune` measured both at one order near this one, and the first was faster.
+bool was_faster(const Tuning& tuning, const Method& first, const Method& second,
+                const Problem& problem, std::optional<Texel> texel) {
+  if (texel) return false;
+  const TunedVariant* const one = tuned_variant(tuning, first, problem);
+  const TunedVariant* const other = tuned_variant(tuning, second, problem);
+  return one && other && one->n == other->n && one->seconds < other->seconds;
+}
+
 }  // namespace
 
 const FlopFormula kLuFlops = {"2/3 n^3", lu_flops};
@@ -197,19 +217,23 @@ std::string path_name(const Method& method, const Problem& problem) {
 }
 
 const Method& automatic_method(const Device& device, const Problem& problem,
-                               std::optional<Texel> texel, const FailedPaths& failed) {
+                               std::optional<Texel> texel, const PathRecords& records) {
   const DenseOptions& dense = problem.dense;
   const bool blocks = dense.schedule == Schedule::fused &&
                       (dense.storage == Storage::image || texel != Texel::rgba);
+  const Method* fastest = nullptr;
   for (const Method& method : methods()) {
     const bool possible = method.structure == Structure::general &&
                           method.has(rule_of(dense.pivot)) && (blocks || !method.block_size) &&
                           (method.shares || !dense.shared());
     if (possible &&
-        !has_failed(failed, method, completed(problem, method, device, texel, 0, failed))) {
-      return method;
+        !has_failed(records.failed, method,
+                    completed(problem, method, device, texel, 0, records)) &&
+        (!fastest || was_faster(records.tuning, method, *fastest, problem, texel))) {
+      fastest = &method;
     }
   }
+  if (fastest) return *fastest;
   if (dense.shared()) {
     throw Unsupported("No method for several devices has pivoting " +
                           std::string(name(dense.pivot)) + " and the other options",
@@ -226,7 +250,7 @@ Storage automatic_storage(const Device&) {
 }
 
 Problem completed(Problem problem, const Method& method, const Device& device,
-                  std::optional<Texel> texel, std::size_t nb, const FailedPaths& failed) {
+                  std::optional<Texel> texel, std::size_t nb, const PathRecords& records) {
   DenseOptions& dense = problem.dense;
   // Blocked methods have their buffers unpacked, and a CPU's compiler makes vectors of scalar loops
   // over them; elsewhere an access is worth packing.
@@ -234,15 +258,20 @@ Problem completed(Problem problem, const Method& method, const Device& device,
       dense.storage == Storage::buffer && (method.block_size || device.type == "cpu");
   const bool paper = dense.schedule == Schedule::paper && method.has_schedules;
   dense.texel = texel.value_or(single || paper ? Texel::r : Texel::rgba);
-  if (!texel && has_failed(failed, method, problem)) dense.texel = Texel::r;
+  const TunedVariant* const tuned = tuned_variant(records.tuning, method, problem);
+  if (tuned && !texel) dense.texel = tuned->texel;
+  if (!texel && has_failed(records.failed, method, problem)) dense.texel = Texel::r;
   if (method.block_size) {
-    dense.nb = nb > 0 ? nb : method.block_size(device, problem.size, dense);
+    const bool goes_by_tuning = tuned && has_whole(device, problem.size, dense);
+    dense.nb = nb > 0           ? nb
+               : goes_by_tuning ? tuned->nb
+                                : method.block_size(device, problem.size, dense);
   }
   return problem;
 }
 
 Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
-               const FailedPaths& failed, const std::vector<DeviceContext*>& others, Crew* crew) {
+               const PathRecords& records, const std::vector<DeviceContext*>& others, Crew* crew) {
   Problem problem;
   problem.size = size;
   problem.solve = {options.refine, options.equilibrate, options.determinant, options.inverse,
@@ -257,7 +286,7 @@ Plan make_plan(const Options& options, const Device& device, const Size& size, P
   dense.others = others;
   dense.crew = crew;
   const Method& method = options.method == "auto"
-                             ? automatic_method(device, problem, options.texel, failed)
+                             ? automatic_method(device, problem, options.texel, records)
                              : find_method(options.method);
   if (options.nb > 0 && !method.block_size) {
     throw InputError(std::string(method.name) + " has no blocks to choose a size for",
@@ -268,7 +297,7 @@ Plan make_plan(const Options& options, const Device& device, const Size& size, P
   }
   require_pivoting(method, dense.pivot);
   require_one_device(method, dense);
-  return {&method, completed(problem, method, device, options.texel, options.nb, failed)};
+  return {&method, completed(problem, method, device, options.texel, options.nb, records)};
 }
 
 }  // namespace lugpu

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "dense/factorization.hpp"
-#include "solve/failed_paths.hpp"
+#include "solve/path_records.hpp"
 #include "solve/problem.hpp"
 
 namespace lugpu {
@@ -89,17 +89,19 @@ std::size_t largest_order(const Device& device, const Method& method, const Dens
 std::string path_name(const Method& method, const Problem& problem);
 
 /// What is fastest: the method that can do what the problem (pivoting, storage, schedule) and the
-/// texels asked for need, by a path that has not failed; the storage on a device (buffers on every
+/// texels asked for need, by a path that has not failed, and, of those that `lugpu tune` measured
+/// at such an order, the one that took the least time; the storage on a device (buffers on every
 /// device measured: on a CPU, images cost a function call an access). Throws Unsupported if every
 /// path failed.
 const Method& automatic_method(const Device& device, const Problem& problem,
-                               std::optional<Texel> texel, const FailedPaths& failed);
+                               std::optional<Texel> texel, const PathRecords& records);
 Storage automatic_storage(const Device& device);
 
 /// The problem with the texels and the block size that are asked for, or else the fastest ones of
-/// the method on the device that have not failed. nb = 0 asks for none.
+/// the method on the device, as `lugpu tune` found them or by default, that have not failed. nb = 0
+/// asks for none.
 Problem completed(Problem problem, const Method& method, const Device& device,
-                  std::optional<Texel> texel, std::size_t nb, const FailedPaths& failed);
+                  std::optional<Texel> texel, std::size_t nb, const PathRecords& records);
 
 /// A method and all that it needs to know.
 struct Plan {
@@ -111,7 +113,7 @@ struct Plan {
 /// where none is asked for. Throws InputError for options that contradict one another, and as
 /// automatic_method().
 Plan make_plan(const Options& options, const Device& device, const Size& size, Precision data,
-               const FailedPaths& failed, const std::vector<DeviceContext*>& others = {},
+               const PathRecords& records, const std::vector<DeviceContext*>& others = {},
                Crew* crew = nullptr);
 
 }  // namespace lugpu

@@ -31,7 +31,7 @@ class DevicesTest(CommandLine):
         self.write("a.csv", [[2.0]])
         env = {"OCL_ICD_VENDORS": str(self.folder / "no-drivers")}
         for command in (["devices"], ["solve", "a.csv", "-o", "x.csv"], small(), ["probe"],
-                        ["verify"], ["advise", "a.csv"]):
+                        ["tune"], ["verify"], ["advise", "a.csv"]):
             with self.subTest(command=command):
                 self.refused(*command, status=5, env=env, words=["No OpenCL device", "install"])
 

@@ -12,7 +12,8 @@ from program import (BLOCKED, COLUMNS, COMMANDS, FORMATS, KINDS, METHODS, PIVOTS
 
 class HelpTest(CommandLine):
     EXIT_STATUSES = {None: "0123456", "devices": "0125", "solve": "012345", "advise": "012345",
-                     "bench": "01245", "compare": "0126", "report": "012", "probe": "0125", "simulate": "01245", "verify": "01245", "generate": "012",
+                     "bench": "01245", "compare": "0126", "report": "012", "probe": "0125", "simulate": "01245", "tune": "0125",
+                     "verify": "01245", "generate": "012",
                      "help": "012"}
 
     def help_of(self, *command):

@@ -28,7 +28,7 @@ COMPILED_KERNELS = Path(os.environ.get("POCL_CACHE_DIR") or Path(
     os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pocl/kcache")
 SECONDS = 60  # that a process may take
 COLUMNS = 80
-COMMANDS = ["devices", "solve", "advise", "bench", "compare", "report", "probe", "verify", "generate", "help"]
+COMMANDS = ["devices", "solve", "advise", "bench", "compare", "report", "probe", "tune", "verify", "generate", "help"]
 
 METHODS = ["lu", "gauss-jordan"]  # of the paper: every pivoting, on every surface
 BLOCKED = "lu-blocked"
