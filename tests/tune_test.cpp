@@ -16,6 +16,7 @@ constexpr Precision kSingle = Precision::single_precision, kDouble = Precision::
 Result result(const char* method, std::size_t nb, std::vector<double> times_s,
               RunStatus status = RunStatus::ok) {
   Result one;
+  one.what.units = 2;
   one.what.routine = method;
   one.what.problem.size = Size::square(1024, 1);
   one.what.problem.dense.pivot = Pivot::partial;
@@ -38,7 +39,7 @@ TEST(FastestVariants, TheDefaultStandsUnlessAnotherIsClearlyFaster) {
                                           result("lu-blocked", 96, {2, 3}), result("lu", 0, {9})});
   ASSERT_EQ(tuning.size(), 2u);
   EXPECT_EQ(tuning[0],
-            (TunedVariant{"lu-blocked", Pivot::partial, kSingle, 1024, Texel::r, 96, 2.5}));
+            (TunedVariant{2, "lu-blocked", Pivot::partial, kSingle, 1024, Texel::r, 96, 2.5}));
   EXPECT_EQ(tuning[1].method, "lu");
   EXPECT_TRUE(fastest_variants({}).empty());
 }
@@ -86,8 +87,8 @@ class TuningFile : public testing::Test {
   ~TuningFile() override { unsetenv("XDG_CACHE_HOME"); }
 
   Folder cache_;
-  const Tuning two_ = {{"lu-blocked", Pivot::partial, kSingle, 1024, Texel::r, 96, 0.00193},
-                       {"lu", Pivot::full, kDouble, 512, Texel::rgba, 0, 1.5}};
+  const Tuning two_ = {{2, "lu-blocked", Pivot::partial, kSingle, 1024, Texel::r, 96, 0.00193},
+                       {2, "lu", Pivot::full, kDouble, 512, Texel::rgba, 0, 1.5}};
 };
 
 TEST_F(TuningFile, IsReadAsWritten) {
@@ -97,25 +98,34 @@ TEST_F(TuningFile, IsReadAsWritten) {
   Device other = cpu();
   other.compute_units = 1;
   EXPECT_TRUE(read_tuning(other, {}).empty());
+  Tuning one = {two_[0]};
+  one[0].units = 1;
+  write_tuning(other, {}, one);
+  EXPECT_EQ(read_tuning(other, {}), one);
+  EXPECT_EQ(read_tuning(cpu(), {}), two_);
+  write_tuning(cpu(), {}, {two_[1]});
+  EXPECT_EQ(read_tuning(cpu(), {}), Tuning{two_[1]});
+  EXPECT_EQ(read_tuning(other, {}), one);
   EXPECT_TRUE(read_tuning(cpu(), {"", false}).empty());
 }
 
 TEST_F(TuningFile, ALineThatIsNoneMakesItNothing) {
-  const std::string units = "compute units 2", good = describe(two_[0]);
+  const std::string good = describe(two_[0]);
   const auto read = [&](const std::string& line) {
-    write_record(kTuningRecord, cpu(), {}, {units, good, line});
+    write_record(kTuningRecord, cpu(), {}, {good, line});
     return read_tuning(cpu(), {}).size();
   };
   EXPECT_EQ(read(describe(two_[1])), 2u);
   for (const std::string& line :
-       {std::string(), std::string("lu"), good + " ", good.substr(0, good.size() - 1),
-        std::string("lu partial single n 0 r nb 0 1 s"),
-        std::string("lu partial single n 4 r nb 0 0 s"),
-        std::string("lu partial single n -4 r nb 0 1 s"),
-        std::string("lu partial single n 99999999999999999999 r nb 0 1 s"),
-        std::string("lu best single n 4 r nb 0 1 s"), std::string("lu none half n 4 r nb 0 1 s"),
-        std::string("lu none single n 4 rg nb 0 1 s"),
-        std::string("lu none single n 4 r nb 0 nan s")}) {
+       {std::string(), std::string("units 2 lu"), good + " ", good.substr(0, good.size() - 1),
+        std::string("units 2 lu partial single n 0 r nb 0 1 s"),
+        std::string("units 2 lu partial single n 4 r nb 0 0 s"),
+        std::string("units 2 lu partial single n -4 r nb 0 1 s"),
+        std::string("units 2 lu partial single n 99999999999999999999 r nb 0 1 s"),
+        std::string("units 2 lu best single n 4 r nb 0 1 s"),
+        std::string("units 2 lu none half n 4 r nb 0 1 s"),
+        std::string("units 2 lu none single n 4 rg nb 0 1 s"),
+        std::string("units 2 lu none single n 4 r nb 0 nan s")}) {
     if (line.empty()) continue;
     EXPECT_EQ(read(line), 0u) << line;
   }
@@ -124,7 +134,7 @@ TEST_F(TuningFile, ALineThatIsNoneMakesItNothing) {
 TEST(Tuning, IsOfTheNearestOrderWithinAFactorOfTwo) {
   Tuning tuning;
   for (const std::size_t n : {256, 512, 1024}) {
-    tuning.push_back({"lu-blocked", Pivot::none, kSingle, n, Texel::r, n / 8, 1});
+    tuning.push_back({2, "lu-blocked", Pivot::none, kSingle, n, Texel::r, n / 8, 1});
   }
   const auto nb = [&](std::size_t n) {
     const TunedVariant* variant = find_variant(tuning, "lu-blocked", Pivot::none, kSingle, n);
@@ -156,9 +166,9 @@ TEST(Tuning, DecidesWhatTheOptionsLeaveOpen) {
   };
   const std::string usual = choice();
   EXPECT_TRUE(usual.starts_with("lu-blocked ")) << usual;
-  records.tuning = {{"lu-blocked", Pivot::partial, kSingle, 512, Texel::r, 32, 2}};
+  records.tuning = {{2, "lu-blocked", Pivot::partial, kSingle, 512, Texel::r, 32, 2}};
   EXPECT_EQ(choice(), "lu-blocked 32 r");
-  records.tuning.push_back({"lu", Pivot::partial, kSingle, 512, Texel::rgba, 0, 3});
+  records.tuning.push_back({2, "lu", Pivot::partial, kSingle, 512, Texel::rgba, 0, 3});
   EXPECT_EQ(choice(), "lu-blocked 32 r");
   records.tuning[1].seconds = 1;
   EXPECT_EQ(choice(), "lu 0 rgba");

@@ -15,8 +15,14 @@ constexpr double kGain = 1.03;  // that it takes to leave the default
 
 TunedVariant variant_of(const Result& result) {
   const Problem& problem = result.what.problem;
-  return {result.what.routine, problem.dense.pivot, problem.dense.precision, problem.size.n,
-          problem.dense.texel, problem.dense.nb,    median(result.times_s)};
+  return {result.what.units.value_or(0),
+          result.what.routine,
+          problem.dense.pivot,
+          problem.dense.precision,
+          problem.size.n,
+          problem.dense.texel,
+          problem.dense.nb,
+          median(result.times_s)};
 }
 
 bool rival_variants(const Result& a, const Result& b) {

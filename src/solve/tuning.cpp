@@ -11,10 +11,6 @@
 namespace lugpu {
 namespace {
 
-std::string units_line(const Device& device) {
-  return "compute units " + std::to_string(device.compute_units);
-}
-
 // The value of one of `values` whose name() it is.
 template <typename Value>
 std::optional<Value> named(const std::string& text, std::initializer_list<Value> values) {
@@ -27,8 +23,9 @@ std::optional<Value> named(const std::string& text, std::initializer_list<Value>
 // Nothing unless describe() gives the same line again.
 std::optional<TunedVariant> variant_in(const std::string& line) {
   std::istringstream words(line);
-  std::string method, pivot, precision, texel, order, n, block, nb, seconds;
-  words >> method >> pivot >> precision >> order >> n >> texel >> block >> nb >> seconds;
+  std::string of, units, method, pivot, precision, texel, order, n, block, nb, seconds;
+  words >> of >> units >> method >> pivot >> precision >> order >> n >> texel >> block >> nb >>
+      seconds;
   const auto rule = pivot_named(pivot);
   const auto real = named(precision, {Precision::single_precision, Precision::double_precision});
   const auto elements = named(texel, {Texel::r, Texel::rgba});
@@ -37,9 +34,21 @@ std::optional<TunedVariant> variant_in(const std::string& line) {
     return std::strtoull(text.c_str(), nullptr, 10);
   };
   const TunedVariant variant = {
-      method, *rule, *real, whole(n), *elements, whole(nb), std::strtod(seconds.c_str(), nullptr)};
+      static_cast<unsigned>(whole(units)),  method, *rule, *real, whole(n), *elements, whole(nb),
+      std::strtod(seconds.c_str(), nullptr)};
   if (variant.n == 0 || !(variant.seconds > 0) || describe(variant) != line) return std::nullopt;
   return variant;
+}
+
+// For every number of compute units.
+Tuning all_recorded(const Device& device, const KernelSettings& kernels) {
+  Tuning tuning;
+  for (const std::string& line : read_record(kTuningRecord, device, kernels)) {
+    const std::optional<TunedVariant> variant = variant_in(line);
+    if (!variant) return {};
+    tuning.push_back(*variant);
+  }
+  return tuning;
 }
 
 }  // namespace
@@ -47,25 +56,23 @@ std::optional<TunedVariant> variant_in(const std::string& line) {
 std::string describe(const TunedVariant& variant) {
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.4g", variant.seconds);
-  return variant.method + ' ' + name(variant.pivot) + ' ' + name(variant.precision) + " n " +
-         std::to_string(variant.n) + ' ' + name(variant.texel) + " nb " +
-         std::to_string(variant.nb) + ' ' + seconds + " s";
+  return "units " + std::to_string(variant.units) + ' ' + variant.method + ' ' +
+         name(variant.pivot) + ' ' + name(variant.precision) + " n " + std::to_string(variant.n) +
+         ' ' + name(variant.texel) + " nb " + std::to_string(variant.nb) + ' ' + seconds + " s";
 }
 
 Tuning read_tuning(const Device& device, const KernelSettings& kernels) {
-  const std::vector<std::string> lines = read_record(kTuningRecord, device, kernels);
-  if (lines.empty() || lines.front() != units_line(device)) return {};
-  Tuning tuning;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const std::optional<TunedVariant> variant = variant_in(lines[i]);
-    if (!variant) return {};
-    tuning.push_back(*variant);
-  }
+  Tuning tuning = all_recorded(device, kernels);
+  std::erase_if(tuning,
+                [&](const TunedVariant& variant) { return variant.units != device.compute_units; });
   return tuning;
 }
 
 void write_tuning(const Device& device, const KernelSettings& kernels, const Tuning& tuning) {
-  std::vector<std::string> lines = {units_line(device)};
+  std::vector<std::string> lines;
+  for (const TunedVariant& variant : all_recorded(device, kernels)) {
+    if (variant.units != device.compute_units) lines.push_back(describe(variant));
+  }
   for (const TunedVariant& variant : tuning) lines.push_back(describe(variant));
   write_record(kTuningRecord, device, kernels, lines);
 }

@@ -14,7 +14,7 @@ class TuneTest(CommandLine):
         report = json.loads((self.folder / "tune.json").read_text(encoding="utf-8"))
         self.assertEqual({row["n"] for row in report["results"]}, {256})
         found = report["devices"][0]["tuning"]
-        names = [" ".join(line.split()[:3]) for line in found]
+        names = [" ".join(line.split()[2:5]) for line in found]
         for precision in ("single", "double"):
             for pivot in ("none", "partial", "full"):
                 self.assertEqual(names.count(f"lu {pivot} {precision}"), 1)
@@ -23,10 +23,10 @@ class TuneTest(CommandLine):
 
         # Whatever was found, other block sizes are recorded in its place.
         path, = (self.cache / "lugpu").glob("tuning-*.txt")
-        head, lines = path.read_text(encoding="utf-8").split("compute units", 1)
-        units = lines.splitlines()[0]
-        path.write_text(f"{head}compute units{units}\n{BLOCKED} partial double n 256 r nb 32 0.001 s\nend\n",
-                        encoding="utf-8")
+        head, lines = path.read_text(encoding="utf-8").split("units ", 1)
+        units = lines.split()[0]
+        line = f"units {units} {BLOCKED} partial double n 256 r nb 32 0.001 s"
+        path.write_text(f"{head}{line}\nend\n", encoding="utf-8")
         self.lugpu("generate", "random", "200", "-o", "a.npy")
         row = json.loads(self.lugpu("solve", "a.npy", "--json", "-").stdout)
         self.assertEqual(row["results"][0]["nb"], 32)
