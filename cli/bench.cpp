@@ -412,28 +412,27 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   Progress progress(work_of(cases));
   std::size_t number = 0;
   results = &sink;
-  run_sweep(
-      plan, cases, contexts,
-      {.wanted =
-           [&](const Case& what) {
-             const bool known = sink.has(what);
-             known ? progress.skip(work_of(what)) : sink.expect(number);
-             ++number;
-             return !known;
-           },
-       .working =
-           [&](const Case& what) {
-             watchdog.clear();
-             at_work = description(what);
-             watchdog.set(patience(what.problem.size.n, given.effort));
-             show_progress(progress.text() + ' ' + at_work);
-           },
-       .done =
-           [&](const Result& result, std::size_t i) {
-             watchdog.clear();
-             progress.finish(work_of(result.what));
-             sink.add(result, i);
-           }});
+  run_sweep(plan, cases, contexts,
+            {.wanted =
+                 [&](const Case& what) {
+                   const bool known = sink.has(what);
+                   known ? progress.skip(work_of(what)) : sink.expect(number);
+                   ++number;
+                   return !known;
+                 },
+             .working =
+                 [&](const Case& what) {
+                   watchdog.clear();
+                   at_work = description(what);
+                   watchdog.set(patience(what.problem.size.n, given.effort));
+                   show_progress(progress.text() + ' ' + at_work);
+                 },
+             .done =
+                 [&](const Result& result, std::size_t i) {
+                   watchdog.clear();
+                   progress.finish(work_of(result.what));
+                   sink.add(result, i);
+                 }});
   return sink.finish();
 }
 

@@ -89,8 +89,7 @@ int main(int argc, char** argv) {
   for (const auto add : {lugpu::cli::add_devices, lugpu::cli::add_solve, lugpu::cli::add_advise,
                          lugpu::cli::add_bench, lugpu::cli::add_compare, lugpu::cli::add_report,
                          lugpu::cli::add_simulate, lugpu::cli::add_probe, lugpu::cli::add_tune,
-                         lugpu::cli::add_verify,
-                         lugpu::cli::add_generate, lugpu::cli::add_help}) {
+                         lugpu::cli::add_verify, lugpu::cli::add_generate, lugpu::cli::add_help}) {
     const Command command = add(app);
     commands.emplace_back(app.get_subcommands({}).back(), command);
   }

@@ -71,9 +71,9 @@ void require_same(const Matrix& a, const Matrix& b) {
   }
 }
 
-void read_file(const std::string& extension, const std::string& bytes) {
+void read_file(const FormatFacts& format, const std::string& bytes) {
   constexpr double kMostElements = 1e5;  // that are made dense and written
-  const Input file(extension, bytes);
+  const Input file(format.extension, bytes);
   may_refuse([&] {
     const std::variant<Matrix, Sparse> stored = read_dense_or_sparse(file.path());
     const auto* const sparse = std::get_if<Sparse>(&stored);
@@ -83,7 +83,8 @@ void read_file(const std::string& extension, const std::string& bytes) {
     }
     const Matrix a = sparse ? made_dense(file.path(), *sparse) : std::get<Matrix>(stored);
     require_same(a, read_matrix(file.path()));
-    const Input copy("-copy" + extension, "");
+    if (!format.written) return;
+    const Input copy("-copy" + format.extension, "");
     write_matrix(a, copy.path());
     require_same(a, read_matrix(copy.path()));
   });
@@ -93,7 +94,7 @@ void resume_sweep(const std::string& bytes) {
   const Input file(".json", bytes);
   may_refuse([&] {
     const nlohmann::json earlier = read_sweep(file.path(), "--resume");
-    cli::BenchTable table(false);
+    cli::BenchTable table(false, cli::Format::table);
     for (const nlohmann::json& row : earlier["results"]) {
       cli::is_final(row);
       table.remember(row);
@@ -110,7 +111,7 @@ void compare_sweeps(const std::string& bytes) {
     const Comparison comparison = lugpu::compare(report, report, 0.05);
     const cli::CompareTable table(comparison);
     table.text();
-    table.markdown();
+    table.rows(cli::Format::markdown);
     table.summary();
     to_json(comparison);
     differences(report, report);
@@ -126,8 +127,9 @@ void parse_flags(const std::string& bytes) {
   CLI::App app("", "lugpu");
   app.require_subcommand(1);
   std::vector<cli::Command> commands;  // they own what the flags are parsed into
-  for (const auto add : {cli::add_solve, cli::add_advise, cli::add_bench, cli::add_compare,
-                         cli::add_simulate, cli::add_probe, cli::add_verify, cli::add_generate}) {
+  for (const auto add : {cli::add_devices, cli::add_solve, cli::add_advise, cli::add_bench,
+                         cli::add_compare, cli::add_report, cli::add_simulate, cli::add_probe,
+                         cli::add_tune, cli::add_verify, cli::add_generate}) {
     commands.push_back(add(app));
   }
   try {
@@ -135,17 +137,6 @@ void parse_flags(const std::string& bytes) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) require_sentence(cli::usage_error(app, error));
   }
-}
-
-// ".mtx, .npy, .csv" -> .mtx .npy .csv
-std::vector<std::string> extensions() {
-  std::istringstream list(format_extensions());
-  std::vector<std::string> found;
-  for (std::string extension; list >> extension;) {
-    if (extension.back() == ',') extension.pop_back();
-    found.push_back(extension);
-  }
-  return found;
 }
 
 }  // namespace
@@ -158,8 +149,10 @@ const std::map<std::string, std::function<void(const std::string&)>>& fuzz_targe
         {"sizes", [](const std::string& bytes) { may_refuse([&] { parse_sizes(bytes); }); }},
         {"flags", parse_flags},
     };
-    for (const std::string& extension : extensions()) {
-      table[extension.substr(1)] = [=](const std::string& bytes) { read_file(extension, bytes); };
+    for (const FormatFacts& format : known_formats()) {
+      table[format.extension.substr(1)] = [=](const std::string& bytes) {
+        read_file(format, bytes);
+      };
     }
     return table;
   }();
