@@ -17,7 +17,7 @@
 namespace lugpu::lapack {
 namespace {
 
-// From this order on, a GPU saves more time than the transfers of the matrix take (docs/drop-in.md).
+// From this order on, a GPU saves more time than transfers of the matrix take (docs/drop-in.md).
 constexpr int kLeastOrder = 512;
 
 void warn_once(const std::string& sentence) {
