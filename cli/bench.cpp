@@ -323,7 +323,7 @@ class Sink {
   // have slowed them down.
   void judge(Result& result) {
     // Devices that share the work have no ceiling of their own.
-    const bool shared = !result.what.problem.dense.others.empty();
+    const bool shared = result.what.problem.dense.shared();
     const std::size_t device = device_of(result.what);
     if (shared || disbelief(result, ceilings_[device]).empty()) return;
     contexts_[device].deadline().set(INFINITY);  // not that of the case

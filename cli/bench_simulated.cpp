@@ -33,7 +33,7 @@ Table make_table(Format format) {
                 {"tolerance", "tolerance", 9, kNotForPeople}},
                {{"iter.", "solver_iterations", 6, 1},
                 {"ms", "median_s", 9, 0},
-                {"+-%", "rel_stdev", 3, 3},
+                noise_column(3),
                 {"frames/s", "frames_per_s", 9, 2},
                 {"left", "left", 5, 0},
                 {"speedup", "speedup", 7, 0}},
@@ -52,10 +52,10 @@ Row row(const SimulationRun& run, double speedup) {
           name(run.status),
           run.reason + (run.reason.empty() || run.reason.ends_with(".") ? "" : ".")};
   if (run.status != RunStatus::ok) return row;
-  const double frames = run.frames_per_s(), deviation = relative_deviation(run.times_s);
+  const double frames = run.frames_per_s();
   row.numbers = {{format("%.0f", run.solver_iterations), run.solver_iterations},
                  {format("%.3f", 1e3 / frames), 1 / frames},
-                 {format("%.0f", std::min(100 * deviation, 999.0)), deviation},
+                 noise(run.times_s),
                  {format("%.*f", frames < 100 ? 1 : 0, frames), frames},
                  {format("%.0e", run.median_left()), run.median_left(), Ink::good},
                  speedup > 0 ? Cell{format("%.1f", speedup), speedup} : Cell{"-"}};

@@ -63,7 +63,7 @@ std::vector<Column> columns_of_cases(bool over_cores) {
 
 std::vector<Column> columns_of_numbers() {
   return {{"ms, med.", "median_s", 8, 0},
-          {"+-%", "rel_stdev", 3, 3},
+          noise_column(3),
           {"GFLOP/s", "gflops", 8, 1},
           {"speedup", "speedup", 7, 0},
           {"check", "check", 5, 2},
@@ -130,10 +130,9 @@ std::vector<Cell> BenchTable::what(const Result& result) {
 
 std::vector<Cell> BenchTable::numbers(const Result& result, const nlohmann::json& record) {
   const std::vector<double>& times = result.times_s;
-  const double deviation = relative_deviation(times);
   const std::vector<double>& device = result.device_times_s;
   return {in_milliseconds(median(times)),
-          {format("%.0f", 100 * deviation), deviation},
+          noise(times),
           {plain_number(gflops(result)), gflops(result)},
           speed_up(result),
           check(result.checks),

@@ -1,9 +1,17 @@
 #include "noise.hpp"
 
+#include <algorithm>
+
 #include "bench/statistics.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
+
+Cell noise(const std::vector<double>& times_s) {
+  const double deviation = relative_median_deviation(times_s);
+  const double percent = std::min(100 * deviation, 999.0);
+  return {format("%.*f", percent < 9.95 ? 1 : 0, percent), deviation};
+}
 
 bool is_noisy(const std::vector<double>& times_s) {
   constexpr double kNoisy = 0.05;

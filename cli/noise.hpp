@@ -5,7 +5,18 @@
 #include <string>
 #include <vector>
 
+#include "table.hpp"
+
 namespace lugpu::cli {
+
+/// The column of noise(); `rank` as Column's.
+constexpr Column noise_column(int rank) {
+  return {"+-%", "rel_mad", 3, rank};
+}
+
+/// The median absolute deviation of the samples, of which there are some, over their median: what a
+/// few outliers leave as it is.
+Cell noise(const std::vector<double>& times_s);
 
 /// Whether a median of these is uncertain by more than 5 %; a single sample says nothing of that.
 bool is_noisy(const std::vector<double>& times_s);

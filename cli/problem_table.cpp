@@ -6,6 +6,7 @@
 
 #include "base/printable.hpp"
 #include "bench/statistics.hpp"
+#include "noise.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -40,7 +41,7 @@ ProblemTable::ProblemTable(Format format)
               {"storage", "storage", -7, 6}},
              {{"setup", "setup_s", 7, 1},
               {"solve ms", "median_s", 8, 0},
-              {"+-%", "rel_stdev", 3, 4},
+              noise_column(4),
               {"steps", "iterations", 5, 0},
               {"resid", "residual", 5, 0},
               {"error", "error", 5, 2},
@@ -61,13 +62,12 @@ std::string ProblemTable::row(const StructuredResult& result) const {
   if (result.status != RunStatus::ok) return table_.row(row);
   const std::vector<double>& times = result.times_s;
   const double least = *std::min_element(times.begin(), times.end());
-  const double deviation = relative_deviation(times);
   const bool iterated = !result.iteration.residuals.empty();
   const auto& bandwidth = result.bandwidth;
   row.numbers = {
       {milliseconds(*result.setup_s), *result.setup_s},
       {milliseconds(median(times)), median(times)},
-      {format("%.0f", std::min(100 * deviation, 999.0)), deviation},
+      noise(times),
       {iterated ? std::to_string(result.iteration.iterations) : "-"},
       {short_power(result.residual), result.residual, Ink::good},
       {short_power(result.error), result.error},

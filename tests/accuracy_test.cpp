@@ -719,17 +719,14 @@ TEST(Mixed, ReachesDoublesAccuracy) {
   }
 }
 
-// As many bytes as `problem` needs on the device at least.
+// As many bytes as `problem` needs on the device at least, all of A being there at once.
 std::uint64_t least_memory(Device device, const Method& method, const Problem& problem) {
   std::uint64_t too_few = 0, enough = device.global_memory;
   while (enough - too_few > 1) {
     device.global_memory = too_few + (enough - too_few) / 2;
-    try {
-      method.require_room(device, Size::square(problem.size.n, 0), problem.dense);
-      enough = device.global_memory;
-    } catch (const Unsupported&) {
-      too_few = device.global_memory;
-    }
+    const Size size = Size::square(problem.size.n, 0);
+    const bool fits = has_room_beside(device, method, size, problem.dense, 0);
+    (fits ? enough : too_few) = device.global_memory;
   }
   return enough;
 }

@@ -97,6 +97,8 @@ class FilesTest(Installed):
         self.assertLessEqual({"bin/lugpu"} | share | pages | lapack, files)
         more = {name for name in files - share - pages - lapack - {"bin/lugpu"}
                 if not re.match(r"include/lugpu/|share/doc/lugpu/docs/.*\.(md|svg)$", name)}
+        if (BUILD / "liblugpu_mpi.so").exists():
+            more -= {f"{lib}/lugpu/liblugpu_mpi.so"}
         if PACKAGE_LIBRARY:
             more -= {f"{lib}/{name}" for name in ["liblugpu.so", "liblugpu.so.0", "pkgconfig/lugpu.pc"]}
             more = {name for name in more if not re.match(lib + r"/(cmake/lugpu/|liblugpu\.so\.0\.)", name)}

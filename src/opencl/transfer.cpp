@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <optional>
 
 #include "matrix/rounded.hpp"
@@ -186,15 +187,18 @@ void send_rows(DeviceContext& context, const MatrixView& matrix, const TakePiece
       take);
 }
 
-// Waits for the queue at the end of a scope, whose memory a command may still write to if an
-// exception ends it. Whether that succeeds does not matter: there already is an error to report.
+// Waits for the queue if an exception ends a scope, whose memory a command may still write to.
+// Whether that succeeds does not matter: there already is an error to report.
 struct Settled {
   explicit Settled(const cl::CommandQueue& of) : queue(of) {}
   Settled(const Settled&) = delete;
   Settled& operator=(const Settled&) = delete;
-  ~Settled() { clFinish(queue()); }
+  ~Settled() {
+    if (std::uncaught_exceptions() > exceptions) clFinish(queue());
+  }
 
   const cl::CommandQueue& queue;
+  const int exceptions = std::uncaught_exceptions();
 };
 
 // Pieces are read into two rooms in turn: one travels while the other is copied.

@@ -42,7 +42,8 @@ void require_room_of_blocked(const Device& device, const Size& size, const Dense
 
 std::size_t block_size_of_blocked(const Device& device, const Size& size,
                                   const DenseOptions& options) {
-  return options.storage == Storage::image || has_whole(device, size, options)
+  const bool in_place = options.storage == Storage::buffer && options.texel == Texel::r;
+  return !in_place || has_whole(device, size, options)
              ? LuBlocked::block_size(device, size, options)
              : distributed_block_size(device, size, options);
 }

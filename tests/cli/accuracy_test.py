@@ -192,7 +192,7 @@ class AccuracyTest(CommandLine):
                 self.lugpu("solve", "a.csv", "--method", method, "--inverse", "i" + suffix)
                 inverse = read_matrix(self.folder / ("i" + suffix))
                 np.testing.assert_allclose(inverse, np.linalg.inv(a), rtol=1e-8, atol=1e-10)
-        self.refused("solve", "a.csv", "--inverse", "i.txt", words=["i.txt"])
+        self.refused("solve", "a.csv", "--inverse", "i.mat", words=["i.mat"])
 
     def test_ill_conditioned(self):
         """A warning that names what to try."""

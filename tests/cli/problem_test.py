@@ -112,7 +112,7 @@ class ProblemTest(CommandLine):
         self.files()
         self.write("dense.mtx", [[1.0, 2.0], [3.0, 4.0]])
         self.refused("bench", "--problem", "none.mtx", words=["none.mtx"])
-        self.refused("bench", "--problem", "dense.mtx", words=["coordinate"])
+        self.refused("bench", "--problem", "dense.mtx", words=["sparse"])
         self.refused("bench", "--problem", "s.mtx", "--json", "s.mtx", words=["overwrite"])
 
     def test_bad_usage(self):

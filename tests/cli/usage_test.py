@@ -154,7 +154,7 @@ class BadUsageTest(CommandLine):
         for arguments in (["random"], ["random", "5"], ["random", "0", "-o", "x.csv"],
                           ["random", "-5", "-o", "x.csv"], ["random", "abc", "-o", "x.csv"],
                           ["random", "99999999999", "-o", "x.csv"],
-                          ["random", "5", "-o", "x.txt"], ["random", "5", "-o", ""],
+                          ["random", "5", "-o", "x.mat"], ["random", "5", "-o", ""],
                           ["random", "5", "6", "-o", "x.csv"],
                           ["random", "5", "-o", "x.csv", "--seed", "-1"]):
             with self.subTest(arguments=arguments):
