@@ -759,7 +759,8 @@ TEST(Mixed, HasItsResidualsOnTheDeviceWhereThereIsRoom) {
     part.max_allocation = 60 * 60 * sizeof(double) - 1;
     expect(false, part);
     part = whole;
-    part.global_memory = least_memory(whole, method, problem) + residual_bytes(60, 3);
+    const Problem complete = completed(problem, method, whole, std::nullopt, 0, {});
+    part.global_memory = least_memory(whole, method, complete) + residual_bytes(60, 3);
     expect(true, part);
     --part.global_memory;
     expect(false, part);
