@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -85,6 +86,7 @@ class InputFile : public Origin {
   };
   // A stream and how many of its bytes have been taken.
   struct Position {
+    explicit Position(std::unique_ptr<Stream> of) : stream(std::move(of)) {}
     std::unique_ptr<Stream> stream;
     std::size_t offset = 0;
     std::size_t read(std::size_t from, std::span<char> to);

@@ -183,10 +183,11 @@ Bars bars_of(const std::vector<const Row*>& rows, const std::vector<std::string>
 void add_phases(const Subject& subject, Figures& figures) {
   const auto by_device = best_of_lugpu(subject);
   for (const auto& [device, rows] : by_device) {
-    const auto add = [&](const char* title, const char* note,
-                         const std::vector<std::string>& names) {
-      Bars bars = bars_of(rows, names);
-      bars.title = title + (by_device.size() > 1 ? ", " + device : std::string());
+    const std::string on = by_device.size() > 1 ? ", " + device : std::string();
+    const auto add = [&, &best = rows](const char* title, const char* note,
+                                       const std::vector<std::string>& names) {
+      Bars bars = bars_of(best, names);
+      bars.title = title + on;
       bars.note = note;
       figures.add(bars);
     };

@@ -78,7 +78,7 @@ std::vector<Series> series_of(const Rows& rows) {
   for (Series& one : all) {
     std::ranges::stable_sort(one.rows, {}, &Row::size);
   }
-  std::ranges::stable_partition(all, [](const Series& one) { return !one.rival(); });
+  std::stable_partition(all.begin(), all.end(), [](const Series& one) { return !one.rival(); });
   return all;
 }
 
