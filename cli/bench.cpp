@@ -511,7 +511,8 @@ void add_effort_options(CLI::App& command, Arguments& given) {
   command
       .add_option("--noise", given.effort.noise,
                   "After --runs and --min-time, go on until the 95 % interval of the median is "
-                  "within so much of it, e.g. 2%, but not beyond --max-time (default: do not)")
+                  "within so much of it, but not beyond --max-time (default: 2%, and not beyond "
+                  "five times --min-time)")
       ->transform(fraction(1e-4, 1))
       ->type_name("P");
   command
@@ -526,6 +527,14 @@ void add_effort_options(CLI::App& command, Arguments& given) {
                   "Write when each kernel of a factorization ran, and panels within kernels, for "
                   "chrome://tracing or Perfetto")
       ->type_name("FILE");
+}
+
+// Where the user does not say how well a median is to be known.
+void set_default_noise(Effort& effort) {
+  constexpr double kNoise = 0.02, kMinTimes = 5;
+  if (effort.noise) return;
+  effort.noise = kNoise;
+  effort.noise_time_s = kMinTimes * effort.min_time_s;
 }
 
 std::vector<std::string> problem_baselines(const std::vector<std::string>& given, bool chosen) {
@@ -643,6 +652,7 @@ Command add_bench(CLI::App& app) {
       list_of_rivals() + '\n' +
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
   const Command action = [given, command](const std::vector<std::string>& arguments) {
+    set_default_noise(given->effort);
     if (given->problem.problems.empty()) {
       require_no_problem(*given, *command);
       return bench(*given, arguments);

@@ -143,12 +143,11 @@ class ProblemSweep {
     }
     show_progress("");
     if (options_.prints()) {
-      const auto noisy =
-          std::count_if(results_.begin(), results_.end(), [](const StructuredResult& result) {
-            return result.status == RunStatus::ok && is_noisy(result.times_s);
-          });
-      std::cout << problem_footer() << noise_warning(static_cast<std::size_t>(noisy))
-                << answer(results_);
+      NoiseWarning noise;
+      for (const StructuredResult& result : results_) {
+        if (result.status == RunStatus::ok) noise.add(result.times_s, result.other_load);
+      }
+      std::cout << problem_footer() << noise.text() << answer(results_);
     }
     json_.end(report_);
     return json_.status(error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok);

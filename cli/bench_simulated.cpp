@@ -100,10 +100,11 @@ class SimulatedSweep {
     for (const std::string& problem : given_.problems) run(*simulated_problem(problem));
     show_progress("");
     if (options_.prints()) {
-      const auto noisy = std::count_if(runs_.begin(), runs_.end(), [](const SimulationRun& run) {
-        return run.status == RunStatus::ok && is_noisy(run.times_s);
-      });
-      std::cout << footer() << noise_warning(static_cast<std::size_t>(noisy)) << fastest();
+      NoiseWarning noise;
+      for (const SimulationRun& run : runs_) {
+        if (run.status == RunStatus::ok) noise.add(run.times_s, run.other_load);
+      }
+      std::cout << footer() << noise.text() << fastest();
     }
     json_.end(report_);
     return json_.status(error_ ? Exit::failure : failed_ ? Exit::check_failed : Exit::ok);

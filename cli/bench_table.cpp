@@ -67,8 +67,8 @@ std::vector<Column> columns_of_numbers() {
           {"GFLOP/s", "gflops", 8, 1},
           {"speedup", "speedup", 7, 0},
           {"check", "check", 5, 2},
-          {"ms, min.", "min_s", 8, 5},
-          {"ms, dev.", "device_s", 8, 6},
+          {"ms, min.", "min_s", 8, 6},
+          {"ms, dev.", "device_s", 8, 5},
           {"prod.", "share_of_product", 5, 7},
           {"copy", "bytes_model_over_copy", 5, 8},
           {"GF/J", "gflops_per_watt", 5, 10}};
@@ -118,6 +118,8 @@ std::vector<Cell> BenchTable::what(const Result& result) {
   const bool is_shared = problem.dense.shared();
   const std::string shared = is_shared ? format(" x%zu", device_count(problem.dense)) : "";
   shared_ |= is_shared;
+  packed_ |= packed;
+  paper_ |= paper;
   const std::string storage = on_device ? name(problem.dense.storage) : "host";
   const auto& threads = result.what.threads;
   return {{std::to_string(problem.size.n)},
@@ -147,7 +149,7 @@ std::string BenchTable::row(const Result& result, const nlohmann::json& record) 
   Row row{what(result), {}, name(result.status), result.reason};
   if (result.status == RunStatus::ok) {
     estimated_ |= result.checks.factor_ratio_estimated;
-    noisy_ += is_noisy(result.times_s);
+    noise_.add(result.times_s, result.other_load);
     waiting_ += clocks_disagree(result);
     row.numbers = numbers(result, record);
   }
@@ -155,18 +157,28 @@ std::string BenchTable::row(const Result& result, const nlohmann::json& record) 
 }
 
 std::string BenchTable::footer() const {
-  return wrapped(
-             std::string(over_cores_ ? "" : "image4, buffer4: packed texels. ") +
-                 "*: the schedule of the LU-GPU paper. GFLOP/s: 2/3 n^3 over the median. speedup: "
-                 "over getrf of the same n" +
-                 (over_cores_ ? ", number of cores" : "") +
-                 " and precision (mixed: double), for lu-blocked and the other rivals too; for "
-                 "full pivoting over getc2. check: the larger of factor_ratio and solve_ratio, "
-                 "which pass under 30." +
-                 (shared_ ? " x2 and so on: devices that share the work." : "") +
-                 (estimated_ ? " ~: factor_ratio is estimated." : ""),
-             0, 0) +
-         "\n" + noise_warning(noisy_) + clock_warning(waiting_);
+  std::string text;
+  const auto say = [&](bool applies, const std::string& sentence) {
+    if (applies) text += sentence + ' ';
+  };
+  say(packed_ && !over_cores_, "image4, buffer4: packed texels.");
+  say(paper_, "*: the schedule of the LU-GPU paper.");
+  say(shared_, "x2 and so on: devices that share the work.");
+  say(table_.shows("rel_mad"), "+-%: the median absolute deviation over the median.");
+  say(table_.shows("gflops"), "GFLOP/s: 2/3 n^3 over the median.");
+  say(true, std::string("speedup: over getrf of the same n") +
+                (over_cores_ ? ", number of cores" : "") +
+                " and precision (mixed: double), for lu-blocked and the other rivals too; for full "
+                "pivoting over getc2.");
+  say(table_.shows("check"),
+      "check: the larger of factor_ratio and solve_ratio, which pass under 30.");
+  say(estimated_ && table_.shows("check"), "~: factor_ratio is estimated.");
+  say(table_.shows("device_s"), "dev.: by the device's events, in a run of its own.");
+  say(table_.shows("share_of_product"),
+      "prod., copy: shares of the device's rate of large products and of its copy bandwidth, by "
+      "the bytes of a pass for each step.");
+  say(table_.shows("gflops_per_watt"), "GF/J: GFLOP a joule.");
+  return wrapped(text, 0, 0) + '\n' + noise_.text() + clock_warning(waiting_);
 }
 
 }  // namespace lugpu::cli

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "bench/result.hpp"
+#include "noise.hpp"
 #include "table.hpp"
 
 namespace lugpu::cli {
@@ -37,10 +38,13 @@ class BenchTable {
   const bool over_cores_;
   Table table_;
   std::map<Rival, double> baseline_medians_;
-  std::size_t noisy_ = 0;    // rows
+  NoiseWarning noise_;
   std::size_t waiting_ = 0;  // rows: clocks_disagree()
-  bool estimated_ = false;   // a row's factor_ratio
-  bool shared_ = false;      // devices share the work of a row
+  // Whether there is a row
+  bool packed_ = false;     // with packed texels
+  bool paper_ = false;      // of the paper's schedule
+  bool shared_ = false;     // whose work devices share
+  bool estimated_ = false;  // with an estimated factor_ratio
 };
 
 }  // namespace lugpu::cli

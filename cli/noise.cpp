@@ -1,5 +1,6 @@
 #include "noise.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "bench/statistics.hpp"
@@ -18,15 +19,36 @@ bool is_noisy(const std::vector<double>& times_s) {
   return times_s.size() > 1 && uncertainty(times_s) > kNoisy;
 }
 
-std::string noise_warning(std::size_t noisy_rows) {
-  if (noisy_rows == 0) return "";
-  const std::string rows =
-      noisy_rows == 1 ? "one median is" : format("%zu medians are", noisy_rows);
-  return wrapped("Noise: " + rows +
-                     " uncertain by more than 5 %; stop other programs, or add --noise 5%, which "
-                     "takes samples until no median is (but not beyond --max-time).",
-                 0, 0) +
-         "\n";
+void NoiseWarning::add(const std::vector<double>& times_s, std::optional<double> other_load) {
+  noisy_ += is_noisy(times_s);
+  constexpr double kMuch =
+      0.1;  // where samples hardly scatter, what is far from them is still near
+  scattered_ += 10 * outliers(times_s) >= times_s.size() && relative_deviation(times_s) > kMuch;
+  other_load_ = std::max(other_load_, other_load.value_or(0));
+}
+
+std::string NoiseWarning::text() const {
+  constexpr double kMuch = 0.1;
+  std::vector<std::string> found;
+  if (noisy_ > 0) {
+    found.push_back((noisy_ == 1 ? "one median is" : format("%zu medians are", noisy_)) +
+                    " uncertain by more than 5 %");
+  }
+  if (scattered_ > 0) {
+    found.push_back((scattered_ == 1 ? "one row has" : format("%zu rows have", scattered_)) +
+                    " outliers for a tenth of the samples or more");
+  }
+  if (other_load_ >= kMuch) {
+    found.push_back(
+        format("other programs had up to %.0f %% of the processors", 100 * other_load_));
+  }
+  if (found.empty()) return "";
+  std::string text = "Noise: " + CLI::detail::join(found, ", ") + "; stop other programs";
+  if (noisy_ > 0) {
+    text +=
+        ", or add --noise 5%, which takes samples until no median is (but not beyond --max-time)";
+  }
+  return wrapped(text + '.', 0, 0) + '\n';
 }
 
 }  // namespace lugpu::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,18 @@ Cell noise(const std::vector<double>& times_s);
 /// Whether a median of these is uncertain by more than 5 %; a single sample says nothing of that.
 bool is_noisy(const std::vector<double>& times_s);
 
-/// Lines for a table's footer: a sentence about so many noisy rows, and nothing if there are none.
-std::string noise_warning(std::size_t noisy_rows);
+/// What disturbed the rows of a table, in one sentence that says what to do.
+class NoiseWarning {
+ public:
+  /// A row's samples, and OtherLoad::share() while they were taken.
+  void add(const std::vector<double>& times_s, std::optional<double> other_load);
+  /// Lines for the table's footer; nothing if no row was disturbed.
+  std::string text() const;
+
+ private:
+  std::size_t noisy_ = 0;      // rows: is_noisy()
+  std::size_t scattered_ = 0;  // rows of which a tenth of the samples or more are far outliers
+  double other_load_ = 0;      // the largest
+};
 
 }  // namespace lugpu::cli

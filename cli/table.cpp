@@ -73,6 +73,15 @@ std::string Table::row(const Row& row) const {
   return format_ == Format::table ? lines(row) : joined(row);
 }
 
+bool Table::shows(std::string_view field) const {
+  for (const auto* columns : {&what_, &numbers_}) {
+    for (const Column& column : *columns) {
+      if (column.field == field) return shows(column);
+    }
+  }
+  return false;
+}
+
 std::string Table::lines(const Row& row) const {
   std::string head, text;
   for (std::size_t i = 0; i < what_.size(); ++i) {

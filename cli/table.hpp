@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "terminal.hpp"
@@ -43,6 +44,8 @@ class Table {
   std::string header() const;
   /// One line; but of a case without numbers in a table for people, its reason is wrapped.
   std::string row(const Row& row) const;
+  /// Whether there is room for the column of this field.
+  bool shows(std::string_view field) const;
 
  private:
   bool shows(const Column& column) const { return column.rank <= most_rank_; }

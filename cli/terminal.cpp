@@ -45,7 +45,7 @@ class ProgressLine {
 
   void show(const std::string& text) {
     const std::lock_guard lock(mutex_);
-    waiting_ = text.substr(0, kColumns - 1);
+    waiting_ = text.substr(0, columns() - 1);
     came_.notify_one();
   }
 

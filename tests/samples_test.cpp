@@ -36,6 +36,8 @@ TEST(Samples, GoOnUntilTheMedianIsKnown) {
   const std::size_t fine = taken({.runs = 5, .min_time_s = 0, .noise = 0.02}, 1, 0.5);
   EXPECT_LT(rough, fine);
   EXPECT_EQ(taken({.runs = 5, .min_time_s = 50, .noise = 0.2}, 1), 50u);
+  const Effort brief = {.runs = 2, .min_time_s = 0, .noise = 1e-3, .noise_time_s = 9};
+  EXPECT_EQ(taken(brief, 1, 0.5), 8u) << "no longer than is allowed for that";
 }
 
 TEST(Samples, AreThinnedOut) {

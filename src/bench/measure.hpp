@@ -22,7 +22,8 @@ struct Effort {
   double min_time_s = 0.2;       ///< and at least this long in all; see kMostSamples
   double max_time_s = INFINITY;  ///< and at most this long, though it be fewer, but one at least
   std::optional<double> noise =
-      std::nullopt;       ///< and until uncertainty() is at most this, though it be more
+      std::nullopt;                ///< and until uncertainty() is at most this, though it be more
+  double noise_time_s = INFINITY;  ///< but for that no longer than this in all
   double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
   double turn_s = 0.02;   ///< a sweep changes cases after this long and at least one sample
   bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler

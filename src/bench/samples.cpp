@@ -9,6 +9,7 @@ Samples::Samples(const Effort& effort)
     : least_(static_cast<std::size_t>(effort.runs)),
       least_s_(effort.min_time_s),
       most_s_(effort.max_time_s),
+      noise_s_(effort.noise_time_s),
       noise_(effort.noise) {}
 
 void Samples::add(double seconds, double all_seconds) {
@@ -22,7 +23,7 @@ void Samples::add(double seconds, double all_seconds) {
 
 bool Samples::enough() const {
   if (count_ > 0 && total_s_ >= most_s_) return true;
-  return has_least() && (!noise_ || quiet_);
+  return has_least() && (!noise_ || quiet_ || total_s_ >= noise_s_);
 }
 
 bool Samples::has_least() const {

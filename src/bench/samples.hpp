@@ -34,7 +34,7 @@ class Samples {
   void keep(double seconds);
 
   std::size_t least_;
-  double least_s_, most_s_;
+  double least_s_, most_s_, noise_s_;
   std::optional<double> noise_;
   std::vector<double> kept_;
   std::size_t count_ = 0;

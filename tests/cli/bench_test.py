@@ -79,7 +79,8 @@ class BenchTest(CommandLine):
         self.assertTrue((high - low) / 2 <= 0.1 * row["median_s"] or sum(row["times_s"]) > 0.1, row)
 
     def test_noise_is_said_below_the_table(self):
-        """In one sentence that says what to do, exactly where a median is uncertain by more than 5 %."""
+        """In one sentence that says what to do: medians that are uncertain by more than 5 %, many outliers,
+        other programs."""
         for runs in (1, 2, 50):
             with self.subTest(runs=runs):
                 done = self.lugpu(*small(sizes="8,64", runs=runs, baseline="getrf"), "--json", "r.json",
@@ -87,11 +88,40 @@ class BenchTest(CommandLine):
                 intervals = [(row["median_interval_s"], row["median_s"]) for row in self.report()]
                 noisy = sum(bool(ends) and (ends[1] - ends[0]) / 2 / median > 0.05
                             for ends, median in intervals)
+                scattered = sum(10 * row["outliers"] >= len(row["times_s"]) and row["rel_stdev"] > 0.1
+                                for row in self.report())
+                load = max(row["other_load"] or 0 for row in self.report())
+                found = [words for words, told in ((r"(\d+ medians are|one median is) uncertain by more than 5 %",
+                                                    noisy),
+                                                   (r"(\d+ rows have|one row has) outliers for a tenth .*",
+                                                    scattered),
+                                                   (rf"other programs had up to {100 * load:.0f} % of the "
+                                                    "processors", load >= 0.1)) if told]
                 footer = " ".join(done.stdout.split()).partition("which pass under 30.")[2]
-                self.assertEqual(bool(noisy), "Noise: " in footer, (noisy, footer))
-                if noisy:
-                    self.assertRegex(footer, f"^ Noise: ({noisy} medians are|one median is) uncertain "
-                                             "by more than 5 %; stop other programs, or add --noise")
+                self.assertEqual(bool(found), "Noise: " in footer, (found, footer))
+                if found:
+                    self.assertRegex(footer, f"^ Noise: {', '.join(found)}; stop other programs"
+                                     + (", or add --noise" if noisy else r"\."))
+
+    def test_noise_has_a_default(self):
+        """A case goes on beyond --min-time where its median is uncertain, up to five times that."""
+        for row in self.results(*small(sizes=64, runs=2, min_time=0.002, baseline="getrf")):
+            low, high = row["median_interval_s"]
+            total = sum(row["times_s"])
+            self.assertTrue((high - low) / 2 <= 0.02 * row["median_s"] or total > 0.0099, (low, high, total))
+        row, = self.results(*small(sizes=64, runs=3))
+        self.assertEqual(len(row["times_s"]), 3)
+
+    def test_footer_explains_what_is_shown(self):
+        """And nothing else, at any width."""
+        for width, shown in ((60, ""), (80, "GFLOP/s check"), (140, "GFLOP/s check dev. prod. GF/J")):
+            done = self.lugpu(*small(), env={"COLUMNS": str(width)})
+            footer = " ".join(done.stdout.partition("\n\n")[2].partition("\n\n")[2].split())
+            for word in ("GFLOP/s", "check", "dev.", "prod.", "GF/J"):
+                self.assertEqual(f"{word}: " in footer or f"{word}, copy: " in footer, word in shown.split(),
+                                 (width, word, footer))
+            self.assertNotIn("paper", footer)
+        self.assertIn("*: the schedule", self.lugpu(*small(schedule="paper")).stdout)
 
     def test_rates_follow_from_the_counters(self):
         """And lu-blocked beyond two blocks says how fast its products are alone."""
