@@ -137,6 +137,7 @@ Command add_advise(CLI::App& app) {
       "matrices");
   const auto given = std::make_shared<Arguments>();
   add_system_arguments(*command, given->matrix, given->rhs, given->format);
+  command->option_defaults()->group("Advice");
   command
       ->add_option("--digits", given->digits,
                    "Decimal digits of X that must be guaranteed (default: as many as double "

@@ -437,6 +437,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
 }
 
 void add_sweep_options(CLI::App& command, Arguments& given) {
+  command.option_defaults()->group("What is measured");
   command
       .add_option("-n,--sizes", given.sizes,
                   "Orders: N, FIRST:LAST:STEP, FIRST:LAST:*FACTOR, separated by commas "
@@ -472,6 +473,12 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
       ->delimiter(',')
       ->type_name("LIST");
   command
+      .add_option(
+          "--threads", given.threads,
+          "Threads for getrf (default: of 1, 2, 4 ... all cores the fastest at each n; or --units)")
+      ->transform(whole_number(1, kMostThreads))
+      ->type_name("N");
+  command
       .add_option("--matrix", given.matrix,
                   "A kind of `lugpu generate` (default: auto, random; dominant without pivoting)")
       ->type_name("KIND");
@@ -484,12 +491,7 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
 }
 
 void add_effort_options(CLI::App& command, Arguments& given) {
-  command
-      .add_option(
-          "--threads", given.threads,
-          "Threads for getrf (default: of 1, 2, 4 ... all cores the fastest at each n; or --units)")
-      ->transform(whole_number(1, kMostThreads))
-      ->type_name("N");
+  command.option_defaults()->group("How long");
   command.add_option("--warmup", given.effort.warmup, "Untimed runs per case (default: 1)")
       ->transform(whole_number(0, 1000))
       ->type_name("N");
@@ -521,6 +523,10 @@ void add_effort_options(CLI::App& command, Arguments& given) {
                   "hangs far beyond it ends the run (default: 20)")
       ->check(number(0.001, 1e6))
       ->type_name("S");
+}
+
+void add_record_options(CLI::App& command, Arguments& given) {
+  add_format_option(command, given.options);
   command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");
   command
       .add_option("--trace", given.trace,
@@ -609,6 +615,7 @@ CLI::Validator known_problem() {
 }
 
 void add_problem_options(CLI::App& command, Arguments& given) {
+  command.option_defaults()->group("Equations, sparse matrices, simulations");
   command
       .add_option(
           "--problem", given.problem.problems,
@@ -646,7 +653,7 @@ Command add_bench(CLI::App& app) {
   add_effort_options(*command, *given);
   add_problem_options(*command, *given);
   add_device_options(*command, given->options, DeviceUse::in_turn);
-  add_format_option(*command, given->options);
+  add_record_options(*command, *given);
   add_output_options(*command, given->options);
   command->footer(
       list_of_rivals() + '\n' +

@@ -147,6 +147,7 @@ Command add_compare(CLI::App& app) {
   command->add_option("b", given->b, "The file B, of the same cases")
       ->required()
       ->type_name("FILE_B");
+  command->option_defaults()->group("Judgement");
   command
       ->add_option("--threshold", given->threshold,
                    "Differences up to this are no change (default: 5%)")

@@ -13,6 +13,7 @@
 #include "completion.hpp"
 #include "formats_help.hpp"
 #include "man_page.hpp"
+#include "pages.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -34,6 +35,17 @@ constexpr ExitStatus kExitStatuses[] = {
 };
 
 constexpr const char* kExitStatusHead = "Exit status:";
+
+std::string examples_of(const CLI::App& command) {
+  constexpr std::size_t kPurpose = 2, kLine = 4;
+  std::string text = "Examples:\n";
+  for (const auto& [purpose, line] :
+       page_of(command.get_parent() ? command.get_name() : "").examples) {
+    text += std::string(kPurpose, ' ') + wrapped(purpose, kPurpose, kPurpose) + '\n' +
+            std::string(kLine, ' ') + wrapped(line, kLine, kLine + 2) + '\n';
+  }
+  return text;
+}
 
 // CLI11 itself indents what follows a line break.
 class Help : public CLI::Formatter {
@@ -67,6 +79,18 @@ class Help : public CLI::Formatter {
     CLI::detail::format_help(text, command->get_name(),
                              wrapped(command->get_description(), help_indent(), 0), help_indent());
     return text.str();
+  }
+  // One blank line between groups; CLI11 has two.
+  std::string make_help(const CLI::App* command, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return CLI::detail::find_and_replace(CLI::Formatter::make_help(command, std::move(name), mode),
+                                         "\n\n\n", "\n\n");
+  }
+  // The examples stand before the exit statuses, with which the footers end.
+  std::string make_footer(const CLI::App* command) const override {
+    std::string text = command->get_footer();
+    text.insert(text.rfind(kExitStatusHead), examples_of(*command) + '\n');
+    return text + '\n';
   }
 };
 

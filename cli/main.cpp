@@ -91,7 +91,10 @@ int main(int argc, char** argv) {
                          lugpu::cli::add_simulate, lugpu::cli::add_probe, lugpu::cli::add_tune,
                          lugpu::cli::add_verify, lugpu::cli::add_generate, lugpu::cli::add_help}) {
     const Command command = add(app);
-    commands.emplace_back(app.get_subcommands({}).back(), command);
+    CLI::App* added = app.get_subcommands({}).back();
+    // Anew, so that it comes last in the last group.
+    added->set_help_flag("-h,--help", app.get_help_ptr()->get_description());
+    commands.emplace_back(added, command);
   }
   try {
     app.parse(argc, argv);

@@ -46,6 +46,7 @@ bool Options::json_to_stdout() const {
 }
 
 void add_device_options(CLI::App& command, Options& options, DeviceUse use) {
+  command.option_defaults()->group("Device");
   const char* const more[] = {"", "; several separated by commas; 0+1 share the work (bench)",
                               "; several that share the work separated by commas, or all"};
   command.add_option("-p,--platform", options.platform, "Part of an OpenCL platform's name")
@@ -88,6 +89,7 @@ void add_device_options(CLI::App& command, Options& options, DeviceUse use) {
 }
 
 void add_report_options(CLI::App& command, Options& options) {
+  command.option_defaults()->group("Output");
   command.add_option("--json", options.json, "Write the results as JSON; - for stdout")
       ->check(not_empty())
       ->type_name("FILE|-");
@@ -102,6 +104,7 @@ void add_report_options(CLI::App& command, Options& options) {
 }
 
 void add_format_option(CLI::App& command, Options& options) {
+  command.option_defaults()->group("Output");
   static const std::map<std::string, Format> formats = {{"table", Format::table},
                                                         {"csv", Format::csv},
                                                         {"markdown", Format::markdown},

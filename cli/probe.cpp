@@ -199,6 +199,7 @@ Command add_probe(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("probe", "Measure the device: copy, multiply-add, passes, operators");
   const auto given = std::make_shared<Arguments>();
+  command->option_defaults()->group("What is measured");
   command
       ->add_option("-n,--sizes", given->sizes,
                    "Orders; vectors and grids have n x n elements (default: 128:512:*2)")

@@ -55,6 +55,7 @@ Entry entry_of(const CLI::App& app, const CLI::Option& option) {
     for (const std::string& name : option.get_lnames()) entry.names.push_back("--" + name);
   }
   entry.description = option.get_description();
+  entry.group = option.get_group();
   entry.environment = option.get_envname();
   for (const CLI::Option* other : option.get_excludes()) {
     entry.excludes.push_back(other->get_name());

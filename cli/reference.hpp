@@ -14,6 +14,7 @@ struct Entry {
 
   std::vector<std::string> names;  ///< "-o", "--output"; none for a positional argument
   std::string description;
+  std::string group;  ///< under which the help lists it
   Takes takes = Takes::nothing;
   std::string value;                 ///< what its value is called, e.g. "FILE"
   std::vector<std::string> choices;  ///< its values, where they are known

@@ -88,8 +88,6 @@ Command add_report(CLI::App& app) {
   command->add_flag("--force", given->options.force, "Overwrite even a FILE that is read");
   command->footer(
       wrapped("The page has all in it: it needs no network and no script, and prints well.", 0, 0) +
-      "\n\n" +
-      wrapped("Example: lugpu bench --json r.json && lugpu report r.json -o r.html", 0, 0) +
       "\n\n" + exit_statuses({Exit::ok, Exit::failure, Exit::usage}));
   return [given](const std::vector<std::string>&) { return run_report(*given); };
 }

@@ -223,12 +223,42 @@ std::string scenes_help() {
 }
 
 void add_physics_options(CLI::App& command, Arguments& given) {
+  command.option_defaults()->group("What is simulated");
   command.add_option("--scene", given.scene, scenes_help())
       ->transform(not_empty())
       ->type_name("NAME");
   command.add_option("--grid", given.grid, "Cells along x, y and z (default: 256)")
       ->transform(not_empty())
       ->type_name("NxMxK");
+  command
+      .add_option("--steps", given.steps, "Time steps (default: 200, or until a flow is steady)")
+      ->transform(whole_number(1, 100000000))
+      ->type_name("S");
+  command.add_option("--time-step", given.time_step, "Length of a step (default: by the scene)")
+      ->transform(number(1e-12, 1e6))
+      ->type_name("DT");
+  command.add_option("--reynolds", given.reynolds, "Fluids: speed x length / viscosity")
+      ->transform(number(1e-6, 1e12))
+      ->type_name("R");
+  command
+      .add_option("--confinement", given.confinement,
+                  "Fluids: strength of the vorticity confinement (default: 0)")
+      ->transform(number(0, 1000))
+      ->type_name("C");
+  command
+      .add_option("--density-ratio", given.density_ratio,
+                  "Bubbles: density of the liquid over that of the gas (default: 1000)")
+      ->transform(number(1, 1e6))
+      ->type_name("R");
+  command
+      .add_option("--inclusions", given.inclusions,
+                  "Bubbles of scene cells: of each cell, 32 unknowns each (default: 16)")
+      ->transform(whole_number(1, 1024))
+      ->type_name("M");
+}
+
+void add_solver_options(CLI::App& command, Arguments& given) {
+  command.option_defaults()->group("How it is solved");
   command
       .add_option("--method", given.method,
                   "Of the linear systems, or explicit for waves (default: the fastest)")
@@ -247,38 +277,13 @@ void add_physics_options(CLI::App& command, Arguments& given) {
       ->transform(number(1e-15, 1))
       ->excludes(iterations)
       ->type_name("T");
-  command
-      .add_option("--steps", given.steps, "Time steps (default: 200, or until a flow is steady)")
-      ->transform(whole_number(1, 100000000))
-      ->type_name("S");
-  command.add_option("--time-step", given.time_step, "Length of a step (default: by the scene)")
-      ->transform(number(1e-12, 1e6))
-      ->type_name("DT");
   command.add_option("--precision", given.precision, "Precision (default: single)")
       ->check(CLI::IsMember(precision_names()))
       ->type_name("NAME");
-  command.add_option("--reynolds", given.reynolds, "Fluids: speed x length / viscosity")
-      ->transform(number(1e-6, 1e12))
-      ->type_name("R");
   command.add_flag("--explicit-diffusion", given.explicit_diffusion,
                    "Fluids: diffuse by an explicit step, stable for small ones");
   command.add_flag("--semi-lagrangian", given.semi_lagrangian,
                    "Fluids: advect by the method of first order");
-  command
-      .add_option("--confinement", given.confinement,
-                  "Fluids: strength of the vorticity confinement (default: 0)")
-      ->transform(number(0, 1000))
-      ->type_name("C");
-  command
-      .add_option("--density-ratio", given.density_ratio,
-                  "Bubbles: density of the liquid over that of the gas (default: 1000)")
-      ->transform(number(1, 1e6))
-      ->type_name("R");
-  command
-      .add_option("--inclusions", given.inclusions,
-                  "Bubbles of scene cells: of each cell, 32 unknowns each (default: 16)")
-      ->transform(whole_number(1, 1024))
-      ->type_name("M");
 }
 
 }  // namespace
@@ -291,6 +296,8 @@ Command add_simulate(CLI::App& app) {
       ->check(CLI::IsMember(physics_names()))
       ->type_name("PHYSICS");
   add_physics_options(*command, *given);
+  add_solver_options(*command, *given);
+  command->option_defaults()->group("Pictures and profiles");
   CLI::Option* const window = command->add_flag("--window", given->window,
                                                 "Show it in a window until it is closed, or for "
                                                 "--steps; the mouse pushes, h prints the keys");

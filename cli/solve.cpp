@@ -358,6 +358,12 @@ Command add_solve(CLI::App& app) {
       ->check(not_empty())
       ->type_name("FILE");
   command
+      ->add_option("--inverse", given->inverse,
+                   "File for the inverse of A: " + writable_extensions())
+      ->check(not_empty())
+      ->type_name("FILE");
+  command->option_defaults()->group("Method");
+  command
       ->add_option("--method", given->method,
                    "Method (default: auto, the fastest one that supports the other options)")
       ->check(CLI::IsMember(all_method_names()))
@@ -391,6 +397,7 @@ Command add_solve(CLI::App& app) {
   command->add_option("--nb", given->nb, "Columns per block of lu-blocked (default: the fastest)")
       ->transform(whole_number(1, kLargestBlock))
       ->type_name("N");
+  command->option_defaults()->group("Iterative methods");
   command
       ->add_option("--tolerance", given->tolerance,
                    "Of iterative methods: ||b - A x|| / ||b|| is to be at most this "
@@ -409,15 +416,12 @@ Command add_solve(CLI::App& app) {
                        readable_extensions())
       ->check(not_empty())
       ->type_name("FILE");
+  command->option_defaults()->group("Accuracy");
   command->add_flag("--refine", given->refine, "Improve X by iterative refinement");
   command->add_flag("--equilibrate", given->equilibrate,
                     "Scale rows and columns of A by powers of two where that helps");
   command->add_flag("--det", given->determinant, "Compute the determinant of A");
-  command
-      ->add_option("--inverse", given->inverse,
-                   "File for the inverse of A: " + writable_extensions())
-      ->check(not_empty())
-      ->type_name("FILE");
+  command->option_defaults()->group("Device");
   command
       ->add_option("--timeout", given->timeout_s,
                    "Seconds after which a solution is given up, e.g. of a device that hangs "

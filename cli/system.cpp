@@ -60,6 +60,7 @@ void add_system_arguments(CLI::App& command, std::string& matrix, std::string& r
       ->type_name("RHS");
   std::vector<std::string> names;
   for (const FormatFacts& facts : known_formats()) names.push_back(facts.extension.substr(1));
+  command.option_defaults()->group("Files");
   command.add_option("--format", format, "Of standard input, where MATRIX or RHS is -")
       ->check(CLI::IsMember(names))
       ->type_name("WHICH");

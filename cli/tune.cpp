@@ -142,21 +142,22 @@ Exit tune(const Arguments& given, const std::vector<std::string>& arguments) {
 Command add_tune(CLI::App& app) {
   CLI::App* command = app.add_subcommand("tune", "Find the fastest block sizes and texels");
   const auto given = std::make_shared<Arguments>();
+  command->option_defaults()->group("Search");
   command
       ->add_option("--max-time", given->max_time_s,
                    "Begin no larger matrices that would take longer, in seconds (default: 110)")
       ->check(number(0, 1e6))
       ->type_name("S");
+  CLI::Option* list = command->add_flag("--list", given->list,
+                                        "List what earlier runs found, of -d or of all devices");
+  CLI::Option* forget =
+      command->add_flag("--forget", given->forget, "Remove these records instead")->excludes(list);
   add_device_options(*command, given->options, DeviceUse::one);
   add_output_options(*command, given->options);
-  const auto add_instead = [&](const char* flag, bool& value, const char* description) {
-    CLI::Option* option = command->add_flag(flag, value, description);
-    for (const char* other : {"--max-time", "--json"}) option->excludes(command->get_option(other));
-    return option;
-  };
-  CLI::Option* list =
-      add_instead("--list", given->list, "List what earlier runs found, of -d or of all devices");
-  add_instead("--forget", given->forget, "Remove these records instead")->excludes(list);
+  for (const char* other : {"--max-time", "--json"}) {
+    list->excludes(command->get_option(other));
+    forget->excludes(command->get_option(other));
+  }
   command->footer(
       wrapped("Tries the block sizes of lu-blocked and the texels of lu, in buffers, with no, "
               "partial and full pivoting, at 256, 512 ... 8192. Each candidate is checked. What is "

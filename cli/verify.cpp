@@ -359,19 +359,21 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
 Command add_verify(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "Check every kernel path on small systems");
   const auto given = std::make_shared<Arguments>();
+  command->option_defaults()->group("Paths");
   command->add_flag("--full", given->full, "More orders and block sizes (minutes, not seconds)");
+  CLI::Option* list = command->add_flag(
+      "--list", given->list, "List what earlier runs recorded as wrong, of -d or of all devices");
+  CLI::Option* forget =
+      command
+          ->add_flag("--forget", given->forget,
+                     "Remove these records instead, so that auto takes the paths again")
+          ->excludes(list);
   add_device_options(*command, given->options, DeviceUse::one);
   add_output_options(*command, given->options);
-  const auto add_instead = [&](const char* flag, bool& value, const char* description) {
-    CLI::Option* option = command->add_flag(flag, value, description);
-    for (const char* other : {"--full", "--json"}) option->excludes(command->get_option(other));
-    return option;
-  };
-  CLI::Option* list = add_instead(
-      "--list", given->list, "List what earlier runs recorded as wrong, of -d or of all devices");
-  add_instead("--forget", given->forget,
-              "Remove these records instead, so that auto takes the paths again")
-      ->excludes(list);
+  for (const char* other : {"--full", "--json"}) {
+    list->excludes(command->get_option(other));
+    forget->excludes(command->get_option(other));
+  }
   command->footer(
       wrapped(
           "The systems are of LAPACK's eleven types of matrices, its ratios are the checks. A path "

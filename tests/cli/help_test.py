@@ -58,6 +58,21 @@ class HelpTest(CommandLine):
         self.refused("help", "sovle", words=['"sovle"', "did you mean solve"])
         self.refused("help", "solve", "bench", words=["lugpu help --help"])
 
+    def test_groups_and_examples(self):
+        """Each help has a few examples; that of a long command lists its options in groups."""
+        for command in ([], *([name] for name in self.EXIT_STATUSES if name)):
+            with self.subTest(command=command):
+                text = self.help_of(*command)
+                self.assertFalse("\n\n\n" in text, text)
+                examples = text.partition("\nExamples:\n")[2].partition("\n\n")[0]
+                lines = [line.strip() for line in examples.splitlines() if line.startswith("    ")]
+                self.assertIn(len(lines), (2, 3))
+                self.assertIn(" ".join(["lugpu", *command]), " ".join(lines))
+        for command in ("solve", "bench", "simulate"):
+            groups = re.findall(r"(?m)^(\w[\w ,]+):$", self.help_of(command))
+            self.assertGreaterEqual(len(set(groups) - {"Positionals", "Examples"}), 5)
+            self.assertNotIn("Options", groups)
+
     def test_exit_statuses(self):
         """The help of a subcommand names those that it can return."""
         for command, statuses in self.EXIT_STATUSES.items():
