@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`lugpu compare`: its rows, its summary, the exit status, and files that are refused."""
 
+import collections
 import csv
 import io
 import json
@@ -182,6 +183,31 @@ class CompareTest(CommandLine):
         self.assertEqual(counts["only in A"] + counts["only in B"] + counts["not comparable"], 0)
         self.refused("compare", "c.json", "e.json", words=["e.json", "comparison", "lugpu bench --json"])
         self.refused("compare", "c.json", "d.json", "--json", "d.json", words=["d.json", "--force"])
+
+    def bench_at_a_pace(self, name, **pace):
+        """A file of three methods of two orders, whose kernels take 8 ms and as much longer as the pace says."""
+        self.lugpu(*small(sizes="32,48", method="lu-blocked,lu,gauss-jordan", pivot="partial", runs=15),
+                   "--json", name, "--force", env=self.with_pace(least=8, **pace))
+        report = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        for row in report["results"]:
+            row["other_load"] = None
+        self.write(name, json.dumps(report).encode())
+
+    def changes_at_a_pace(self, **pace):
+        """Those of a bench at this pace over one without: (method, change) -> how many."""
+        self.bench_at_a_pace("b.json", **pace)
+        return collections.Counter((row["case"]["routine"], row["change"]) for row in self.record()["cases"])
+
+    def test_two_runs(self):
+        """Of the same bench: all is the same. With one method slowed by 20 %, that one is flagged and no other;
+        with noise of 3 %, none."""
+        self.bench_at_a_pace("a.json")
+        same = {(method, "same"): 2 for method in ("lu-blocked", "lu", "gauss-jordan")}
+        self.assertEqual(self.changes_at_a_pace(), same)
+        slowed = self.changes_at_a_pace(kernels=["factor_panels", "factor_columns", "update"], longer=20)
+        del same["lu-blocked", "same"]
+        self.assertEqual(slowed, same | {("lu-blocked", "slower"): 2})
+        self.assertFalse({change for _, change in self.changes_at_a_pace(noise=3)} & {"slower", "faster"})
 
     def test_bad_input(self):
         """One sentence: which file, what is wrong with it, what to give."""

@@ -165,6 +165,13 @@ class CommandLine(unittest.TestCase):
                 "OPENCL_FAULT_CALL": str(call), "OPENCL_FAULT_CODE": str(code),
                 "OPENCL_FAULT_KIND": kind}
 
+    def with_pace(self, least=0, kernels=(), longer=0, noise=0):
+        """Environment in which the device takes at least so many milliseconds, with these kernels so many per
+        cent longer, and up to twice the noise longer, by tests/opencl_faults.cpp."""
+        return self.with_fault("", "", 0) | {
+            "OPENCL_PACE_LEAST": str(least), "OPENCL_PACE_KERNELS": ",".join(kernels),
+            "OPENCL_PACE_LONGER": str(longer), "OPENCL_PACE_NOISE": str(noise)}
+
     def lugpu(self, *arguments, status=0, env=None):
         """Runs lugpu, which must end with this status."""
         done = self.run_lugpu(*arguments, env=env)
