@@ -155,7 +155,7 @@ std::string page_of(const Record& record) {
   html += "<h1>" + escaped(heading(record)) + "</h1>\n" + files_line(record);
   html += counts_line(record) + checks_line(record) + warnings_list(record);
   html += contents(subjects, !pivoting.empty());
-  html += leads_table(subjects) + rivals_table(subjects);
+  html += "<div class=\"beside\">\n" + leads_table(subjects) + rivals_table(subjects) + "</div>\n";
   Styles styles;
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const std::string id = "f" + std::to_string(i);

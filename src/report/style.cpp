@@ -63,6 +63,8 @@ svg .part { fill: currentColor; stroke: var(--paper); }
 .s4 { color: var(--s4); } .s5 { color: var(--s5); } .s6 { color: var(--s6); } .s7 { color: var(--s7); }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; list-style: none; margin: .2rem 0 0; padding: 0; font-size: .88rem; }
 .key { height: .8em; width: auto; margin-right: .35em; vertical-align: -.05em; }
+.beside { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0 3rem; }
+.beside > * { max-width: 100%; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
 .scroll:focus-visible { outline: 2px solid var(--s0); }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
@@ -75,7 +77,7 @@ tbody th { min-width: 3.5rem; }
 .group th span { position: sticky; left: 0; }
 td.status { min-width: 14rem; }
 .num { text-align: right; }
-.num, .words { white-space: nowrap; }
+.num { white-space: nowrap; }
 @media screen and (max-width: 30rem) {
   table { font-size: .78rem; }
   th, td { padding-right: .5rem; }

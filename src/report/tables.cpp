@@ -206,12 +206,10 @@ std::string rivals_table(const std::vector<Subject>& subjects) {
     std::string rows;
     for (const Rivalry& rivalry : rivalries_of(subject)) {
       const Extremes found = extremes_of(rivalry);
-      const std::string counts = std::to_string(found.faster) + " faster, " +
-                                 std::to_string(found.slower) + " slower, of " +
-                                 std::to_string(rivalry.contests.size());
       rows += "<tr><th scope=\"row\">" + escaped(rivalry.label) + "</th>" +
               cell(data(found.geometric_mean, ratio_text(found.geometric_mean)), "num") +
-              extreme_cell(*found.worst) + extreme_cell(*found.best) + cell(counts, "words") +
+              extreme_cell(*found.worst) + extreme_cell(*found.best) +
+              cell(std::to_string(found.faster) + " : " + std::to_string(found.slower), "num") +
               "</tr>\n";
     }
     html += group(escaped(subject.title), 5, rows);
@@ -220,9 +218,10 @@ std::string rivals_table(const std::vector<Subject>& subjects) {
   return scrolling(
       "<thead><tr><th scope=\"col\">rival</th><th scope=\"col\" class=\"num\">mean</th>"
       "<th scope=\"col\" class=\"num\">worst</th><th scope=\"col\" class=\"num\">best</th>"
-      "<th scope=\"col\">lugpu is</th></tr></thead>\n" +
+      "<th scope=\"col\" class=\"num\">won : lost</th></tr></thead>\n" +
           html,
-      "Time of each rival over the time of lugpu: above 1, lugpu is faster; geometric means");
+      "Time of each rival over the time of lugpu: above 1, lugpu is faster; geometric means, "
+      "and at how many sizes lugpu is clearly faster and slower");
 }
 
 }  // namespace lugpu::report
