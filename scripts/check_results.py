@@ -15,7 +15,7 @@ from pathlib import Path
 import jsonschema
 
 ROOT = Path(__file__).resolve().parent.parent
-# Measured before this check, by builds that nobody can repeat exactly.
+# Measured before this check, by builds that nobody can repeat exactly; until they are measured again.
 EARLY = {"h200-2048.json", "h200-8192.json", "h200-images.json", "h200-inverse.json", "h200-mixed.json",
          "h200-paper.json", "h200.json"}
 
@@ -69,8 +69,12 @@ def main():
     commits = history(ROOT)
     if not commits:
         print("There is no full git history here; commits are not checked.", file=sys.stderr)
-    found = [(path, fault) for path, fault in faulty_files(folder, commits)
-             if path.parent != ROOT / "results" or path.name not in EARLY]
+    found = list(faulty_files(folder, commits))
+    early = {path: fault for path, fault in found if path.parent == ROOT / "results" and path.name in EARLY}
+    found = [(path, fault) for path, fault in found if path not in early]
+    if commits and folder.resolve() == ROOT / "results":
+        found += [(Path(name), "it is well now; take it out of EARLY in scripts/check_results.py")
+                  for name in sorted(EARLY - {path.name for path in early})]
     for path, fault in found:
         print(f"{path}: {fault}.", file=sys.stderr)
     return 1 if found else 0
