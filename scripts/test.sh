@@ -2,7 +2,7 @@
 # Installs, builds with warnings as errors into build-dev/, and runs every test on PoCL.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/install_packages.sh libgtest-dev python3-dev python3-venv python3-scipy python3-jsonschema \
+scripts/install_packages.sh libgtest-dev python3-dev python3-venv python3-scipy python3-h5py python3-jsonschema \
   libviennacl-dev libcholmod3 liblapack-test liblapack3 libblas3 clang-format clang-tidy \
   dpkg-dev file lintian groff man-db mandoc bash-completion zsh fish libopenmpi-dev openmpi-bin
 cmake --preset dev >/dev/null

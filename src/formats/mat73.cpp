@@ -157,10 +157,18 @@ void MatReader::limit_process() const {
 // Of the variables that are matrices of numbers.
 std::vector<std::string> MatReader::names() const {
   std::vector<std::string> found;
+  bool classless = false;
   while (const Variable variable{Mat_VarReadNextInfo(mat_.get())}) {
     const matio_classes code = variable->class_type;
+    classless = classless || code == MAT_C_EMPTY;
     if (variable->name == nullptr || (code != MAT_C_SPARSE && !number_class(code))) continue;
     found.emplace_back(variable->name);
+  }
+  if (found.empty() && classless) {
+    throw file_.error(
+        0,
+        "its variables have no attribute MATLAB_class that libmatio can read; expected "
+        "a null-terminated string, as MATLAB and Octave write it");
   }
   return found;
 }

@@ -5,12 +5,18 @@ costs one sentence."""
 import gzip
 import io
 import subprocess
+import unittest
 
 import numpy as np
 import scipy.io
 import scipy.sparse
 
 from program import CommandLine, main, random_matrix
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
 
 
 class FormatsTest(CommandLine):
@@ -69,6 +75,27 @@ class FormatsTest(CommandLine):
             self.refused("solve", "a.mat", words=["a.mat: ", "complex"])
         scipy.io.savemat(path, {"a": np.ones((2, 2, 2))})
         self.refused("solve", "a.mat", words=["3 dimensions"])
+
+    def write_mat73(self, name, padding):
+        """MATLAB's version 7.3 as h5py writes it, with strings of this kind."""
+        with h5py.File(self.folder / name, "w", userblock_size=512) as file:
+            data = file.create_dataset("a", data=np.ascontiguousarray(self.a.T))
+            kind = h5py.h5t.C_S1.copy()
+            kind.set_size(len("double"))
+            kind.set_strpad(padding)
+            space = h5py.h5s.create(h5py.h5s.SCALAR)
+            h5py.h5a.create(data.id, b"MATLAB_class", kind, space).write(np.array(b"double"), mtype=kind)
+        with open(self.folder / name, "r+b") as file:
+            file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+
+    @unittest.skipUnless(h5py, "there is no h5py")
+    def test_matlab_of_h5py(self):
+        if not self.has("libmatio"):
+            self.skipTest("built without libmatio")
+        self.write_mat73("a.mat", h5py.h5t.STR_NULLTERM)
+        self.assert_reads("a.mat", self.a)
+        self.write_mat73("b.mat", h5py.h5t.STR_NULLPAD)
+        self.refused("solve", "b.mat", words=["b.mat: ", "MATLAB_class", "null-terminated"])
 
     def test_sparse_files_stay_sparse(self):
         """The same matrix in every format is solved alike."""
