@@ -129,8 +129,8 @@ Exit tune(const Arguments& given, const std::vector<std::string>& arguments) {
         "faster: than the default. `lugpu` goes by this on the device from now on; "
         "--forget removes it.";
     if (left_out > 0) {
-      text += " Above n = " + std::to_string(left_out) +
-              " the defaults stand, for more would have taken longer than --max-time.";
+      text += " Not measured from n = " + std::to_string(left_out) +
+              " on, which would have taken longer than --max-time.";
     }
     std::cout << '\n' << wrapped(text, 0, 0) << '\n';
   }
