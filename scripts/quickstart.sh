@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # From a fresh Debian 12 to solved systems and a small benchmark on the CPU, through PoCL: installs,
-# builds Release into build/, solves two example matrices, runs a sweep of about a minute, plots it.
+# builds Release into build/, solves two example matrices, runs a sweep of about a minute, makes a page
+# and pictures of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_packages.sh
@@ -17,4 +18,6 @@ run build/lugpu solve tests/data/good/cage5.mtx
 run build/lugpu solve tests/data/good/west0067.mtx -o build/x.npy
 echo "== A benchmark of about a minute"
 run build/lugpu bench --json build/bench.json --force
+run build/lugpu report build/bench.json -o build/bench.html
 run scripts/plot.py build/bench.json -o build
+echo "== Open build/bench.html in a browser; build/lugpu --help says what else there is"
