@@ -16,6 +16,7 @@
 #include "options.hpp"
 #include "outputs.hpp"
 #include "system.hpp"
+#include "table.hpp"
 #include "terminal.hpp"
 
 namespace lugpu::cli {
@@ -36,24 +37,37 @@ bool fell_back(const Result& result) {
   return result.refinement && !result.refinement->fallback.empty();
 }
 
-std::string row(const Result& result, bool best) {
+Table make_table() {
+  return {{{"", "best", -1, 0},
+           {"pivot", "pivot", -7, 0},
+           {"prec.", "precision", -6, 0},
+           {"method", "routine", -11, 0}},
+          {{"time", "total_s", 9, 0},
+           {"backward", "berr", 9, 0},
+           {"growth", "growth", 9, 2},
+           {"rcond", "rcond", 9, 1},
+           {"digits", "digits", 7, 0}},
+          Format::table};
+}
+
+Row row(const Result& result, bool best) {
   const Problem& problem = result.what.problem;
-  const std::string precision = precision_name(problem);
-  const std::string head =
-      format("%c %-7s %-6s %-11s ", best ? '>' : ' ', name(problem.dense.pivot),
-             (precision + (fell_back(result) ? "*" : "")).c_str(), result.what.routine.c_str());
-  if (result.status != RunStatus::ok) {
-    constexpr std::size_t kIndent = 4;
-    const std::string status = name(result.status);
-    const std::string text = wrapped(status + ": " + result.reason, head.size(), kIndent);
-    return head + paint(Ink::bad, status) + text.substr(status.size()) + '\n';
-  }
+  Row row{{{best ? ">" : ""},
+           {name(problem.dense.pivot)},
+           {std::string(precision_name(problem)) + (fell_back(result) ? "*" : "")},
+           {result.what.routine}},
+          {},
+          name(result.status),
+          result.reason};
+  if (result.status != RunStatus::ok) return row;
   const std::optional<int> digits = guaranteed_digits(result);
-  const std::string numbers = format(
-      "%9s %9s %9s %9s %7s", duration(result.phases_s.at("total")).c_str(),
-      cell("%.2g", backward_error(result)).c_str(), cell("%.3g", result.checks.growth).c_str(),
-      cell("%.2g", result.checks.rcond).c_str(), digits ? std::to_string(*digits).c_str() : "-");
-  return head + paint(best ? Ink::good : Ink::plain, numbers) + '\n';
+  for (const std::string& number :
+       {duration(result.phases_s.at("total")), cell("%.2g", backward_error(result)),
+        cell("%.3g", result.checks.growth), cell("%.2g", result.checks.rcond),
+        digits ? std::to_string(*digits) : "-"}) {
+    row.numbers.push_back({number, std::nullopt, best ? Ink::good : Ink::plain});
+  }
+  return row;
 }
 
 // why: A was made dense; empty if the file is.
@@ -65,22 +79,27 @@ void print(const Arguments& given, const Device& device, const std::string& why,
                            (why.empty() ? "" : ", made dense: " + why),
                        10, 10)
             << '\n'
-            << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10) << "\n\n"
-            << "  pivot   prec.  method           time  backward    growth     rcond  digits\n";
-  for (std::size_t i = 0; i < results.size(); ++i) std::cout << row(results[i], i == advice.best);
+            << "device    " << wrapped(device.name + " (" + device.platform + ")", 10, 10)
+            << "\n\n";
+  const Table table = make_table();
+  std::cout << table.header();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::cout << table.row(row(results[i], i == advice.best));
+  }
   const std::string note = std::any_of(results.begin(), results.end(), fell_back)
                                ? " *: factored in double after all."
                                : "";
   std::cout << '\n'
             << wrapped(advice.sentence, 0, 0) << "\n\n"
-            << wrapped(
-                   "backward: the backward error normInf(A x - b) / (normInf(A) normInf(x) + "
-                   "normInf(b)). "
-                   "growth: max |U| / max |A|. rcond: reciprocal condition number, estimated. "
-                   "digits: decimal digits of X that are guaranteed. time: upload, factor, solve, "
-                   "download." +
-                       note,
-                   0, 0)
+            << wrapped(std::string("backward: the backward error normInf(A x - b) / (normInf(A) "
+                                   "normInf(x) + normInf(b)). ") +
+                           (table.shows("growth") ? "growth: max |U| / max |A|. " : "") +
+                           (table.shows("rcond") ? "rcond: reciprocal condition number, estimated. "
+                                                 : "") +
+                           "digits: decimal digits of X that are guaranteed. time: upload, factor, "
+                           "solve, download." +
+                           note,
+                       0, 0)
             << '\n';
 }
 

@@ -28,7 +28,10 @@ class AdviseTest(CommandLine):
         return rows, None if best is None else report["results"][best], report["advice"]
 
     def test_table_and_sentence(self):
-        """A row for each run, one of them marked; 80 columns, whatever is in them."""
+        """A row for each run, one of them marked; 80 columns, whatever is in them, or 60."""
+        text = self.lugpu("advise", self.generate("tiny-pivot", 8), env={"COLUMNS": "60"}).stdout
+        self.assertLessEqual(max(map(len, text.splitlines())), 60, text)
+        self.assertNotIn("growth: ", text)
         for kind in ("random", "tiny-pivot", "near-overflow-double"):
             text = self.lugpu("advise", self.generate(kind, 50)).stdout
             self.assert_narrow(text)
