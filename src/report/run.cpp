@@ -84,7 +84,8 @@ void read_fields(const json& from, Row& row) {
   };
   add("compute_units", "", " cores");
   add("devices_used", "", " devices");
-  add("threads", "", " threads");
+  row.fields["threads"] = is_of_best_threads(from) ? "best threads"  // another number at each size
+                                                   : counted(number_at(from, "threads"), "thread");
   add("nb", "nb ", "");
   add("nrhs", "nrhs ", "");
   add("seed", "seed ", "");

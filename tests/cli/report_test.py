@@ -142,6 +142,15 @@ class ReportTest(CommandLine):
                           for row in self.table(page, "The fastest")], [["getrf", "8"], ["lu", "16"]])
         self.assertIn("Against each rival", self.figures(page))
 
+    def test_best_threads(self):
+        """A rival with the best number of threads at each size is one rival."""
+        rows = [row_of(8, "lu", 2e-3), row_of(8, "getrf", 1e-3), row_of(16, "lu", 1e-3), row_of(16, "getrf", 8e-3)]
+        rows[1]["threads"] = 1
+        self.assertEqual(len(self.table(self.page(file_of(rows)), "Time of each rival")), 2)
+        for row in rows[1::2]:
+            row["threads_tried"] = [1, 2]
+        self.assertEqual(len(self.table(self.page(file_of(rows)), "Time of each rival")), 1)
+
     def test_figures_by_data(self):
         """A figure is there where there is something to draw, and only there."""
         rows = [row_of(8, "lu", 1e-3), row_of(16, "lu", 2e-3)]
