@@ -3,7 +3,9 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 
 #include "base/cores.hpp"
 #include "base/error.hpp"
@@ -26,6 +28,7 @@
 #include "outputs.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
+#include "unfinished.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -141,9 +144,7 @@ SweepPlan make_plan(const Arguments& given, const SweepDevices& opened, Crew* cr
 }
 
 bool is_row_of(const nlohmann::json& row, const Case& what) {
-  Result probe;
-  probe.what = what;
-  return same_case(row, to_json(probe));
+  return same_case(row, to_json(what));
 }
 
 // The libraries of the rivals on a device, where they are found.
@@ -235,13 +236,14 @@ std::vector<double> work_of(const std::vector<Case>& cases) {
 class Sink {
  public:
   Sink(const Options& options, const std::string& trace, nlohmann::json report,
-       std::vector<DeviceContext>& contexts)
+       std::vector<DeviceContext>& contexts, const Effort& effort)
       : options_(options),
         json_(options),
         trace_(trace),
         report_(std::move(report)),
         contexts_(contexts),
-        table_(options.units.size() > 1, options.format) {
+        table_(options.units.size() > 1, options.format),
+        unfinished_(effort) {
     for (std::size_t i = 0; i < contexts.size(); ++i) {
       ceilings_.push_back(measure_ceilings(contexts[i]));
       report_["devices"][i]["ceilings"] = to_json(ceilings_[i]);
@@ -274,8 +276,20 @@ class Sink {
     error_ = error_ || result.status == RunStatus::error;
     expected_.erase(i);
     print_rows();
-    json_.update(report_);
+    unfinished_.remove(i);
+    write();
     trace_.add(result);
+  }
+
+  /// The samples that an earlier run took of case number i.
+  std::optional<EarlierSamples> earlier(const Case& what, std::size_t i) {
+    return unfinished_.take(what, i);
+  }
+
+  /// More samples of case number i.
+  void sampled(const Case& what, std::size_t i, std::span<const double> seconds) {
+    unfinished_.add(what, i, seconds);
+    if (unfinished_.is_time_to_write()) write();
   }
 
   Exit finish() {
@@ -293,9 +307,10 @@ class Sink {
   }
 
   /// Takes over the results of an earlier run, except those that are not final and whose cases this
-  /// run repeats.
-  void resume(const nlohmann::json& rows, const std::vector<Case>& cases) {
-    for (const nlohmann::json& row : rows) {
+  /// run repeats, and the samples of cases that it did not finish.
+  void resume(const nlohmann::json& earlier, const std::vector<Case>& cases) {
+    unfinished_.resume(earlier.value("unfinished", nlohmann::json::array()));
+    for (const nlohmann::json& row : earlier["results"]) {
       const bool again =
           !is_final(row) && std::any_of(cases.begin(), cases.end(),
                                         [&](const Case& what) { return is_row_of(row, what); });
@@ -310,6 +325,13 @@ class Sink {
   const BenchTable& table() const { return table_; }
 
  private:
+  void write() {
+    unfinished_.write([&] {
+      unfinished_.put_into(report_);
+      json_.update(report_);
+    });
+  }
+
   // The place of the case's device in contexts_.
   std::size_t device_of(const Case& what) const {
     const auto found = std::ranges::find_if(contexts_, [&](const DeviceContext& context) {
@@ -351,6 +373,7 @@ class Sink {
   std::vector<DeviceContext>& contexts_;
   std::vector<Ceilings> ceilings_;  // of the contexts
   BenchTable table_;
+  Unfinished unfinished_;
   std::set<std::size_t> expected_, numbers_;  // of the pending cases, and of those done
   std::map<std::size_t, std::pair<Result, nlohmann::json>> unprinted_;
   bool failed_ = false;
@@ -404,8 +427,8 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   nlohmann::json head = report_head(arguments, devices, given.options.kernels());
   add_libraries(head, plan.baselines);
   nlohmann::json report = begin_report(std::move(head), given.options, earlier);
-  Sink sink(given.options, given.trace, std::move(report), contexts);
-  if (earlier.is_object()) sink.resume(earlier["results"], cases);
+  Sink sink(given.options, given.trace, std::move(report), contexts, given.effort);
+  if (earlier.is_object()) sink.resume(earlier, cases);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) print_setting(given, plan, contexts);
   if (given.options.prints_rows()) std::cout << sink.table().header() << std::flush;
@@ -432,7 +455,10 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
                    watchdog.clear();
                    progress.finish(work_of(result.what));
                    sink.add(result, i);
-                 }});
+                 },
+             .earlier = [&](std::size_t i) { return sink.earlier(cases[i], i); },
+             .sampled = [&](const Case& what, std::size_t i,
+                            std::span<const double> seconds) { sink.sampled(what, i, seconds); }});
   return sink.finish();
 }
 

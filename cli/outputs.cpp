@@ -35,7 +35,7 @@ bool holds_sweep(const std::string& path) {
   const nlohmann::json::json_pointer arguments("/tool/argv"), results("/results");
   if (!report.is_object() || !report.contains(arguments) || !report.contains(results)) return false;
   const nlohmann::json& words = report.at(arguments);
-  return !report.at(results).empty() &&
+  return (!report.at(results).empty() || report.contains("unfinished")) &&
          std::find(words.begin(), words.end(), "bench") != words.end();
 }
 

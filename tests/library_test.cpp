@@ -1,6 +1,7 @@
 // The library as other programs meet it: its headers and liblugpu.so, nothing of src/. OpenCL fails
 // where a test wants it to (opencl_faults.cpp, linked in).
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -500,6 +501,29 @@ TEST_F(FaultyOpenCl, KeepsNothingAfterAnError) {
     }
   }
   EXPECT_GT(failed, 20);
+}
+
+// What malloc() gave and has not got back.
+std::size_t allocated() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+// Large buffers of a CPU's device are the library's own memory.
+TEST_F(FaultyOpenCl, KeepsNoMemoryOfBuffersThatWereNotMade) {
+  constexpr std::size_t kOrder = 1100, kBytes = kOrder * kOrder * sizeof(double);
+  std::vector<double> a(kOrder * kOrder), b(kOrder, 1);
+  for (std::size_t i = 0; i < kOrder; ++i) a[i * kOrder + i] = 1;
+  const View<const double> matrix{a.data(), kOrder, kOrder, kOrder},
+      right{b.data(), kOrder, 1, kOrder};
+  Context context;
+  for (const char* function : {"clCreateBuffer", "clSetMemObjectDestructorCallback"}) {
+    fail(function);
+    const std::size_t before = allocated();
+    for (int i = 0; i < 3; ++i) error_of([&] { solve(context, matrix, right); });
+    EXPECT_LT(allocated(), before + kBytes) << function;
+    TearDown();
+  }
 }
 
 // Exit status of a forked process.

@@ -213,6 +213,29 @@ TEST(ReadSweep, NamesTheRowAndTheFieldThatIsWrong) {
   }
 }
 
+TEST(ReadSweep, TakesSamplesWithoutARow) {
+  json report = sweep();
+  const auto unfinished = [](const char* field, const json& value) {
+    json record = row("Ada");
+    record["samples"] = 5;
+    record[field] = value;
+    return json::array({record});
+  };
+  report["unfinished"] = unfinished("samples", 2);
+  EXPECT_EQ(complaint(report), "");
+  const std::pair<const char*, json> wrong[] = {
+      {"samples", 0},      {"samples", -1},         {"times_s", json::array()},
+      {"times_s", {-1.0}}, {"threads", 1000000000}, {"n", "8"}};
+  for (const auto& [field, value] : wrong) {
+    report["unfinished"] = unfinished(field, value);
+    expect_mentions(complaint(report), {"unfinished[0]", field});
+  }
+  for (const json& other : {json(1), json::object(), json::array({1})}) {
+    report["unfinished"] = other;
+    expect_mentions(complaint(report), {"unfinished"});
+  }
+}
+
 TEST(ReadSweep, NamesTheFieldThatIsMissing) {
   for (const char* field : {"routine", "n", "times_s", "median_s", "checks", "status"}) {
     json report = sweep();

@@ -24,6 +24,22 @@ TEST(Samples, AreAsManyAndTakeAsLongAsAskedFor) {
   EXPECT_EQ(taken({.runs = 0, .min_time_s = 0}, 1), 0u);
 }
 
+TEST(Samples, GoOnFromThoseOfAnEarlierRun) {
+  const Effort effort{.runs = 5, .min_time_s = 8};
+  Samples samples(effort);
+  samples.resume(std::vector{1.0, 2.0}, 4);  // 6 s in all
+  EXPECT_EQ(samples.count(), 4u);
+  samples.add(1.5);
+  EXPECT_FALSE(samples.enough()) << "7.5 s";
+  samples.add(1.5);
+  EXPECT_TRUE(samples.enough());
+  EXPECT_EQ(samples.count(), 6u);
+  Samples many(effort);
+  many.resume(std::vector(kMostSamples + 1, 1.0), 2 * kMostSamples + 2);
+  EXPECT_LE(many.kept().size(), kMostSamples);
+  EXPECT_TRUE(many.enough());
+}
+
 TEST(Samples, TakeNoLongerThanAllowed) {
   EXPECT_EQ(taken({.runs = 10, .min_time_s = 8, .max_time_s = 4}, 1), 4u);
   EXPECT_EQ(taken({.runs = 10, .max_time_s = 0}, 1), 1u) << "one at least";

@@ -270,6 +270,13 @@ void Measurement::find_threads() {
   set_blas_threads(*result_.what.threads);
 }
 
+void Measurement::resume(const EarlierSamples& earlier) {
+  if (!contender_) return;
+  result_.what.threads = earlier.threads;
+  result_.what.threads_to_try = earlier.threads_to_try;
+  samples_.resume(earlier.times_s, earlier.count);
+}
+
 bool Measurement::wants_sample() const {
   if (!contender_) return false;
   // The second half of the time is for the checks.
@@ -277,7 +284,7 @@ bool Measurement::wants_sample() const {
   return !samples_.enough() && !late;
 }
 
-void Measurement::sample() {
+double Measurement::sample() {
   const Turn turn(*this);
   if (!other_load_) {
     other_load_.emplace();
@@ -285,8 +292,11 @@ void Measurement::sample() {
   }
   contender_->reset();
   const double before = energy_ ? energy_() : 0;
-  samples_.add(timed([&] { run(*contender_, result_.what.problem); }));
+  const double seconds = timed([&] { run(*contender_, result_.what.problem); });
+  samples_.add(seconds);
+  ++taken_;
   if (energy_) joules_ += energy_() - before;
+  return seconds;
 }
 
 // After the last timed factorization: solve, download, check, judge.
@@ -316,7 +326,7 @@ Result Measurement::finish() {
   const Turn turn(*this);
   result_.times_s = samples_.kept();
   if (other_load_) result_.other_load = other_load_->share();
-  if (joules_ > 0) result_.energy_j = joules_ / static_cast<double>(samples_.count());
+  if (joules_ > 0) result_.energy_j = joules_ / taken_;
   if (method_) {
     profile(*context_, *contender_, effort_.trace, result_);
     set_work(*method_, result_);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/other_load.hpp"
 #include "baselines/baselines.hpp"
@@ -14,6 +15,14 @@
 #include "solve/solve.hpp"
 
 namespace lugpu {
+
+/// The samples that an earlier run of a case took before it was stopped.
+struct EarlierSamples {
+  std::vector<double> times_s;      ///< those that it kept, at least one
+  std::size_t count;                ///< of all that it took
+  std::optional<int> threads;       ///< with which they were taken, on the host,
+  std::vector<int> threads_to_try;  ///< of these
+};
 
 /// How long and how often.
 struct Effort {
@@ -49,12 +58,16 @@ class Measurement {
   Measurement(const Baseline& baseline, DeviceContext* context, const Case& what, const Matrix& a,
               const Matrix& b, const Effort& effort);
 
-  /// Of the host's, with which it is sampled; absent for a device and without threads.
-  std::optional<int> threads() const { return result_.what.threads; }
+  /// Takes over the samples of an earlier run, and its number of threads, before the first
+  /// sample().
+  void resume(const EarlierSamples& earlier);
+
+  /// The case as it is sampled: with the number of the host's threads that is the fastest.
+  const Case& what() const { return result_.what; }
   /// Whether the effort asks for one more timed factorization.
   bool wants_sample() const;
-  /// One timed factorization.
-  void sample();
+  /// One timed factorization; its seconds.
+  double sample();
   /// One more factorization with the device's own times, then solves and checks. Only once, as the
   /// last piece.
   Result finish();
@@ -75,7 +88,8 @@ class Measurement {
   Samples samples_{effort_};
   std::optional<OtherLoad> other_load_;  // since the first sample
   EnergyCounter energy_;                 // the same
-  double joules_ = 0;                    // of all samples
+  double joules_ = 0;                    // of all samples that it took itself,
+  int taken_ = 0;                        // so many
   double used_s_ = 0;                    // of the timeout
   int pace_ = 1;                         // Deadline::pace()
 };

@@ -65,36 +65,6 @@ json to_json(const Checks& checks, Precision precision_of_x) {
           {"info", checks.info}};
 }
 
-json to_json(const Case& what) {
-  const bool on_host = !what.device;
-  const bool lugpu = what.device && !what.is_baseline();
-  const Method* method = lugpu ? &find_method(what.routine) : nullptr;
-  const bool blocked = method && method->block_size;
-  const DenseOptions& dense = what.problem.dense;
-  return {
-      {"implementation", what.implementation},
-      {"routine", what.routine},
-      {"pivot", name(what.problem.dense.pivot)},
-      {"precision", precision_name(what.problem)},
-      {"storage", on_host ? "host" : name(what.problem.dense.storage)},
-      {"texel", lugpu ? json(name(what.problem.dense.texel)) : json(nullptr)},
-      {"schedule",
-       method && method->has_schedules ? json(name(what.problem.dense.schedule)) : json(nullptr)},
-      {"device", value_or_null(what.device)},
-      {"compute_units", value_or_null(what.units)},
-      {"devices_used", dense.shared() ? json(device_count(dense)) : json(nullptr)},
-      {"processes", dense.crew ? json(process_count(dense)) : json(nullptr)},
-      {"device_memory", value_or_null(what.device_memory)},
-      {"windows", value_or_null(what.windows)},
-      {"n", what.problem.size.n},
-      {"nrhs", what.problem.size.nrhs},
-      {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
-      {"threads", value_or_null(what.threads)},
-      {"threads_tried", what.threads_to_try.empty() ? json(nullptr) : json(what.threads_to_try)},
-      {"seed", what.seed},
-      {"matrix", what.matrix}};
-}
-
 }  // namespace
 
 const char* name(RunStatus status) {
@@ -138,6 +108,36 @@ bool same_case(const json& a, const json& b) {
     if (!later && !(a.contains(key) && b.contains(key))) return false;
     return a.value(key, json()) == b.value(key, json());
   });
+}
+
+json to_json(const Case& what) {
+  const bool on_host = !what.device;
+  const bool lugpu = what.device && !what.is_baseline();
+  const Method* method = lugpu ? &find_method(what.routine) : nullptr;
+  const bool blocked = method && method->block_size;
+  const DenseOptions& dense = what.problem.dense;
+  return {
+      {"implementation", what.implementation},
+      {"routine", what.routine},
+      {"pivot", name(what.problem.dense.pivot)},
+      {"precision", precision_name(what.problem)},
+      {"storage", on_host ? "host" : name(what.problem.dense.storage)},
+      {"texel", lugpu ? json(name(what.problem.dense.texel)) : json(nullptr)},
+      {"schedule",
+       method && method->has_schedules ? json(name(what.problem.dense.schedule)) : json(nullptr)},
+      {"device", value_or_null(what.device)},
+      {"compute_units", value_or_null(what.units)},
+      {"devices_used", dense.shared() ? json(device_count(dense)) : json(nullptr)},
+      {"processes", dense.crew ? json(process_count(dense)) : json(nullptr)},
+      {"device_memory", value_or_null(what.device_memory)},
+      {"windows", value_or_null(what.windows)},
+      {"n", what.problem.size.n},
+      {"nrhs", what.problem.size.nrhs},
+      {"nb", blocked ? json(what.problem.dense.nb) : json(nullptr)},
+      {"threads", value_or_null(what.threads)},
+      {"threads_tried", what.threads_to_try.empty() ? json(nullptr) : json(what.threads_to_try)},
+      {"seed", what.seed},
+      {"matrix", what.matrix}};
 }
 
 namespace {

@@ -106,6 +106,9 @@ bool clocks_disagree(const Result& result);
 /// and outliers; null unless `timed`, and then there are samples.
 void add_statistics(const std::vector<double>& times_s, bool timed, nlohmann::json& row);
 
+/// The fields of a record that its case decides, case_fields() among them.
+nlohmann::json to_json(const Case& what);
+
 /// Only an ok result shows a speed; one that failed keeps its samples and its checks.
 nlohmann::json to_json(const Result& result);
 

@@ -1,6 +1,7 @@
 #include "bench/resume.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "base/digest.hpp"
@@ -22,6 +23,9 @@ bool is_whole(const json& value) {
 }
 bool is_size(const json& value) {
   return value.is_number_unsigned() && value > 0;
+}
+bool is_thread_count(const json& value) {
+  return is_size(value) && value <= 1024;
 }
 bool is_amount(const json& value) {
   return value.is_number() && value >= 0;
@@ -217,6 +221,24 @@ std::string to_line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// Of a case whose samples a run did not complete.
+const std::vector<Field>& fields_of_unfinished() {
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> some = {
+        {"samples", is_size, "a positive whole number"},
+        {"threads", or_null<is_thread_count>, "a number of threads or null"},
+        {"threads_tried", or_null<is_list_of<is_thread_count>>, "a list of them or null"}};
+    for (const Field& field : fields_of_row()) {
+      const auto has_name = [&](const char* name) { return std::string_view(name) == field.name; };
+      if (std::ranges::any_of(some, [&](const Field& own) { return has_name(own.name); })) continue;
+      if (has_name("times_s") || std::ranges::any_of(case_fields(), has_name))
+        some.push_back(field);
+    }
+    return some;
+  }();
+  return fields;
+}
+
 // What is wrong with the first field that is not as it should be; empty if there is none.
 std::string fault(const json& object, const std::vector<Field>& fields, const std::string& place) {
   if (!object.is_object()) return place + " is not an object";
@@ -244,6 +266,17 @@ std::string fault_of_row(const json& row, const std::string& place) {
   if (row["status"] == name(RunStatus::ok) && !timed) return place + " is ok and has no median_s";
   const bool on_host = row["storage"] == "host";
   if (on_host != row["device"].is_null()) return place + ".device does not match its storage";
+  return {};
+}
+
+std::string fault_of_unfinished(const json& records) {
+  if (!records.is_array()) return "unfinished is not a list";
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string place = "unfinished[" + std::to_string(i) + "]";
+    std::string text = fault(records[i], fields_of_unfinished(), place);
+    if (!text.empty()) return text;
+    if (records[i]["times_s"].empty()) return place + ".times_s is empty";
+  }
   return {};
 }
 
@@ -374,7 +407,24 @@ json read_sweep(const std::string& path, const std::string& reader) {
         fault_of_row(report["results"][i], "results[" + std::to_string(i) + "]");
     if (!why.empty()) refuse(path, why, reader);
   }
+  const std::string why = fault_of_unfinished(report.value("unfinished", json::array()));
+  if (!why.empty()) refuse(path, why, reader);
   return report;
+}
+
+json unfinished_record(const Case& what, const Samples& samples) {
+  json record = to_json(what);
+  record["times_s"] = samples.kept();
+  record["samples"] = samples.count();
+  return record;
+}
+
+EarlierSamples earlier_samples(const json& record) {
+  EarlierSamples earlier{record["times_s"], record["samples"], {}, {}};
+  if (record["threads"].is_number()) earlier.threads = record["threads"].get<int>();
+  if (is_of_best_threads(record))
+    earlier.threads_to_try = record["threads_tried"].get<std::vector<int>>();
+  return earlier;
 }
 
 std::vector<std::string> differences(const json& a, const json& b) {

@@ -6,7 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure.hpp"
+
 namespace lugpu {
+
+/// The entry of `unfinished` for a case that is being measured.
+nlohmann::json unfinished_record(const Case& what, const Samples& samples);
+
+/// What an entry of `unfinished` holds (read_sweep).
+EarlierSamples earlier_samples(const nlohmann::json& record);
 
 /// Adds to `tool` of a report what tells two builds of one revision apart: digests of the program
 /// and of the kernels, those of kernel_dir if it is not empty.

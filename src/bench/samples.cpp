@@ -1,5 +1,9 @@
 #include "bench/samples.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
 #include "bench/measure.hpp"
 #include "bench/statistics.hpp"
 
@@ -19,6 +23,16 @@ void Samples::add(double seconds, double all_seconds) {
   if (!noise_ || !has_least() || count_ < next_look_) return;
   quiet_ = uncertainty(kept_) <= *noise_;
   next_look_ = count_ + count_ / 4 + 1;
+}
+
+void Samples::resume(std::span<const double> kept, std::size_t count) {
+  for (const double seconds : kept) keep(seconds);
+  count_ = std::max(count, kept.size());
+  apart_ = std::bit_ceil(count_ / kept_.size());
+  const double mean =
+      std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
+  total_s_ = mean * static_cast<double>(count_);
+  quiet_ = noise_ && has_least() && uncertainty(kept_) <= *noise_;
 }
 
 bool Samples::enough() const {

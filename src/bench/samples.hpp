@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace lugpu {
@@ -21,6 +22,10 @@ class Samples {
   void add(double seconds) { add(seconds, seconds); }
   /// Adds one that is the mean of several, which took `all_seconds` together.
   void add(double seconds, double all_seconds);
+
+  /// Goes on from `count` samples of an earlier run that kept some of them, at least one. Before
+  /// the first add(). The time of those that it did not keep is taken to be their mean.
+  void resume(std::span<const double> kept, std::size_t count);
 
   /// Whether the effort asks for no more of them; its timeout apart.
   bool enough() const;

@@ -417,6 +417,10 @@ class Group {
                                                               what, a, b, plan_.effort)
                               : std::make_unique<Measurement>(*context, find_method(what.routine),
                                                               what, a, b, plan_.effort);
+    if (!observer_.earlier) return;
+    if (const auto earlier = observer_.earlier(running.number)) {
+      running.measurement->resume(*earlier);
+    }
   }
 
   static bool wants_sample(const Running& running) {
@@ -441,10 +445,14 @@ class Group {
     host_was_last_ = on_host;
     const auto start = std::chrono::steady_clock::now();
     const std::chrono::duration<double> turn(plan_.effort.turn_s);
-    set_blas_threads(running.measurement->threads().value_or(all_threads_));
+    set_blas_threads(running.measurement->what().threads.value_or(all_threads_));
+    std::vector<double> taken;
     do {
-      proceed(running, [&] { running.measurement->sample(); });
+      proceed(running, [&] { taken.push_back(running.measurement->sample()); });
     } while (wants_sample(running) && std::chrono::steady_clock::now() - start < turn);
+    if (observer_.sampled && !running.result) {
+      observer_.sampled(running.measurement->what(), running.number, taken);
+    }
   }
 
   // The next piece of a case that has no result yet. What the piece throws becomes one.

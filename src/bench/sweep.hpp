@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,10 @@ struct SweepObserver {
   std::function<bool(const Case&)> wanted;   ///< whether the case is to be run
   std::function<void(const Case&)> working;  ///< called before every piece of work on a case
   std::function<void(const Result&, std::size_t)> done;  ///< the result of case number i
+  /// The samples of case number i that an earlier run took; may be empty.
+  std::function<std::optional<EarlierSamples>(std::size_t)> earlier = {};
+  /// More samples of case number i, as Measurement::what(); may be empty.
+  std::function<void(const Case&, std::size_t, std::span<const double>)> sampled = {};
 };
 
 /// Runs the cases; `contexts` holds the device of each, with as many compute units. Consecutive

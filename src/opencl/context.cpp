@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
@@ -40,11 +41,14 @@ cl::Buffer DeviceContext::allocate(std::size_t bytes) {
   // On a CPU, large buffers are in huge pages where the system has them: strides from row to row
   // would miss the TLB with small ones.
   const std::size_t whole = ceiling(bytes, kHugePage) * kHugePage;
-  void* memory = std::aligned_alloc(kHugePage, whole);
+  // Freed here, after the buffer, if OpenCL does not take it.
+  std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kHugePage, whole),
+                                                     &std::free);
   if (!memory) throw std::bad_alloc();
-  madvise(memory, whole, MADV_HUGEPAGE);
-  cl::Buffer buffer(context_, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory);
-  buffer.setDestructorCallback([](cl_mem, void* used) { std::free(used); }, memory);
+  madvise(memory.get(), whole, MADV_HUGEPAGE);
+  cl::Buffer buffer(context_, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory.get());
+  buffer.setDestructorCallback([](cl_mem, void* used) { std::free(used); }, memory.get());
+  memory.release();
   return buffer;
 }
 

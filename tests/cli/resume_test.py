@@ -44,6 +44,60 @@ class ResumeTest(CommandLine):
         self.lugpu(*SWEEP, "--resume")
         self.assert_complete(earlier)
 
+    def unfinished(self):
+        """Of each routine, the samples in the file that have no row yet; the file is valid at any time."""
+        path = self.folder / "sweep.json"
+        if not path.exists():
+            return {}
+        self.rows()
+        report = json.loads(path.read_text(encoding="utf-8"))
+        return {one["routine"]: one["times_s"] for one in report.get("unfinished", [])}
+
+    def test_samples_of_unfinished_cases_are_kept(self):
+        """After kill -9 in the first order all but the last sample of each case are there, and none is taken
+        again."""
+        sweep = ("bench", "-n", "600", "--method", "lu", "--pivot", "full", "--baseline", "getc2", "--runs",
+                 "7", "--min-time", "0", "--warmup", "0", "--timeout", "1000", "--json", "sweep.json")
+        process = self.start_lugpu(*sweep)
+        while len(self.unfinished()) < 2:
+            self.assertIsNone(process.poll(), "no sample was in the file before the first row")
+            time.sleep(0.01)
+        seen = time.monotonic(), sum(map(sum, self.unfinished().values()))
+        while sum(map(len, self.unfinished().values())) < 6:
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.kill()
+        process.wait(SECONDS)
+        seconds = time.monotonic() - seen[0]
+        kept = self.unfinished()
+        lost = seconds - (sum(map(sum, kept.values())) - seen[1])
+        self.assertLess(lost, 2 * sum(map(max, kept.values())))
+        self.assertEqual(self.rows(), [])
+        self.refused(*sweep, words=["sweep.json", "--resume"])
+        self.lugpu(*sweep, "--resume")
+        self.assertEqual(self.unfinished(), {})
+        for row in self.rows():
+            self.assertEqual(row["times_s"][:len(kept[row["routine"]])], kept[row["routine"]])
+            self.assertEqual(len(row["times_s"]), 7)
+
+    def test_samples_of_other_cases_stay(self):
+        """A sweep of something else goes on from its own samples alone."""
+        self.lugpu(*small(json="sweep.json"))
+        row, = self.rows()
+        path = self.folder / "sweep.json"
+        report = json.loads(path.read_text(encoding="utf-8"))
+        left = {key: row[key] for key in row if key not in ("checks", "phases_s", "rates")}
+        report["unfinished"] = [left | {"n": 16, "times_s": [3.0, 4.0], "samples": 7},
+                                left | {"n": 24, "times_s": [5.0], "samples": 1}]
+        self.write("sweep.json", json.dumps(report).encode())
+        self.lugpu(*small(sizes=24, json="sweep.json", runs=2), "--resume")
+        self.assertEqual([one["n"] for one in json.loads(path.read_text(encoding="utf-8"))["unfinished"]], [16])
+        self.assertEqual(self.rows()[1]["times_s"][0], 5.0)
+        self.assertEqual(len(self.rows()[1]["times_s"]), 2)
+        self.lugpu(*small(sizes=16, json="sweep.json", runs=7), "--resume")
+        self.assertEqual(self.rows()[2]["times_s"], [3.0, 4.0])
+        self.assertEqual(self.unfinished(), {})
+
     def test_interrupted_sweep_is_resumed(self):
         earlier = self.interrupt(signal.SIGINT, after=3)
         self.lugpu(*SWEEP, "--resume")

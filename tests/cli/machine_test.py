@@ -1,0 +1,161 @@
+#!/usr/bin/python3
+"""What the machine does: full disks, closed pipes, signals, other processes, limits, languages."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+from program import SECONDS, CommandLine, dominant_matrix, main, parse_report, small
+
+SENTENCE = r"\Alugpu: [^\n]+\n\Z"
+
+
+def own_mounts():
+    """A command line that runs a shell whose mounts nobody else sees; None where that cannot be had."""
+    line = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
+    trial = subprocess.run([*line, "mount", "-t", "tmpfs", "trial", "/mnt"], capture_output=True, check=False)
+    return line if trial.returncode == 0 else None
+
+
+class MachineTest(CommandLine):
+    def setUp(self):
+        super().setUp()
+        self.write("a.npy", dominant_matrix(60))
+
+    def in_shell(self, script, env=None):
+        """A script in which $L is the program."""
+        return subprocess.run(["sh", "-c", script], cwd=self.folder, env=self.environment(env) | {"L": self.program},
+                              stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=SECONDS,
+                              check=False)
+
+    def with_mounts(self, script):
+        line = own_mounts()
+        if line is None:
+            self.skipTest("mounts of one's own need a privilege or user namespaces")
+        return subprocess.run([*line, "sh", "-c", script], cwd=self.folder, capture_output=True, encoding="utf-8",
+                              env=self.environment({"TMPDIR": str(self.folder)}) | {"L": self.program},
+                              timeout=SECONDS, check=False)
+
+    def test_full_disk(self):
+        """What does not fit is kept elsewhere, and the sentence says where; nothing is left on the disk."""
+        self.write("large.npy", dominant_matrix(400))
+        (self.folder / "disk").mkdir()
+        done = self.with_mounts("mount -t tmpfs -o size=64k disk disk && $L solve large.npy -q --inverse disk/x.npy; "
+                                "echo $? $(ls disk)")
+        self.assertEqual(done.stdout.split(), ["1"])
+        self.assertRegex(done.stderr, SENTENCE)
+        place = re.search(r"its content is in (\S+)\.\n", done.stderr)[1]
+        np.testing.assert_allclose(np.load(place) @ dominant_matrix(400), np.eye(400), atol=1e-9)
+
+    def test_disk_that_fills_during_a_sweep(self):
+        """The rows go on in another file."""
+        (self.folder / "disk").mkdir()
+        sweep = " ".join(small(sizes="8:160:8", json="disk/r.json"))
+        done = self.with_mounts(f"mount -t tmpfs -o size=24k disk disk && $L {sweep}; echo status $?; "
+                                "cat disk/r.json > last.json")
+        self.assertIn("status 1", done.stdout)
+        self.assertRegex(done.stderr, SENTENCE)
+        kept = parse_report((self.folder / "last.json").read_text(encoding="utf-8"))
+        place = re.search(r"its content is in (\S+)\.\n", done.stderr)[1]
+        rows = parse_report(Path(place).read_text(encoding="utf-8"))
+        self.assertEqual(rows[:len(kept)], kept)
+        self.assertEqual(len(rows), 20)
+
+    def test_folder_that_cannot_be_written(self):
+        """It is known before anything is computed."""
+        (self.folder / "disk").mkdir()
+        done = self.with_mounts("mount -t tmpfs -o ro disk disk && for o in '-o disk/x.npy' '--json disk/r.json'; do "
+                                "$L solve a.npy $o; echo $?; done")
+        self.assertEqual(done.stdout.split(), ["1", "1"])
+        self.assertEqual(len(re.findall(r"(?m)^lugpu: .*disk/", done.stderr)), 2)
+
+    def test_cache_that_cannot_be_written(self):
+        """Nor read: the answer is the same."""
+        (self.folder / "disk").mkdir()
+        done = self.with_mounts("mount -t tmpfs -o ro disk disk && XDG_CACHE_HOME=disk POCL_CACHE_DIR=$PWD/kernels "
+                                "$L solve a.npy -q -o x.npy; echo $?")
+        self.assertEqual(done.stdout.split(), ["0"], done.stderr)
+
+    def test_closed_pipes(self):
+        """A reader that goes away, and no standard output at all."""
+        sweep = " ".join(small(sizes="8:64:8"))
+        done = self.in_shell(f"($L {sweep}; echo $? > status) | head -n 1")
+        self.assertIn((self.folder / "status").read_text().strip(), ("1", "141"), done.stderr)
+        done = self.in_shell("$L solve a.npy >&-; echo $? > status")
+        self.assertEqual((self.folder / "status").read_text().strip(), "1")
+        self.assertRegex(done.stderr, SENTENCE)
+        self.assertEqual(self.in_shell("$L solve a.npy -q 2>&- -o x.npy").returncode, 0)
+
+    def test_signals_leave_nothing_behind(self):
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(how=how):
+                process = self.start_lugpu("bench", "-n", "64:512:8", "--method", "lu", "--json", "r.json", "--force")
+                while not (self.folder / "r.json").exists():
+                    self.assertIsNone(process.poll())
+                    time.sleep(0.01)
+                process.send_signal(how)
+                self.assertIn(process.wait(SECONDS), (-how, 128 + how))
+                self.assertEqual(self.file_names(), ["a.npy", "r.json"])
+                parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+                (self.folder / "r.json").unlink()
+
+    def at_once(self, count):
+        """So many processes on one device that find no compiled kernels."""
+        cache = {"POCL_CACHE_DIR": str(self.new_folder()), "XDG_CACHE_HOME": str(self.new_folder())}
+        processes = [subprocess.Popen([self.program, "solve", "a.npy", "-o", f"x{i}.npy", "-q"], cwd=self.folder,
+                                      env=self.environment(cache), stderr=subprocess.PIPE, encoding="utf-8")
+                     for i in range(count)]
+        for process in processes:
+            errors = process.communicate(timeout=3 * SECONDS)[1]
+            self.assertEqual((process.returncode, errors), (0, ""))
+        for i in range(count):
+            np.testing.assert_allclose(np.load(self.folder / f"x{i}.npy"), 1, rtol=1e-10)
+
+    def test_two_processes_with_a_cold_cache(self):
+        self.at_once(2)
+
+    def test_eight_processes_with_a_cold_cache(self):
+        self.at_once(8)
+
+    def test_language_with_decimal_commas(self):
+        made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(self.folder / "de")],
+                              capture_output=True, check=False)
+        if made.returncode not in (0, 1) or not (self.folder / "de").is_dir():
+            self.skipTest("localedef has no sources of languages (Debian: locales)")
+        german = {"LOCPATH": str(self.folder), "LC_ALL": "de", "LANG": "de"}
+        self.write("a.csv", dominant_matrix(6))
+        plain, here = (self.lugpu("solve", "a.csv", "-o", "x.csv", "--json", "-", env=env).stdout
+                       for env in (None, german))
+        self.assertEqual([row["checks"] for row in parse_report(here)], [row["checks"] for row in parse_report(plain)])
+        np.testing.assert_allclose(np.loadtxt(self.folder / "x.csv", delimiter=",", ndmin=2), 1, rtol=1e-12)
+
+    def test_without_a_home(self):
+        env = {name: value for name, value in self.environment(None).items()
+               if name not in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME")}
+        for command in (["solve", "a.npy", "-q"], small(), ["devices"]):
+            done = subprocess.run([self.program, *command], cwd=self.folder, env=env, capture_output=True,
+                                  timeout=SECONDS, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, b""), command)
+
+    def test_one_processor(self):
+        every = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(every)})
+        try:
+            self.lugpu("solve", "a.npy", "-o", "x.npy", "-q")
+        finally:
+            os.sched_setaffinity(0, every)
+        np.testing.assert_allclose(np.load(self.folder / "x.npy"), 1, rtol=1e-10)
+
+    def test_few_files_and_no_core(self):
+        done = self.in_shell("ulimit -n 16; ulimit -c 0; $L solve a.npy -q -o x.npy")
+        self.assertIn(done.returncode, (0, 1, 5))
+        if done.returncode != 0:
+            self.assertRegex(done.stderr, SENTENCE)
+
+
+if __name__ == "__main__":
+    main()
