@@ -11,7 +11,7 @@
 #include "base/cores.hpp"
 #include "base/error.hpp"
 #include "base/output_file.hpp"
-#include "distributed/process_group.hpp"
+#include "distributed/crew.hpp"
 #include "opencl/pocl_cache.hpp"
 #include "solve/methods.hpp"
 #include "solve/structured_methods.hpp"
@@ -277,25 +277,9 @@ CLI::Validator fraction(double least, double most) {
 
 namespace {
 
-// The default device and all others of its kind.
-std::vector<Device> devices_of_a_kind(const Options& options) {
-  const Device first = choose_device(options.platform, "");
-  std::vector<Device> devices;
-  for (const Device& device : list_devices()) {
-    if (device.platform == first.platform && kind_of(device) == kind_of(first)) {
-      devices.push_back(device);
-    }
-  }
-  return devices;
-}
-
-// The devices that the options name, each once. Without a name the default one, or, for processes
-// that share a host, one for each as long as there are enough.
+// The devices that the options name, each once.
 std::vector<Device> chosen_devices(const Options& options) {
-  if (options.device.empty() && launch().local_rank > 0) {
-    const std::vector<Device> all = devices_of_a_kind(options);
-    return {all[launch().local_rank % all.size()]};
-  }
+  if (options.device.empty()) return {default_device_of_process(options.platform)};
   std::vector<Device> devices;
   for (const std::string& entry : CLI::detail::split(options.device, ',')) {
     devices.push_back(choose_device(options.platform, entry));
@@ -374,16 +358,8 @@ std::vector<DeviceContext> open_devices_together(const Options& options) {
   if (options.device != "all" && entries.size() < 2) return open_devices(options);
   prepare_pocl(options);
   pin_threads_of_pocl();
-  std::vector<Device> devices;
-  if (options.device == "all") {
-    devices = devices_of_a_kind(options);
-  } else {
-    for (const std::string& entry : entries) {
-      devices.push_back(choose_device(options.platform, entry));
-    }
-  }
   std::vector<DeviceContext> contexts;
-  for (const Device& whole : devices) {
+  for (const Device& whole : choose_devices(options.platform, options.device)) {
     const unsigned units = options.units.empty() ? whole.compute_units : options.units.front();
     contexts.emplace_back(device_to_use(whole, units, options), options.kernels());
   }

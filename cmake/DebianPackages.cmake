@@ -63,10 +63,12 @@ foreach(script IN ITEMS postinst prerm)
                  FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
                                   WORLD_READ WORLD_EXECUTE)
 endforeach()
-file(WRITE ${debian_dir}/lapack/shlibs
-     "liblugpu_lapack 0 liblugpu-lapack (>= ${PROJECT_VERSION})\n")
+foreach(component IN ITEMS lapack scalapack)
+  file(WRITE ${debian_dir}/${component}/shlibs
+       "liblugpu_${component} 0 liblugpu-${component} (>= ${PROJECT_VERSION})\n")
+endforeach()
 file(WRITE ${debian_dir}/library/shlibs "liblugpu 0 liblugpu0 (>= ${PROJECT_VERSION})\n")
-foreach(component IN ITEMS lapack library)
+foreach(component IN ITEMS lapack scalapack library)
   file(WRITE ${debian_dir}/${component}/triggers "activate-noawait ldconfig\n")
 endforeach()
 
@@ -138,4 +140,14 @@ package does not change which LAPACK is used."
   # Its name needs no number, and LD_PRELOAD names its link: no program is linked to it.
   OVERRIDES maintscript-calls-ldconfig package-name-doesnt-match-sonames
             link-to-shared-library-in-wrong-package)
+if(TARGET lugpu_scalapack)
+  debian_package(scalapack liblugpu-scalapack libs "dense linear systems on OpenCL: drop-in ScaLAPACK" "${of_lugpu}
+
+This package has a library that gives ScaLAPACK's p?getrf, p?getrs and p?gesv
+to unchanged programs of Open MPI, by LD_PRELOAD, for grids of one row of
+processes; the rest of ScaLAPACK is that which the program has."
+    RECOMMENDS ${driver} CONTROL shlibs triggers
+    OVERRIDES maintscript-calls-ldconfig package-name-doesnt-match-sonames
+              link-to-shared-library-in-wrong-package)
+endif()
 include(CPack)

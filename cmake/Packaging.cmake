@@ -4,6 +4,7 @@
 #   liblugpu-dev    headers, CMake's package files, lugpu.pc                component development
 #   liblugpu-lapack the drop-in LAPACK                                      component lapack
 #   lugpu-mpi       the plug-in for several processes, with Open MPI        component mpi
+#   liblugpu-scalapack  the drop-in ScaLAPACK, likewise                     component scalapack
 # Packages need CMAKE_INSTALL_PREFIX=/usr, where Debian keeps libraries by architecture:
 #   cmake --preset package && cmake --build --preset package --target package
 
@@ -67,6 +68,8 @@ endif()
 
 if(TARGET lugpu_mpi)  # where process_group() looks for it
   install(TARGETS lugpu_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/lugpu COMPONENT mpi)
+  set_target_properties(lugpu_scalapack PROPERTIES SOVERSION 0)
+  install(TARGETS lugpu_scalapack LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT scalapack)
 endif()
 
 if(TARGET lugpu)

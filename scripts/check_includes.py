@@ -36,6 +36,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/simulation": SOLVE,
     "src/library": SOLVE + " src/simulation",
     "src/lapack": SOLVE,
+    "src/scalapack": SOLVE + " src/mpi src/lapack",
     "src/baselines": OPENCL + " src/iterative src/dense src/solve src/simulation",
     "src/bench": SOLVE + " src/simulation src/baselines",
     "src/report": "src/base src/accuracy src/bench",

@@ -1,11 +1,14 @@
-// libcusolver and libcudart for machines without CUDA: the functions that lugpu calls, on the host.
-// The one device has the name that the variable LUGPU_CUDA_STUB holds; without it there is none.
-// Addresses of device memory are shifted, so that no side reads the other's unnoticed.
+// libcusolver, libcusolverMg and libcudart for machines without CUDA: the functions that lugpu
+// calls, on the host. The one device, or LUGPU_CUDA_STUB_DEVICES of them, have the name that the
+// variable LUGPU_CUDA_STUB holds; without it there is none. Addresses of device memory are shifted,
+// so that no side reads the other's unnoticed.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -17,6 +20,11 @@ constexpr int kDouble = 1;      // CUDA_R_64F
 template <typename T>
 T* host(T* device) {
   return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(device) - kShift);
+}
+
+template <typename T>
+T* device(T* host) {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(host) + kShift);
 }
 
 // Integer: int or Long, as the interface has it. A null ipiv: no pivoting.
@@ -57,20 +65,68 @@ int getrs(Long n, Long nrhs, const void* lu, Long lda, const Integer* ipiv, void
   return 0;
 }
 
+// Columns in blocks, dealt to the devices in turn: cuSOLVERMg's matrices.
+struct Dealt {
+  Long rows, columns, block;
+  int devices;
+
+  template <typename T>
+  T* column(T* const* a, Long j) const {
+    return host(a[j / block % devices]) + (j / block / devices * block + j % block) * rows;
+  }
+  template <typename T>
+  std::vector<T> gather(T* const* a) const {
+    std::vector<T> all(rows * columns);
+    for (Long j = 0; j < columns; ++j) std::copy_n(column(a, j), rows, &all[j * rows]);
+    return all;
+  }
+  template <typename T>
+  void scatter(const std::vector<T>& all, T* const* a) const {
+    for (Long j = 0; j < columns; ++j) std::copy_n(&all[j * rows], rows, column(a, j));
+  }
+  Dealt of_pivots() const { return {1, columns, block, devices}; }
+};
+
+template <typename Real>
+int getrf_dealt(const Dealt& dealt, void** a, int** ipiv, void* workspace, int* info) {
+  Real** const parts = reinterpret_cast<Real**>(a);
+  std::vector<Real> all = dealt.gather(parts);
+  std::vector<int> pivots(dealt.columns);
+  const int status = getrf<Real>(dealt.columns, device(all.data()), dealt.rows, workspace,
+                                 device(pivots.data()), device(info));
+  dealt.scatter(all, parts);
+  dealt.of_pivots().scatter(pivots, ipiv);
+  return status;
+}
+
+template <typename Real>
+int getrs_dealt(const Dealt& of_a, void** a, int** ipiv, const Dealt& of_b, void** b) {
+  const std::vector<Real> lu = of_a.gather(reinterpret_cast<Real**>(a));
+  const std::vector<int> pivots = of_a.of_pivots().gather(ipiv);
+  std::vector<Real> x = of_b.gather(reinterpret_cast<Real**>(b));
+  getrs<Real>(of_a.columns, of_b.columns, device(lu.data()), of_a.rows, device(pivots.data()),
+              device(x.data()), of_b.rows);
+  of_b.scatter(x, reinterpret_cast<Real**>(b));
+  return 0;
+}
+
 }  // namespace
 
 // clang-format off
 extern "C" {
 const char* cudaGetErrorString(int) { return "no CUDA-capable device is detected"; }
 int cudaGetLastError() { return 0; }
-int cudaSetDevice(int device) { return device; }
+int cudaSetDevice(int) { return 0; }
 int cudaDeviceSynchronize() { return 0; }
 int cudaEventCreate(void**) { return 0; }
 int cudaEventRecord(void*, void*) { return 0; }
 int cudaEventSynchronize(void*) { return 0; }
 int cudaEventElapsedTime(float* milliseconds, void*, void*) { return *milliseconds = 1, 0; }
 int cudaEventDestroy(void*) { return 0; }
-int cudaGetDeviceCount(int* n) { return (*n = std::getenv("LUGPU_CUDA_STUB") ? 1 : 0) == 1 ? 0 : 100; }
+int cudaGetDeviceCount(int* n) {
+  const char* const count = std::getenv("LUGPU_CUDA_STUB_DEVICES");
+  return (*n = !std::getenv("LUGPU_CUDA_STUB") ? 0 : count ? std::atoi(count) : 1) > 0 ? 0 : 100;
+}
 int cudaGetDeviceProperties(char* name, int) { return std::strcpy(name, std::getenv("LUGPU_CUDA_STUB")), 0; }
 int cudaMalloc(std::uintptr_t* memory, std::size_t bytes) {
   return *memory = reinterpret_cast<std::uintptr_t>(std::malloc(bytes)) + kShift, 0;
@@ -86,6 +142,31 @@ int cudaMemcpy2D(char* to, std::size_t to_pitch, const char* from, std::size_t f
 int cudaMemcpy(char* to, const char* from, std::size_t w, int kind) { return cudaMemcpy2D(to, 0, from, 0, w, 1, kind); }
 
 int cusolverGetProperty(int type, int* value) { return *value = type + 1, 0; }  // version 1.2.3
+int cusolverMgCreate(void**) { return 0; }
+int cusolverMgDestroy(void*) { return 0; }
+int cusolverMgDeviceSelect(void*, int, int*) { return 0; }
+int cusolverMgCreateDeviceGrid(void** grid, std::int32_t, std::int32_t columns, const std::int32_t*, int) {
+  return *grid = new int(columns), 0;
+}
+int cusolverMgDestroyGrid(void* grid) { return delete static_cast<int*>(grid), 0; }
+int cusolverMgCreateMatrixDesc(void** dealt, Long rows, Long columns, Long, Long block, int, void* grid) {
+  return *dealt = new Dealt{rows, columns, block, *static_cast<int*>(grid)}, 0;
+}
+int cusolverMgDestroyMatrixDesc(void* dealt) { return delete static_cast<Dealt*>(dealt), 0; }
+int cusolverMgGetrf_bufferSize(void*, int, int, void**, int, int, void*, int**, int, Long* w) {
+  return *w = kWorkspace, 0;
+}
+int cusolverMgGetrf(void*, int, int, void** a, int, int, Dealt* of_a, int** ipiv, int type, void** w, Long, int* info) {
+  return (type == kDouble ? getrf_dealt<double> : getrf_dealt<float>)(*of_a, a, ipiv, w[0], info);
+}
+int cusolverMgGetrs_bufferSize(void*, int, int, int, void**, int, int, void*, int**, void**, int, int, void*, int,
+                               Long* w) {
+  return *w = kWorkspace, 0;
+}
+int cusolverMgGetrs(void*, int, int, int, void** a, int, int, Dealt* of_a, int** ipiv, void** b, int, int, Dealt* of_b,
+                    int type, void**, Long, int*) {
+  return (type == kDouble ? getrs_dealt<double> : getrs_dealt<float>)(*of_a, a, ipiv, *of_b, b);
+}
 int cusolverDnCreate(void**) { return 0; }
 int cusolverDnDestroy(void*) { return 0; }
 int cusolverDnCreateParams(void**) { return 0; }

@@ -3,6 +3,7 @@
 #include "distributed/deal.hpp"
 #include "distributed/distributed_lu.hpp"
 #include "factors.hpp"
+#include "formats/formats.hpp"
 
 namespace lugpu {
 namespace {
@@ -217,6 +218,13 @@ class DistributedTest : public testing::TestWithParam<DistributedKind> {
     return factors;
   }
 
+  /// As the device has it.
+  Matrix rounded_to(Matrix a) const {
+    if (precision == Precision::single_precision) {
+      for (double& value : a.values()) value = static_cast<float>(value);
+    }
+    return a;
+  }
   Matrix harmless(std::size_t n) const { return harmless_for(pivot, precision, n, n, n); }
 
   const Precision precision = GetParam().precision;
@@ -289,6 +297,33 @@ TEST_P(DistributedTest, LargerMatricesInWindows) {
     for (const Parts& parts : {Parts{1, 3, 2}, Parts{2, 2, 1}}) {
       SCOPED_TRACE(testing::Message() << n << ", " << nb << ": " << parts);
       expect_equal(factor(parts, a, nb), one);
+    }
+  }
+}
+
+// Of files, and one that is made of them: blocks on the diagonal, and beside it what couples them.
+TEST_P(DistributedTest, RealMatrices) {
+  if (pivot == Pivot::none) GTEST_SKIP() << "they need interchanges";
+  const std::string folder = LUGPU_SOURCE_DIR "/tests/data/good/";
+  const Matrix west = read_matrix(folder + "west0067.mtx"),
+               bfwa = read_matrix(folder + "bfwa62.mtx");
+  Matrix both(258, 258);
+  for (std::size_t j = 0; j < 258; ++j) {
+    for (std::size_t i = 0; i < 258; ++i) {
+      const std::size_t block = j / 129, row = i % 129, column = j % 129;
+      if (i / 129 != block) continue;
+      const bool first = row < 67 && column < 67, second = row >= 67 && column >= 67;
+      both(i, j) = first ? west(row, column) : second ? bfwa(row - 67, column - 67) : 0;
+    }
+    both(257 - j, j) += 0.5;
+  }
+  for (const Matrix& a : {west, both}) {
+    const LuFactors one = factor(1, rounded_to(a));
+    SCOPED_TRACE(a.rows());
+    expect_right(rounded_to(a), one, pivot, precision);
+    for (const std::size_t devices : {2, 3, 4}) expect_equal(factor(devices, rounded_to(a)), one);
+    for (const Parts& parts : {Parts{1, 1, 1}, Parts{1, 2, 1}, Parts{2, 1, 1}}) {
+      expect_equal(factor(parts, rounded_to(a)), one);
     }
   }
 }

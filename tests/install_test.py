@@ -98,7 +98,8 @@ class FilesTest(Installed):
         more = {name for name in files - share - pages - lapack - {"bin/lugpu"}
                 if not re.match(r"include/lugpu/|share/doc/lugpu/docs/.*\.(md|svg)$", name)}
         if (BUILD / "liblugpu_mpi.so").exists():
-            more -= {f"{lib}/lugpu/liblugpu_mpi.so"}
+            more -= {f"{lib}/{name}" for name in ["lugpu/liblugpu_mpi.so", "liblugpu_scalapack.so",
+                                                  "liblugpu_scalapack.so.0"]}
         if PACKAGE_LIBRARY:
             more -= {f"{lib}/{name}" for name in ["liblugpu.so", "liblugpu.so.0", "pkgconfig/lugpu.pc"]}
             more = {name for name in more if not re.match(lib + r"/(cmake/lugpu/|liblugpu\.so\.0\.)", name)}
@@ -382,7 +383,8 @@ def is_for_packages():
 @unittest.skipUnless(is_for_packages(), "the prefix of this build is not /usr")
 class PackagesTest(unittest.TestCase):
     LIBRARY = ["liblugpu0", "liblugpu-dev"]
-    MPI = ["lugpu-mpi"] if (BUILD / "liblugpu_mpi.so").exists() else []
+    HAS_MPI = (BUILD / "liblugpu_mpi.so").exists()
+    MPI = ["lugpu-mpi", "liblugpu-scalapack"] if HAS_MPI else []
 
     @classmethod
     def setUpClass(cls):
@@ -435,13 +437,14 @@ class PackagesTest(unittest.TestCase):
     def test_dependencies(self):
         for package in self.MPI:
             self.assertIn("libopenmpi", self.field(package, "Depends"))
-            self.assertIn(f"lugpu (= {self.field('lugpu', 'Version')})", self.field(package, "Depends"))
-        for package in set(self.debs) - {"liblugpu-dev", *self.MPI}:
+        if self.HAS_MPI:
+            self.assertIn(f"lugpu (= {self.field('lugpu', 'Version')})", self.field("lugpu-mpi", "Depends"))
+        for package in set(self.debs) - {"liblugpu-dev", "lugpu-mpi"}:
             with self.subTest(package=package):
                 depends = self.field(package, "Depends")
                 for name in ("libc6", "libstdc++6", "ocl-icd-libopencl1"):
                     self.assertIn(name, depends)
-                self.assertEqual("libopenblas0" in depends, package != "liblugpu0")
+                self.assertEqual("libopenblas0" in depends, package in ("lugpu", "liblugpu-lapack"))
                 self.assertEqual(self.field(package, "Recommends"), "pocl-opencl-icd | opencl-icd")
         if PACKAGE_LIBRARY:
             self.assertEqual(self.field("liblugpu-dev", "Depends"),

@@ -45,6 +45,12 @@ LUGPU_API std::vector<Device> list_devices();
 /// Throws Error: no_device, which says what there is instead, or failure as list_devices().
 LUGPU_API Device choose_device(const std::string& platform = "", const std::string& device = "");
 
+/// The devices that share a system: choose_device() of each entry of a list with commas, where a
+/// device may be named several times, e.g. "0,1" or "0,0"; with "all" the default device and all
+/// others of its kind. Throws as choose_device().
+LUGPU_API std::vector<Device> choose_devices(const std::string& platform,
+                                             const std::string& devices);
+
 /// A device in use: kernels that were built stay built. A Context is cheap to copy, and all copies
 /// are the same. Any number of threads may use it at the same time; their calls run one after
 /// another. It must not be used in a process forked from the one that opened it.

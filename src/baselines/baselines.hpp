@@ -38,6 +38,7 @@ struct Baseline {
   std::unique_ptr<Contender> (*make)(const Problem& problem);  ///< on the host; null for a device's
   std::optional<DeviceRival> on_device = std::nullopt;         ///< absent on the host
   FlopFormula flops = kLuFlops;
+  bool shares = false;  ///< whether several devices can share the work: DenseOptions::others
 };
 
 std::span<const Baseline> baselines();

@@ -12,47 +12,20 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "baselines/cuda_runtime.hpp"
 #include "baselines/shared_library.hpp"
 #include "matrix/rounded.hpp"
 
 namespace lugpu {
 namespace {
 
-// What is used of cuda_runtime_api.h, library_types.h, cublas_api.h and cusolverDn.h, versions 11.1
-// to 13. Handles are pointers, enumerations ints.
-using Handle = void*;
-constexpr int kSuccess = 0;                    // cudaSuccess, CUSOLVER_STATUS_SUCCESS
-constexpr int kMemoryAllocation = 2;           // cudaErrorMemoryAllocation
-constexpr int kHostToDevice = 1;               // cudaMemcpyHostToDevice
-constexpr int kDeviceToHost = 2;               // cudaMemcpyDeviceToHost
-constexpr int kDeviceToDevice = 3;             // cudaMemcpyDeviceToDevice
-constexpr int kNotTransposed = 0;              // CUBLAS_OP_N
-constexpr int kFloat = 0;                      // CUDA_R_32F
-constexpr int kDouble = 1;                     // CUDA_R_64F
-constexpr std::size_t kNameSize = 256;         // of cudaDeviceProp::name, its first member
-constexpr std::size_t kPropertiesSize = 8192;  // more than any version's cudaDeviceProp
-constexpr int kLargestInt32Order = 46340;      // n^2 < 2^31
+// What is used of cublas_api.h and cusolverDn.h, versions 11.1 to 13.
+constexpr int kNotTransposed = 0;          // CUBLAS_OP_N
+constexpr int kLargestInt32Order = 46340;  // n^2 < 2^31
 
 // The functions of the two libraries, under their own names. void* stands for float* and double*.
 struct Api {
   std::string path, version;  // of libcusolver
-
-  int (*cudaGetDeviceCount)(int* count);
-  int (*cudaGetDeviceProperties)(void* properties, int device);
-  int (*cudaSetDevice)(int device);
-  int (*cudaGetLastError)();
-  const char* (*cudaGetErrorString)(int error);
-  int (*cudaMalloc)(void** memory, std::size_t bytes);
-  int (*cudaFree)(void* memory);
-  int (*cudaMemcpy)(void* target, const void* source, std::size_t bytes, int kind);
-  int (*cudaMemcpy2D)(void* target, std::size_t target_pitch, const void* source,
-                      std::size_t source_pitch, std::size_t width, std::size_t height, int kind);
-  int (*cudaDeviceSynchronize)();
-  int (*cudaEventCreate)(Handle* event);
-  int (*cudaEventRecord)(Handle event, Handle stream);
-  int (*cudaEventSynchronize)(Handle event);
-  int (*cudaEventElapsedTime)(float* milliseconds, Handle start, Handle stop);
-  int (*cudaEventDestroy)(Handle event);
 
   int (*cusolverGetProperty)(int type, int* value);
   int (*cusolverDnCreate)(Handle* handle);
@@ -77,35 +50,6 @@ struct Api {
                           int type_a, const void* a, std::int64_t lda, const std::int64_t* ipiv,
                           int type_b, void* b, std::int64_t ldb, int* info);
 };
-
-SharedLibrary open_cuda(const std::vector<std::string>& names) {
-  return SharedLibrary({names,
-                        {"", "/usr/local/cuda/lib64/", "/opt/cuda/lib64/"},
-                        "install NVIDIA's CUDA libraries, or add their folder to LD_LIBRARY_PATH",
-                        "use CUDA 11.1 or later"});
-}
-
-void find_runtime(Api& api) {
-  const SharedLibrary cudart =
-      open_cuda({"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"});
-  cudart.find(api.cudaGetDeviceCount, "cudaGetDeviceCount");
-  // CUDA 12 has the old layout of the properties under the old name; the device's name is first in
-  // both.
-  cudart.find(api.cudaGetDeviceProperties, "cudaGetDeviceProperties_v2", "cudaGetDeviceProperties");
-  cudart.find(api.cudaSetDevice, "cudaSetDevice");
-  cudart.find(api.cudaGetLastError, "cudaGetLastError");
-  cudart.find(api.cudaGetErrorString, "cudaGetErrorString");
-  cudart.find(api.cudaMalloc, "cudaMalloc");
-  cudart.find(api.cudaFree, "cudaFree");
-  cudart.find(api.cudaMemcpy, "cudaMemcpy");
-  cudart.find(api.cudaMemcpy2D, "cudaMemcpy2D");
-  cudart.find(api.cudaDeviceSynchronize, "cudaDeviceSynchronize");
-  cudart.find(api.cudaEventCreate, "cudaEventCreate");
-  cudart.find(api.cudaEventRecord, "cudaEventRecord");
-  cudart.find(api.cudaEventSynchronize, "cudaEventSynchronize");
-  cudart.find(api.cudaEventElapsedTime, "cudaEventElapsedTime");
-  cudart.find(api.cudaEventDestroy, "cudaEventDestroy");
-}
 
 void find_solver(Api& api) {
   const SharedLibrary cusolver =
@@ -138,7 +82,7 @@ const Api& api() {
     std::pair<Api, std::string> result;
     try {
       find_solver(result.first);
-      find_runtime(result.first);
+      cuda();
     } catch (const Unsupported& error) {
       result.second = error.what();
     }
@@ -146,96 +90,6 @@ const Api& api() {
   }();
   if (!opened.second.empty()) throw Unsupported(opened.second);
   return opened.first;
-}
-
-[[noreturn]] void fail(const std::string& call, const std::string& how) {
-  throw Error(ErrorKind::failure, call + " failed: " + how + ".");
-}
-
-// Of a function of the runtime. Clears an error, or cuSOLVER would find it later.
-void check_cuda(int error, const char* call) {
-  if (error == kSuccess) return;
-  api().cudaGetLastError();
-  fail(call, api().cudaGetErrorString(error));
-}
-
-void check_cusolver(int status, const char* call) {
-  if (status != kSuccess) fail(call, "cuSOLVER's status is " + std::to_string(status));
-}
-
-std::string cuda_name(int index) {
-  alignas(std::max_align_t) std::array<char, kPropertiesSize> properties{};
-  check_cuda(api().cudaGetDeviceProperties(properties.data(), index), "cudaGetDeviceProperties");
-  return std::string(properties.data(), strnlen(properties.data(), kNameSize));
-}
-
-// The first CUDA device of this name. Throws Unsupported if there is none.
-int cuda_index(const std::string& name) {
-  int count = 0;
-  const int error = api().cudaGetDeviceCount(&count);
-  if (error != kSuccess) {
-    api().cudaGetLastError();
-    throw Unsupported(
-        "cuSOLVER finds no CUDA device: " + std::string(api().cudaGetErrorString(error)) + ".");
-  }
-  std::string known;
-  for (int i = 0; i < count; ++i) {
-    const std::string other = cuda_name(i);
-    if (other == name) return i;
-    known += (i > 0 ? ", " : "") + other;
-  }
-  throw Unsupported(name + " is not a CUDA device; cuSOLVER runs only on those, and here are: " +
-                    (known.empty() ? "none" : known) + ".");
-}
-
-struct FreeMemory {
-  void operator()(void* memory) const { api().cudaFree(memory); }
-};
-using Memory = std::unique_ptr<void, FreeMemory>;
-
-Memory allocate(std::size_t bytes) {
-  void* memory = nullptr;
-  const int error = api().cudaMalloc(&memory, std::max<std::size_t>(bytes, 1));
-  if (error == kMemoryAllocation) {
-    api().cudaGetLastError();
-    throw Unsupported("The CUDA device does not have " + std::to_string(bytes) +
-                      " bytes of memory left for cuSOLVER.");
-  }
-  check_cuda(error, "cudaMalloc");
-  return Memory(memory);
-}
-
-void copy(void* target, const void* source, std::size_t bytes, int kind) {
-  if (bytes > 0) check_cuda(api().cudaMemcpy(target, source, bytes, kind), "cudaMemcpy");
-}
-
-void synchronize() {
-  check_cuda(api().cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-}
-
-// What a function of CUDA or cuSOLVER creates and another destroys.
-class Object {
- public:
-  using Create = int(Handle* handle);
-  using Destroy = int(Handle handle);
-
-  Object(Create* create, Destroy* destroy, const char* call) : destroy_(destroy) {
-    if (create(&handle_) != kSuccess) fail(call, "there may not be enough memory");
-  }
-  ~Object() { destroy_(handle_); }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-
-  Handle get() const { return handle_; }
-
- private:
-  Handle handle_ = nullptr;
-  Destroy* destroy_;
-};
-
-// Selects a CUDA device for all later calls.
-void use_device(const std::string& name) {
-  check_cuda(api().cudaSetDevice(cuda_index(name)), "cudaSetDevice");
 }
 
 template <typename Real>
@@ -291,7 +145,8 @@ template <typename Real>
 Cusolver<Real>::Cusolver(const Device& device, const Problem& problem)
     : n_(static_cast<int>(problem.size.n)),
       nrhs_(static_cast<int>(problem.size.nrhs)),
-      pivot_((require_cusolver(device, problem), use_device(device.name), problem.dense.pivot)),
+      pivot_((require_cusolver(device, problem), use_device(cuda_indices(device.name, 1).front()),
+              problem.dense.pivot)),
       handle_(api().cusolverDnCreate, api().cusolverDnDestroy, "cusolverDnCreate"),
       parameters_(api().cusolverDnCreateParams, api().cusolverDnDestroyParams,
                   "cusolverDnCreateParams"),
@@ -405,15 +260,15 @@ void Cusolver<Real>::enqueue_int64() {
 
 template <typename Real>
 std::optional<double> Cusolver<Real>::profiled_factor() {
-  const Object start(api().cudaEventCreate, api().cudaEventDestroy, "cudaEventCreate");
-  const Object stop(api().cudaEventCreate, api().cudaEventDestroy, "cudaEventCreate");
+  const Object start(cuda().cudaEventCreate, cuda().cudaEventDestroy, "cudaEventCreate");
+  const Object stop(cuda().cudaEventCreate, cuda().cudaEventDestroy, "cudaEventCreate");
   reset();
-  check_cuda(api().cudaEventRecord(start.get(), nullptr), "cudaEventRecord");
+  check_cuda(cuda().cudaEventRecord(start.get(), nullptr), "cudaEventRecord");
   enqueue();
-  check_cuda(api().cudaEventRecord(stop.get(), nullptr), "cudaEventRecord");
-  check_cuda(api().cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
+  check_cuda(cuda().cudaEventRecord(stop.get(), nullptr), "cudaEventRecord");
+  check_cuda(cuda().cudaEventSynchronize(stop.get()), "cudaEventSynchronize");
   float milliseconds = 0;
-  check_cuda(api().cudaEventElapsedTime(&milliseconds, start.get(), stop.get()),
+  check_cuda(cuda().cudaEventElapsedTime(&milliseconds, start.get(), stop.get()),
              "cudaEventElapsedTime");
   return milliseconds * 1e-3;
 }
@@ -433,8 +288,8 @@ Outcome Cusolver<Real>::outcome() {
     copy(outcome.ipiv.data(), ipiv_.get(), n_ * sizeof(int), kDeviceToHost);
   }
   std::vector<Real> diagonal(n_);
-  check_cuda(api().cudaMemcpy2D(diagonal.data(), sizeof(Real), lu_.get(), (n_ + 1) * sizeof(Real),
-                                sizeof(Real), n_, kDeviceToHost),
+  check_cuda(cuda().cudaMemcpy2D(diagonal.data(), sizeof(Real), lu_.get(), (n_ + 1) * sizeof(Real),
+                                 sizeof(Real), n_, kDeviceToHost),
              "cudaMemcpy2D");
   outcome.pivots.assign(diagonal.begin(), diagonal.end());
   return outcome;
@@ -466,7 +321,7 @@ Matrix Cusolver<Real>::to_host(const Memory& memory, int rows, int columns) {
 }  // namespace
 
 void require_cusolver(const Device& device, const Problem& problem) {
-  cuda_index(device.name);
+  cuda_indices(device.name, 1);
   const double bytes = 2.0 * static_cast<double>(problem.size.n) *
                        static_cast<double>(problem.size.n + problem.size.nrhs) *
                        static_cast<double>(element_size(problem.dense.precision));

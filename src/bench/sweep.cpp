@@ -221,6 +221,22 @@ void append_host_cases(const SweepPlan& plan, const Baseline& baseline, std::siz
   }
 }
 
+// Rivals on a device, or on several that share the work.
+void append_rivals(const SweepPlan& plan, const std::vector<std::string>& rivals,
+                   const Device& device, const std::vector<DeviceContext*>& others, std::size_t n,
+                   Precision precision, std::vector<Case>& cases) {
+  for (const std::string& name : rivals) {
+    const Baseline& baseline = find_baseline(name);
+    if (!baseline.on_device || (!baseline.shares && !others.empty())) continue;
+    Case what = baseline_case(plan, baseline, n, precision);
+    what.problem.dense.others = others;
+    what.device = device.name;
+    what.device_index = device.index;
+    what.units = device.compute_units;
+    cases.push_back(what);
+  }
+}
+
 // Whether any method lets several devices share a system.
 bool can_share(Pivot pivot) {
   return std::ranges::any_of(
@@ -303,20 +319,16 @@ std::vector<Case> cases_of(const SweepPlan& plan, const std::vector<Device>& dev
         if (!baseline.on_device) append_host_cases(plan, baseline, n, *precision, cases);
       }
       for (const Device& device : devices) {
-        for (const std::string& name : rivals) {
-          const Baseline& baseline = find_baseline(name);
-          if (!baseline.on_device) continue;
-          cases.push_back(baseline_case(plan, baseline, n, *precision));
-          cases.back().device = device.name;
-          cases.back().device_index = device.index;
-          cases.back().units = device.compute_units;
-        }
+        append_rivals(plan, rivals, device, {}, n, precision.value_or(arithmetic.precision), cases);
         const std::vector<Case> more = device_cases(plan, device, n, arithmetic);
         cases.insert(cases.end(), more.begin(), more.end());
       }
       for (const std::vector<DeviceContext*>& team : plan.teams) {
-        const std::vector<Case> more = device_cases(plan, team.front()->device(), n, arithmetic,
-                                                    {team.begin() + 1, team.end()});
+        const std::vector<DeviceContext*> others(team.begin() + 1, team.end());
+        const Device& device = team.front()->device();
+        append_rivals(plan, rivals, device, others, n, precision.value_or(arithmetic.precision),
+                      cases);
+        const std::vector<Case> more = device_cases(plan, device, n, arithmetic, others);
         cases.insert(cases.end(), more.begin(), more.end());
       }
     }

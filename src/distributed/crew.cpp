@@ -98,9 +98,9 @@ void end_all_if_fails(ProcessGroup& processes, const std::function<void()>& acti
   }
 }
 
-Crew::Crew(ProcessGroup& processes, std::vector<Team> teams)
-    : processes_(processes), teams_(std::move(teams)) {
-  if (leads()) {
+Crew::Crew(ProcessGroup& processes, std::vector<Team> teams, Lead lead)
+    : processes_(processes), teams_(std::move(teams)), lead_(lead) {
+  if (leads() && lead_ == Lead::first) {
     announce({.kind = Task::Kind::open});
     agree(processes_, [] {});  // what the others open is theirs to say
   }
@@ -119,7 +119,13 @@ std::size_t Crew::number_of(const Team& team) const {
 }
 
 void Crew::announce(Task task) const {
-  processes_.broadcast(&task, sizeof task, 0);
+  if (lead_ == Lead::first) processes_.broadcast(&task, sizeof task, 0);
+}
+
+Device default_device_of_process(const std::string& platform) {
+  if (launch().local_rank == 0) return choose_device(platform, "");
+  const std::vector<Device> all = choose_devices(platform, "all");
+  return all[launch().local_rank % all.size()];
 }
 
 std::size_t process_count(const DenseOptions& options) {

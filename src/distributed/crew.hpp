@@ -38,29 +38,40 @@ struct Task {
   Precision precision = Precision::single_precision;
 };
 
+/// Who decides what the processes of a Crew do.
+enum class Lead {
+  first,  ///< the first one, which announces it to the others
+  all,    ///< all alike: they run the same program and call the same functions
+};
+
 /// The first process has the matrices and decides; the others have as many devices of the same
-/// kind, and do what it announces.
+/// kind, and do what it announces. With Lead::all nothing is announced: each process has block
+/// columns of the matrices, and does what its program says.
 class Crew {
  public:
-  /// On the first process: has the others open their devices, too. teams: in the same order on all
-  /// processes. Throws the Error of a process that cannot, and Unsupported if its devices are not
-  /// of the same kinds. The processes must outlive it.
-  Crew(ProcessGroup& processes, std::vector<Team> teams);
+  /// All processes call it; with Lead::first, the first one has the others open their devices, too.
+  /// teams: in the same order on all processes. Throws the Error of a process that cannot, and
+  /// Unsupported if its devices are not of the same kinds. The processes must outlive it.
+  Crew(ProcessGroup& processes, std::vector<Team> teams, Lead lead = Lead::first);
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
   ProcessGroup& processes() const { return processes_; }
   bool leads() const { return processes_.rank() == 0; }
+  /// Whether this process does what another one announces.
+  bool follows() const { return lead_ == Lead::first && !leads(); }
   const Team& team(std::size_t number) const { return teams_[number]; }
   /// The number of the team of these devices.
   std::size_t number_of(const Team& team) const;
   /// A number for a DistributedLu.
   std::size_t next_system() { return systems_++; }
+  /// With Lead::first, from the first process to the others.
   void announce(Task task) const;
 
  private:
   ProcessGroup& processes_;
   std::vector<Team> teams_;
+  const Lead lead_;
   std::size_t systems_ = 0;
 };
 
@@ -70,6 +81,10 @@ void agree(ProcessGroup& processes, const std::function<void()>& action);
 
 /// `action`, for which others wait: if it throws, all processes end (ProcessGroup::abort).
 void end_all_if_fails(ProcessGroup& processes, const std::function<void()>& action);
+
+/// The default device, or, for processes that share a host, one of its kind for each as long as
+/// there are enough. Throws as choose_device().
+Device default_device_of_process(const std::string& platform);
 
 /// The processes and the devices of all of them that share a system.
 std::size_t process_count(const DenseOptions& options);

@@ -88,7 +88,7 @@ DistributedLu::DistributedLu(DeviceContext& context, const Size& size, const Den
       processes_(options.crew ? options.crew->processes() : one_process()),
       per_process_(1 + options.others.size()),
       first_(processes_.rank() * per_process_) {
-  if (!options.crew || !leads()) {
+  if (!options.crew || options.crew->follows()) {
     make_members();
     return;
   }
@@ -270,6 +270,46 @@ void DistributedLu::get(std::size_t j, std::size_t first, std::size_t count,
     part = moved;
   }
   context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
+}
+
+void DistributedLu::take_block(std::size_t j, const MatrixView& columns) {
+  DeviceContext& context = owner(j).context;
+  upload_columns(context, {&columns, 1}, options_.precision,
+                 [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                   take_columns_of(j, piece, first, count);
+                 });
+  context.queue().finish();
+}
+
+void DistributedLu::give_block(std::size_t j, std::vector<char>& columns) {
+  columns.resize(dealt_.width(j) * size_.n * element());
+  get(j, 0, dealt_.width(j), columns);
+}
+
+// The reverse of get(): L goes back to where its rows were when its panel had been factored.
+void DistributedLu::adopt_factors(const std::vector<int>& ipiv) {
+  info_ = 0;
+  ipiv_ = ipiv;
+  moves_.assign(dealt_.blocks(), {});
+  for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
+    const std::size_t top = dealt_.first(j), width = dealt_.width(j);
+    std::vector<int> of_panel, later = ipiv, back(size_.n);
+    for (std::size_t k = top; k < top + width; ++k) {
+      of_panel.push_back(ipiv[k] - 1 - static_cast<int>(top));
+    }
+    moves_[j] = row_moves(of_panel, top, size_.n);
+    if (!owns(j)) continue;
+    std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(top + width), 1);
+    const std::vector<int> order = permutation_of(later, size_.n);
+    for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int>(i);
+    DeviceContext& context = owner(j).context;
+    mark_idle();
+    const cl::Buffer part = export_columns(context, in_panel(j, 0, size_.n, 0), 0, width);
+    const cl::Buffer moved = context.allocate(width * size_.n * element());
+    gather_rows(context, part, moved, back, width, options_.precision);
+    take_columns_of(j, moved, 0, width);
+  }
+  finish();
 }
 
 cl::Buffer DistributedLu::factors(std::size_t first, std::size_t count) {

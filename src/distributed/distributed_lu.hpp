@@ -51,8 +51,21 @@ class DistributedLu : public DenseFactorization {
   cl::Buffer factors(std::size_t first, std::size_t count) override;
   std::optional<std::string> variant() const override;
 
-  /// On the other processes: what the first one has announced.
+  /// On the other processes: what the first one has announced or, with Lead::all, does.
   void obey(const Task& task);
+
+  /// With Lead::all, instead of upload(): block column j of A, n x width, which owns(j).
+  const BlockColumns& dealt() const { return dealt_; }
+  bool owns(std::size_t j) const { return is_here(dealt_.owner(j)); }
+  void take_block(std::size_t j, const MatrixView& columns);
+  /// Instead of factor(), which it stands for: what was taken is L and U of P A = L U, with the
+  /// ipiv of getrf. All processes call it.
+  void adopt_factors(const std::vector<int>& ipiv);
+  /// Instead of factors(): block column j of L and U, which owns(j), as elements of its precision,
+  /// column after column.
+  void give_block(std::size_t j, std::vector<char>& columns);
+  int info() const { return info_; }
+  const std::vector<int>& ipiv() const { return ipiv_; }
 
  private:
   /// What a device has.
@@ -95,7 +108,6 @@ class DistributedLu : public DenseFactorization {
 
   std::size_t process_of(std::size_t device) const { return device / per_process_; }
   bool is_here(std::size_t device) const { return process_of(device) == processes_.rank(); }
-  bool owns(std::size_t j) const { return is_here(dealt_.owner(j)); }
   /// A device of this process.
   Member& member(std::size_t device) { return *members_[device - first_]; }
   Member& owner(std::size_t j) { return member(dealt_.owner(j)); }

@@ -2,53 +2,17 @@
 
 #include <unistd.h>
 
-#include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <string>
 
+#include "lapack/environment.hpp"
 #include "lapack/say.hpp"
 
 namespace lugpu::lapack {
 namespace {
-
-// From this order on, a GPU saves more time than transfers of the matrix take (docs/drop-in.md).
-constexpr int kLeastOrder = 512;
-
-void warn_once(const std::string& sentence) {
-  static std::atomic<bool> warned = false;
-  if (warned.exchange(true)) return;
-  say("warning: the host computes what the device cannot: " + sentence);
-}
-
-// LUGPU_LAPACK_MIN_N; absent if that is not set.
-std::optional<int> asked_order() {
-  static const std::optional<int> asked = []() -> std::optional<int> {
-    const char* text = std::getenv("LUGPU_LAPACK_MIN_N");
-    if (!text || !*text) return std::nullopt;
-    int value = 0;
-    const char* end = text + std::strlen(text);
-    const auto [rest, error] = std::from_chars(text, end, value);
-    if (error == std::errc() && rest == end && value >= 0) return value;
-    say("warning: LUGPU_LAPACK_MIN_N=" + std::string(text) +
-        " is not an order (0, 1, 2, ...); it is ignored.");
-    return std::nullopt;
-  }();
-  return asked;
-}
-
-bool traced() {
-  static const bool on = [] {
-    const char* text = std::getenv("LUGPU_LAPACK_TRACE");
-    return text && std::string(text) == "1";
-  }();
-  return on;
-}
 
 std::string sentence_of(const std::exception& error) {
   const auto* opencl = dynamic_cast<const cl::Error*>(&error);
@@ -128,12 +92,12 @@ void Call::trace() const {
 }
 
 bool Call::on_device(int order, const std::function<Place(DeviceLapack&)>& work) {
-  if (order < asked_order().value_or(kLeastOrder)) {
+  if (order < least_order()) {
     // Small calls are frequent: no text that nobody reads.
     if (traced()) {
       on_host("order " + std::to_string(order) + " is below " +
               (asked_order() ? "LUGPU_LAPACK_MIN_N=" + std::to_string(*asked_order())
-                             : std::to_string(kLeastOrder)));
+                             : std::to_string(least_order())));
     }
     return false;
   }

@@ -8,8 +8,14 @@
 
 #include "lapack/call.hpp"
 #include "lapack/next.hpp"
+#include "lapack/say.hpp"
 
 namespace lugpu::lapack {
+
+const char* const kLibrary = "lugpu_lapack";
+static constexpr const char* kLapacks[] = {"liblapack.so.3", "libopenblas.so.0"};
+const std::span<const char* const> kFiles = kLapacks;
+
 namespace {
 
 // TRANS; a complex conjugate is a transpose of real matrices.

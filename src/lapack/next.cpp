@@ -22,12 +22,12 @@ void* next_symbol(const std::string& name) {
   if (void* symbol = dlsym(RTLD_NEXT, name.c_str())) return symbol;
   // A LAPACK that was opened with RTLD_LOCAL, as by Python for its modules, is not in that order;
   // and liblapack.so.3 may stand for this library, with OpenBLAS for the rest.
-  for (const char* file : {"liblapack.so.3", "libopenblas.so.0"}) {
+  for (const char* file : kFiles) {
     void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     void* symbol = library ? dlsym(library, name.c_str()) : nullptr;
     if (symbol && !is_own(symbol)) return symbol;
   }
-  say("error: no other library has " + name + "; load a LAPACK too, e.g. liblapack.so.3.");
+  say("error: no other library has " + name + "; load one that has, e.g. " + kFiles.front() + ".");
   _exit(127);
 }
 

@@ -1,13 +1,17 @@
 // The LAPACK that would answer if this library were not there.
 #pragma once
 
+#include <span>
 #include <string>
 #include <type_traits>
 
 namespace lugpu::lapack {
 
-/// The function `name` of the next library in the loader's order that has it, or else of
-/// liblapack.so.3 or libopenblas.so.0 and what they need. Where there is none, the process ends
+/// Where the rest of LAPACK may be, e.g. "liblapack.so.3"; each drop-in library has its own.
+extern const std::span<const char* const> kFiles;
+
+/// The function `name` of the next library in the loader's order that has it, or else of kFiles and
+/// what they need. Where there is none, the process ends
 /// with a sentence and status 127, as it does in the loader for a missing symbol.
 void* next_symbol(const std::string& name);
 

@@ -1,5 +1,6 @@
 #include "lapack/say.hpp"
 
+#include <atomic>
 #include <cstdio>
 
 #include "base/printable.hpp"
@@ -7,7 +8,13 @@
 namespace lugpu::lapack {
 
 void say(const std::string& text) {
-  std::fprintf(stderr, "lugpu_lapack: %s\n", printable(text).c_str());
+  std::fprintf(stderr, "%s: %s\n", kLibrary, printable(text).c_str());
+}
+
+void warn_once(const std::string& sentence) {
+  static std::atomic<bool> warned = false;
+  if (warned.exchange(true)) return;
+  say("warning: the host computes what the device cannot: " + sentence);
 }
 
 }  // namespace lugpu::lapack

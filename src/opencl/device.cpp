@@ -213,6 +213,25 @@ Device choose_device(const std::string& platform, const std::string& device) {
   return gpu != candidates.end() ? *gpu : candidates.front();
 }
 
+std::vector<Device> choose_devices(const std::string& platform, const std::string& devices) {
+  std::vector<Device> chosen;
+  if (devices == "all") {
+    const Device first = choose_device(platform, "");
+    for (const Device& device : list_devices()) {
+      if (device.platform == first.platform && kind_of(device) == kind_of(first)) {
+        chosen.push_back(device);
+      }
+    }
+    return chosen;
+  }
+  for (std::size_t begin = 0; begin <= devices.size();) {
+    const std::size_t end = std::min(devices.find(',', begin), devices.size());
+    chosen.push_back(choose_device(platform, devices.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return chosen;
+}
+
 Device with_compute_units(const Device& device, unsigned units) {
   if (units == 0 || units > device.compute_units) {
     throw Unsupported(std::to_string(units) + " compute units are not possible: " + device.name +

@@ -497,7 +497,7 @@ class RivalsTest(CommandLine):
         rows = self.bench()
         self.assertEqual(len(rows), 2 * (len(RIVALS) + 1))
         for row in rows:
-            if row["implementation"] == "cusolver":
+            if row["implementation"].startswith("cusolver"):
                 self.assertEqual((row["status"], row["gflops"]), ("unsupported", None))
                 self.assertIn("no CUDA device", row["reason"])
             elif row["implementation"] != "viennacl":
@@ -511,7 +511,7 @@ class RivalsTest(CommandLine):
 
     def test_another_device(self):
         for row in self.bench("Testcard"):
-            if row["implementation"] == "cusolver":
+            if row["implementation"].startswith("cusolver"):
                 self.assertEqual(row["status"], "unsupported")
                 self.assertRegex(row["reason"], f"^{re.escape(row['device'])} is not a CUDA device.*"
                                                 r"Testcard\.$")
@@ -525,6 +525,9 @@ class RivalsTest(CommandLine):
                                  ("ok", device, "buffer", None), row["reason"])
                 self.assertIn(row["variant"], ("cusolverDnSgetrf", "cusolverDnXgetrf"))
                 self.assertEqual(len(row["device_times_s"]), 1)
+            elif row["implementation"] == "cusolver-mg":
+                self.assertEqual((row["status"], row["devices_used"]), ("ok", None), row["reason"])
+                self.assertEqual(row["checks"]["factor_ratio"], None)
         report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))
         self.assertEqual(report["libraries"]["cusolver"]["version"], "1.2.3")
 

@@ -133,6 +133,20 @@ class FaultTest(CommandLine):
                 done, failed = self.run_with_fault("clFlush", call, -5, *self.CASES)
                 self.assertEqual((done.returncode, failed), (1, 1), done.stderr)
 
+    def test_a_device_that_fails_among_several(self):
+        """Whether the matrix is shared or in windows: one sentence, no X."""
+        self.write("a.npy", random_matrix(700, 700))
+        solve = ["solve", "a.npy", "--method", BLOCKED, "--nb", "64", "-o", "x.npy"]
+        for ways in (["-d", "0,0"], ["--device-memory", "5M"]):
+            for function in ("clEnqueueNDRangeKernel", "clEnqueueReadBuffer"):
+                with self.subTest(ways=ways, function=function):
+                    _, calls = self.run_with_fault(function, "1+", 0, *solve, *ways)
+                    (self.folder / "x.npy").unlink()
+                    done, failed = self.run_with_fault(function, calls // 2, -36, *solve, *ways)
+                    self.assertEqual((done.returncode, failed), (1, 1), done.stderr)
+                    self.assertRegex(done.stderr, rf"\Alugpu: [^\n]*{function}[^\n]*\n\Z")
+                    self.assertFalse((self.folder / "x.npy").exists())
+
     def test_a_device_that_hangs(self):
         """solve ends at --timeout, with one sentence and no X, whichever call does not return."""
         self.write("a.csv", random_matrix(5, 5))

@@ -1,0 +1,87 @@
+#include "mpi/communicator.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace lugpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// MPI's own waits keep a core busy. These sleep for a hundredth of the time that they have waited,
+// a millisecond at most, which leaves the cores to the devices that are CPUs.
+void wait(MPI_Request& request) {
+  constexpr std::chrono::microseconds kBusy(20), kLongest(1000);
+  const Clock::time_point start = Clock::now();
+  for (int done = 0;;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done) return;
+    const auto waited = Clock::now() - start;
+    if (waited < kBusy) continue;
+    std::this_thread::sleep_for(std::min<Clock::duration>(waited / 100, kLongest));
+  }
+}
+
+// Messages have an int for their length.
+constexpr std::size_t kLongestMessage = std::size_t{1} << 30;
+
+template <typename Begin>
+std::vector<MPI_Request> in_messages(void* data, std::size_t bytes, const Begin& begin) {
+  std::vector<MPI_Request> requests;
+  for (std::size_t at = 0; at < bytes; at += kLongestMessage) {
+    requests.push_back(MPI_REQUEST_NULL);
+    begin(static_cast<char*>(data) + at, static_cast<int>(std::min(kLongestMessage, bytes - at)),
+          &requests.back());
+  }
+  return requests;
+}
+
+}  // namespace
+
+Communicator::Communicator(MPI_Comm communicator) : communicator_(communicator) {
+  MPI_Comm_rank(communicator_, &rank_);
+  MPI_Comm_size(communicator_, &size_);
+}
+
+std::function<void()> Communicator::begin_broadcast(void* data, std::size_t bytes,
+                                                    std::size_t root) {
+  auto requests = in_messages(data, bytes, [&](void* part, int count, MPI_Request* request) {
+    MPI_Ibcast(part, count, MPI_BYTE, static_cast<int>(root), communicator_, request);
+  });
+  return [requests]() mutable { std::for_each(requests.begin(), requests.end(), wait); };
+}
+
+void Communicator::move(void* data, std::size_t bytes, std::size_t from, std::size_t to) {
+  if (from == to || (rank() != from && rank() != to)) return;
+  auto requests = in_messages(data, bytes, [&](void* part, int count, MPI_Request* request) {
+    if (rank() == from) {
+      MPI_Isend(part, count, MPI_BYTE, static_cast<int>(to), 0, communicator_, request);
+    } else {
+      MPI_Irecv(part, count, MPI_BYTE, static_cast<int>(from), 0, communicator_, request);
+    }
+  });
+  std::for_each(requests.begin(), requests.end(), wait);
+}
+
+void Communicator::barrier() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(communicator_, &request);
+  wait(request);
+}
+
+void Communicator::abort(const std::string& sentence) {
+  char host[HOST_NAME_MAX + 1] = "";
+  gethostname(host, sizeof host - 1);
+  std::fprintf(stderr, "lugpu: process %d on %s: %s\n", rank_, host, sentence.c_str());
+  MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  std::_Exit(EXIT_FAILURE);
+}
+
+}  // namespace lugpu

@@ -1,0 +1,278 @@
+// ScaLAPACK's general systems for matrices whose columns are dealt to a grid of 1 x P processes:
+// p?getrf, p?getrs, p?gesv, single and double, under their Fortran names. Arguments, results and
+// INFO are ScaLAPACK's; documented at https://netlib.org/scalapack/explore-html. What is dealt
+// otherwise, or is wrong, goes to the ScaLAPACK behind this library.
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "lapack/environment.hpp"
+#include "lapack/next.hpp"
+#include "lapack/say.hpp"
+#include "scalapack/grid.hpp"
+#include "scalapack/shared_systems.hpp"
+
+namespace lugpu::lapack {
+
+const char* const kLibrary = "lugpu_scalapack";
+static constexpr const char* kScalapacks[] = {"libscalapack-openmpi.so.2.2", "libscalapack.so.2.2"};
+const std::span<const char* const> kFiles = kScalapacks;
+
+}  // namespace lugpu::lapack
+
+namespace lugpu::scalapack {
+namespace {
+
+// A distributed matrix as arguments give it: local memory, the place of the submatrix, and the
+// descriptor of nine ints.
+template <typename Real>
+struct Distributed {
+  Real* local;
+  int i, j;
+  const int* descriptor;
+
+  bool is_dense() const { return descriptor[0] == 1; }
+  int context() const { return descriptor[1]; }
+  int rows() const { return descriptor[2]; }
+  int columns() const { return descriptor[3]; }
+  int nb() const { return descriptor[5]; }
+  int first_process() const { return descriptor[7]; }
+  int ld() const { return descriptor[8]; }
+
+  // Columns 0 : count of the submatrix, with n rows.
+  Part<Real> part(int n, int count, const Grid& grid) const {
+    const auto size = [](int value) { return static_cast<std::size_t>(value); };
+    return {{size(nb()), size(first_process()), size(grid.columns)},
+            {local, size(n), size(count), size(ld())}};
+  }
+};
+
+// What keeps a matrix from the devices, or nothing. Arguments that are wrong do too: ScaLAPACK
+// reports them.
+struct Obstacle {
+  std::string why;
+  bool wrong = false;
+};
+
+template <typename Real>
+std::optional<Obstacle> obstacle_of(const Distributed<Real>& a, int rows, int columns) {
+  if (!a.is_dense()) return Obstacle{"its matrix is no dense one", true};
+  const Grid grid = grid_of(a.context());
+  if (grid.rows < 1) return Obstacle{"this process is not in the grid", true};
+  if (rows < 0 || columns < 0 || a.nb() < 1 || a.ld() < std::max(1, rows) ||
+      a.rows() < a.i - 1 + rows || a.columns() < a.j - 1 + columns || a.first_process() < 0 ||
+      a.first_process() >= grid.columns) {
+    return Obstacle{"an argument is wrong", true};
+  }
+  if (grid.rows > 1) {
+    return Obstacle{"its grid has " + std::to_string(grid.rows) + " rows of processes, not one"};
+  }
+  if (a.i != 1 || a.j != 1) return Obstacle{"its matrix begins in the middle of another one"};
+  return std::nullopt;
+}
+
+bool is_first(const Grid& grid) {
+  return grid.row == 0 && grid.column == 0;
+}
+
+// A call with LUGPU_LAPACK_TRACE=1 prints a line, on the first process.
+class Call {
+ public:
+  Call(std::string routine, int context) : routine_(std::move(routine)), grid_(grid_of(context)) {}
+  ~Call() {
+    if (!lapack::traced() || !is_first(grid_)) return;
+    const std::chrono::duration<double, std::milli> time = Clock::now() - start_;
+    char text[64];
+    std::snprintf(text, sizeof text, " grid=%dx%d %s %.3f ms", grid_.rows, grid_.columns,
+                  why_.empty() ? "device" : "host", time.count());
+    lapack::say(routine_ + text + (why_.empty() ? "" : ": " + why_));
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  /// Does the work on the devices of the grid's processes, if there is no obstacle and the order is
+  /// large enough. False if that is not so, or if it failed before anything was overwritten.
+  template <typename Work>
+  bool on_devices(int context, int n, const std::optional<Obstacle>& obstacle, const Work& work) {
+    if (obstacle) {
+      why_ = obstacle->why;
+      if (!obstacle->wrong) warn();
+      return false;
+    }
+    if (n < lapack::least_order()) {
+      why_ = "order " + std::to_string(n) + " is below " + std::to_string(lapack::least_order());
+      return false;
+    }
+    GridProcesses processes(context, grid_);
+    try {
+      work(processes.group());
+      return true;
+    } catch (const cl::Error& error) {
+      why_ = describe(error) + ".";
+    } catch (const std::exception& error) {
+      why_ = error.what();
+    }
+    warn();
+    return false;
+  }
+
+  const Grid& grid() const { return grid_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void warn() const {
+    if (is_first(grid_)) lapack::warn_once(why_);
+  }
+
+  std::string routine_, why_;  // why: of the host
+  Grid grid_;
+  Clock::time_point start_ = Clock::now();
+};
+
+template <typename Real>
+std::string name_of(const char* routine, int n) {
+  return std::string("p") + lapack::kPrefix<Real> + routine + " n=" + std::to_string(n);
+}
+
+// The next ScaLAPACK's routine.
+template <typename Real, typename Routine>
+Routine* next(const char* routine) {
+  return reinterpret_cast<Routine*>(
+      lapack::next_symbol(std::string("p") + lapack::kPrefix<Real> + routine + '_'));
+}
+
+template <typename Real>
+void getrf(const int* m, const int* n, const Distributed<Real>& a, int* ipiv, int* info) {
+  Call call(name_of<Real>("getrf", *n), a.context());
+  std::optional<Obstacle> obstacle = obstacle_of(a, *m, *n);
+  if (!obstacle && *m != *n) obstacle = Obstacle{"its matrix is not square"};
+  if (call.on_devices(a.context(), *n, obstacle, [&](ProcessGroup& processes) {
+        const Part<Real> part = a.part(*n, *n, call.grid());
+        SharedSystem<Real> system(processes, part, 0);
+        system.factor();
+        system.give_factors(part);
+        std::copy(system.ipiv().begin(), system.ipiv().end(), ipiv);
+        *info = system.info();
+      })) {
+    return;
+  }
+  using Getrf = void(const int*, const int*, Real*, const int*, const int*, const int*, int*, int*);
+  static Getrf* const host = next<Real, Getrf>("getrf");
+  host(m, n, a.local, &a.i, &a.j, a.descriptor, ipiv, info);
+}
+
+// TRANS; a complex conjugate is a transpose of real matrices.
+std::optional<Op> op_of(char trans) {
+  switch (std::toupper(static_cast<unsigned char>(trans))) {
+    case 'N':
+      return Op::none;
+    case 'T':
+    case 'C':
+      return Op::transpose;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Of A and B of a system.
+template <typename Real>
+std::optional<Obstacle> obstacle_of_system(const Distributed<Real>& a, const Distributed<Real>& b,
+                                           int n, int nrhs) {
+  if (std::optional<Obstacle> obstacle = obstacle_of(a, n, n)) return obstacle;
+  if (std::optional<Obstacle> obstacle = obstacle_of(b, n, nrhs)) return obstacle;
+  if (a.context() != b.context()) return Obstacle{"A and B have different grids", true};
+  return std::nullopt;
+}
+
+template <typename Real>
+void getrs(const char* trans, const int* n, const int* nrhs, const Distributed<Real>& a,
+           const int* ipiv, const Distributed<Real>& b, int* info) {
+  Call call(name_of<Real>("getrs", *n), a.context());
+  const std::optional<Op> op = op_of(*trans);
+  std::optional<Obstacle> obstacle = obstacle_of_system(a, b, *n, *nrhs);
+  if (!op) obstacle = Obstacle{"an argument is wrong", true};
+  if (call.on_devices(a.context(), *n, obstacle, [&](ProcessGroup& processes) {
+        const auto columns = static_cast<std::size_t>(*nrhs);
+        SharedSystem<Real> system(processes, a.part(*n, *n, call.grid()), columns);
+        system.adopt(ipiv);
+        system.solve(*op, b.part(*n, *nrhs, call.grid()), columns);
+        *info = 0;
+      })) {
+    return;
+  }
+  using Getrs =
+      void(const char*, const int*, const int*, const Real*, const int*, const int*, const int*,
+           const int*, Real*, const int*, const int*, const int*, int*, std::size_t);
+  static Getrs* const host = next<Real, Getrs>("getrs");
+  host(trans, n, nrhs, a.local, &a.i, &a.j, a.descriptor, ipiv, b.local, &b.i, &b.j, b.descriptor,
+       info, 1);
+}
+
+template <typename Real>
+void gesv(const int* n, const int* nrhs, const Distributed<Real>& a, int* ipiv,
+          const Distributed<Real>& b, int* info) {
+  Call call(name_of<Real>("gesv", *n), a.context());
+  if (call.on_devices(a.context(), *n, obstacle_of_system(a, b, *n, *nrhs),
+                      [&](ProcessGroup& processes) {
+                        const auto columns = static_cast<std::size_t>(*nrhs);
+                        const Part<Real> part = a.part(*n, *n, call.grid());
+                        SharedSystem<Real> system(processes, part, columns);
+                        system.factor();
+                        *info = system.info();
+                        if (*info == 0)
+                          system.solve(Op::none, b.part(*n, *nrhs, call.grid()), columns);
+                        system.give_factors(part);
+                        std::copy(system.ipiv().begin(), system.ipiv().end(), ipiv);
+                      })) {
+    return;
+  }
+  using Gesv = void(const int*, const int*, Real*, const int*, const int*, const int*, int*, Real*,
+                    const int*, const int*, const int*, int*);
+  static Gesv* const host = next<Real, Gesv>("gesv");
+  host(n, nrhs, a.local, &a.i, &a.j, a.descriptor, ipiv, b.local, &b.i, &b.j, b.descriptor, info);
+}
+
+}  // namespace
+}  // namespace lugpu::scalapack
+
+namespace scalapack = lugpu::scalapack;
+
+// The length of TRANS, which Fortran passes behind the other arguments, is not declared.
+extern "C" {
+
+void psgetrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desca,
+              int* ipiv, int* info) {
+  scalapack::getrf<float>(m, n, {a, *ia, *ja, desca}, ipiv, info);
+}
+void pdgetrf_(const int* m, const int* n, double* a, const int* ia, const int* ja, const int* desca,
+              int* ipiv, int* info) {
+  scalapack::getrf<double>(m, n, {a, *ia, *ja, desca}, ipiv, info);
+}
+
+void psgetrs_(const char* trans, const int* n, const int* nrhs, float* a, const int* ia,
+              const int* ja, const int* desca, const int* ipiv, float* b, const int* ib,
+              const int* jb, const int* descb, int* info) {
+  scalapack::getrs<float>(trans, n, nrhs, {a, *ia, *ja, desca}, ipiv, {b, *ib, *jb, descb}, info);
+}
+void pdgetrs_(const char* trans, const int* n, const int* nrhs, double* a, const int* ia,
+              const int* ja, const int* desca, const int* ipiv, double* b, const int* ib,
+              const int* jb, const int* descb, int* info) {
+  scalapack::getrs<double>(trans, n, nrhs, {a, *ia, *ja, desca}, ipiv, {b, *ib, *jb, descb}, info);
+}
+
+void psgesv_(const int* n, const int* nrhs, float* a, const int* ia, const int* ja,
+             const int* desca, int* ipiv, float* b, const int* ib, const int* jb, const int* descb,
+             int* info) {
+  scalapack::gesv<float>(n, nrhs, {a, *ia, *ja, desca}, ipiv, {b, *ib, *jb, descb}, info);
+}
+void pdgesv_(const int* n, const int* nrhs, double* a, const int* ia, const int* ja,
+             const int* desca, int* ipiv, double* b, const int* ib, const int* jb, const int* descb,
+             int* info) {
+  scalapack::gesv<double>(n, nrhs, {a, *ia, *ja, desca}, ipiv, {b, *ib, *jb, descb}, info);
+}
+}
