@@ -228,7 +228,7 @@ class MemoryTest(CommandLine):
         own = groups / f"lugpu-{os.getpid()}"
         try:
             own.mkdir()
-            (own / "memory.limit_in_bytes").write_text(str(300 << 20))
+            (own / "memory.limit_in_bytes").write_text(str(200 << 20))
         except OSError as error:
             self.skipTest(f"no cgroup of its own for memory ({error})")
         self.addCleanup(own.rmdir)
