@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <iostream>
 
+#include "base/host_memory.hpp"
 #include "base/output_file.hpp"
 #include "base/version.hpp"
 #include "bench/wording.hpp"
@@ -65,6 +67,11 @@ int run(const std::vector<std::pair<CLI::App*, Command>>& commands,
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const std::string sentence = lugpu::too_low_limit(); !sentence.empty()) {
+    lugpu::cli::print_error(sentence);
+    // Without destructors: OpenBLAS may wait for threads that wait for memory.
+    std::_Exit(static_cast<int>(Exit::failure));
+  }
   lugpu::remove_unfinished_files_on_signals();
   CLI::App app(
       "Solves dense linear systems by direct methods on OpenCL devices, and "

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "base/host_memory.hpp"
 #include "base/printable.hpp"
 #include "base/watchdog.hpp"
 #include "bench/report.hpp"
@@ -18,6 +19,7 @@
 #include "matrix/norms.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
+#include "solve/memory.hpp"
 #include "solve_report.hpp"
 #include "solve_sparse.hpp"
 #include "system.hpp"
@@ -34,7 +36,7 @@ struct Arguments {
   std::size_t nb = 0;
   double tolerance = lugpu::Options().tolerance;
   std::size_t iterations = lugpu::Options().iterations;
-  bool refine = false, equilibrate = false, determinant = false;
+  bool refine = false, equilibrate = false, determinant = false, dry_run = false;
   std::string inverse;  // a file, or empty
   double timeout_s = std::numeric_limits<double>::infinity();
 };
@@ -167,19 +169,18 @@ struct Written {
   Exit status = Exit::ok;
 };
 
-Written write_answers(const Arguments& given, const Solution<double>& solution) {
+// The inverse leaves the solution.
+Written write_answers(const Arguments& given, Solution<double>& solution) {
   Written written;
-  const auto write = [&](const std::vector<double>& values, std::size_t columns,
-                         const std::string& path) {
+  const auto write = [&](std::vector<double> values, std::size_t columns, const std::string& path) {
     if (path.empty()) return false;
-    Matrix matrix(solution.n, columns);
-    std::copy(values.begin(), values.end(), matrix.values().begin());
+    const Matrix matrix(solution.n, columns, std::move(values));
     const bool done = attempt_to_write([&] { write_matrix(matrix, path); });
     if (!done) written.status = Exit::failure;
     return done;
   };
   written.x = write(solution.x, solution.nrhs, given.output);
-  written.inverse = write(solution.inverse, solution.n, given.inverse);
+  written.inverse = write(std::move(solution.inverse), solution.n, given.inverse);
   return written;
 }
 
@@ -219,6 +220,31 @@ void print_result(const Arguments& given, const std::vector<DeviceContext>& cont
     print_line("inverse",
                shape(solution.n, solution.n) + ", written to " + printable(given.inverse));
   }
+}
+
+std::string gigabytes(double bytes) {
+  return format("%.3g GB", bytes / 1e9);
+}
+
+// Refuses what does not fit into memory before it is begun; with --dry-run prints what it takes.
+void check_memory(const Device& device, const Plan& plan, const Arguments& given) {
+  const MemoryNeed need = memory_of_solve(device, *plan.method, plan.problem);
+  const double there = host_memory_left() + resident_memory();
+  const auto largest = [&] { return largest_order(device, *plan.method, plan.problem, there); };
+  if (given.dry_run) {
+    const std::string n = std::to_string(plan.problem.size.n);
+    print_line("A", printable(given.matrix) + ", " + n + " x " + n);
+    print_line("method", std::string(plan.method->name) + " on " + device.name);
+    print_line("memory",
+               gigabytes(need.host) + " of " + gigabytes(there) + " on the host" +
+                   (device.type == "cpu" ? ", which is the device"
+                                         : ", " + gigabytes(need.device) + " on the device") +
+                   format("; the largest n that fits is %zu", largest()));
+  }
+  if (need.host <= there) return;
+  throw Unsupported(given.matrix + " is not solved: this takes " + gigabytes(need.host) +
+                    " of memory, and " + gigabytes(there) +
+                    " are there; the largest n that fits is " + std::to_string(largest()));
 }
 
 Exit status_of(const Diagnosis& diagnosis, Pivot pivot) {
@@ -311,6 +337,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   if (sparse) {
     SparsePlan plan = make_plan(options, context.device(), *sparse);
     if (plan.method) {
+      if (given.dry_run) throw InputError("--dry-run is for dense systems.");
       if (crew || contexts.size() > 1) {
         throw Unsupported(std::string(plan.method->name) + " works on one device alone",
                           Remedy{"method", "lu-blocked"});
@@ -331,6 +358,8 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
       make_plan(options, context.device(), Size::square(a.rows(), b.cols()),
                 Precision::double_precision, records, {team.begin() + 1, team.end()}, crew.get());
   require_possible(context.device(), *plan.method, plan.problem);
+  check_memory(context.device(), plan, given);
+  if (given.dry_run) return Exit::ok;
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);
   solution.phases_s["build"] = build_s;
@@ -422,6 +451,9 @@ Command add_solve(CLI::App& app) {
                     "Scale rows and columns of A by powers of two where that helps");
   command->add_flag("--det", given->determinant, "Compute the determinant of A");
   command->option_defaults()->group("Device");
+  command->add_flag(
+      "--dry-run", given->dry_run,
+      "Say how much memory the solution of a dense system takes, and do not solve it");
   command
       ->add_option("--timeout", given->timeout_s,
                    "Seconds after which a solution is given up, e.g. of a device that hangs "

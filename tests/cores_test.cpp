@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
+
+#include "base/host_memory.hpp"
 
 namespace lugpu {
 namespace {
@@ -53,6 +56,34 @@ TEST_F(Cgroups, WhatIsNoLimit) {
   }
   write("cpu.max", "words\n");
   EXPECT_FALSE(cgroup_limit(root, "0::/\n"));
+}
+
+TEST_F(Cgroups, MemoryOfVersionTwo) {
+  EXPECT_EQ(cgroup_memory(root, "0::/a/b\n").limit, HUGE_VAL);
+  write("a/b/memory.max", "max\n");
+  EXPECT_EQ(cgroup_memory(root, "0::/a/b\n").left, HUGE_VAL);
+  write("a/memory.max", "5000\n");
+  write("a/memory.current", "3000\n");
+  write("a/memory.stat", "anon 2000\ninactive_file 1000\nactive_file 0\n");
+  EXPECT_EQ(cgroup_memory(root, "0::/a/b\n").limit, 5000);
+  EXPECT_EQ(cgroup_memory(root, "0::/a/b\n").left, 3000);
+  write("a/b/memory.max", "2000\n");
+  write("a/b/memory.current", "2500\n");
+  EXPECT_EQ(cgroup_memory(root, "0::/a/b\n").limit, 2000);
+  EXPECT_EQ(cgroup_memory(root, "0::/a/b\n").left, 0);
+  EXPECT_EQ(cgroup_memory(root, "0::/\n").limit, HUGE_VAL);
+}
+
+TEST_F(Cgroups, MemoryOfVersionOne) {
+  const std::string groups = "5:cpu:/c\n4:memory:/a\n";
+  write("memory/a/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(cgroup_memory(root, groups).limit, HUGE_VAL);
+  write("memory/memory.limit_in_bytes", "4000\n");
+  write("memory/memory.usage_in_bytes", "2500\n");
+  write("memory/memory.stat", "inactive_file 7\ntotal_inactive_file 500\n");
+  EXPECT_EQ(cgroup_memory(root, groups).limit, 4000);
+  EXPECT_EQ(cgroup_memory(root, groups).left, 2000);
+  EXPECT_EQ(cgroup_memory(root, "5:cpu:/c\n").limit, HUGE_VAL);
 }
 
 TEST(CoresOfThisMachine, AreConsistent) {

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/host_memory.hpp"
 #include "base/output_file.hpp"
 #include "formats/number_text.hpp"
 

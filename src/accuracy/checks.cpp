@@ -63,10 +63,16 @@ double inverse_ratio(const MatrixView& a, const Matrix& inverse, const Residual&
                      double epsilon) {
   const std::size_t n = a.rows();
   if (n == 0) return 0.0;
-  Matrix identity(n, n);
-  for (std::size_t k = 0; k < n; ++k) identity(k, k) = 1.0;
-  const Matrix r = residual(inverse, identity);
-  return relative(norm_1(r), norm_1(a) * norm_1(inverse)) / (static_cast<double>(n) * epsilon);
+  constexpr std::size_t kPart = 256;  // columns
+  double largest = 0;
+  for (std::size_t first = 0; first < n; first += kPart) {
+    const std::size_t count = std::min(kPart, n - first);
+    Matrix identity(n, count), part(n, count);
+    for (std::size_t k = 0; k < count; ++k) identity(first + k, k) = 1.0;
+    std::copy_n(inverse.column(first), n * count, part.values().data());
+    largest = larger(largest, norm_1(residual(part, identity)));
+  }
+  return relative(largest, norm_1(a) * norm_1(inverse)) / (static_cast<double>(n) * epsilon);
 }
 
 double largest_of_u(const Matrix& columns, std::size_t first) {

@@ -5,21 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <set>
 #include <sstream>
+
+#include "base/cgroups.hpp"
 
 namespace lugpu {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The whole text of a file; empty if it cannot be read.
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // What a cgroup of either version allows in its folder.
 std::optional<double> limit_in(const fs::path& folder) {
@@ -77,21 +71,9 @@ Cores count() {
 
 std::optional<double> cgroup_limit(const fs::path& root, const std::string& groups) {
   std::optional<double> least;
-  std::istringstream lines(groups);
-  for (std::string line; std::getline(lines, line);) {
-    // number:controllers:/path; no controllers in version 2
-    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-    if (controllers != ",," && controllers.find(",cpu,") == std::string::npos) continue;
-    const fs::path base = controllers == ",," ? root : root / "cpu";
-    // The process's own group, and all that this is in.
-    fs::path group = fs::path(line.substr(second + 1)).relative_path().lexically_normal();
-    for (bool top = false; !top; group = group.parent_path()) {
-      top = group.empty() || group == ".";
-      const auto limit = limit_in(base / group);
-      if (limit && (!least || *limit < *least)) least = limit;
-    }
+  for (const fs::path& folder : cgroup_folders(root, groups, "cpu")) {
+    const auto limit = limit_in(folder);
+    if (limit && (!least || *limit < *least)) least = limit;
   }
   return least;
 }

@@ -1,11 +1,10 @@
 #include "baselines/columns.hpp"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdio>
 
 #include "base/error.hpp"
+#include "base/host_memory.hpp"
 
 namespace lugpu {
 namespace {
@@ -61,9 +60,7 @@ void require_symmetric(const StructuredMatrix& a, const std::string& rival) {
 }
 
 void require_half_of_memory(double bytes, const std::string& what) {
-  const double memory =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  if (bytes > memory / 2) {
+  if (bytes > static_cast<double>(host_memory()) / 2) {
     throw Unsupported(what + " takes " + std::to_string(static_cast<std::uint64_t>(bytes / 1e6)) +
                       " MB, more than half of this machine's memory; choose a smaller system.");
   }

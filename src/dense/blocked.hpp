@@ -50,6 +50,8 @@ class Blocked {
   /// finite numbers; its memory may be different afterwards. The first solution with the transpose
   /// keeps the transpose of `lu` on the device for those to come, until the next factor().
   void solve(const Surface& lu, Surface& x, Op op = Op::none);
+  /// Gives back the memory of the transpose.
+  void drop_transpose() { transposed_.reset(); }
   /// A triangle of a matrix T, with the diagonal of that or (unit) with ones. `of` may be a part of
   /// T: its first element is T(top, left).
   struct Triangle {

@@ -55,6 +55,8 @@ class DenseFactorization {
   void apply_inverse(Matrix& x, Op op);
   /// Whether there is room for apply_inverse with the transpose.
   virtual bool can_transpose() const { return true; }
+  /// Gives back the memory that apply_inverse with the transpose has kept for the next one.
+  virtual void drop_transpose() {}
 
   /// The columns first : first + count of the factors that factor() left, rows x count: unit lower
   /// L below the diagonal, U on and above it. Valid for info > 0 too.

@@ -24,6 +24,7 @@ class LuBlocked : public DenseFactorization {
   cl::Buffer apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) override;
   using DenseFactorization::apply_inverse;
   bool can_transpose() const override;
+  void drop_transpose() override { blocked_->drop_transpose(); }
   cl::Buffer factors(std::size_t first, std::size_t count) override;
   std::optional<std::string> variant() const override { return blocked_->variant(); }
 

@@ -1,7 +1,6 @@
 #include "formats/input_file.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,31 +12,19 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <utility>
 
+#include "base/host_memory.hpp"
 #include "base/temporary_file.hpp"
 #include "formats/number_text.hpp"
 
 namespace lugpu {
 namespace {
 
-// Half of the physical memory in bytes; where the system does not tell, what can be addressed.
+// Half of what the process may have, in bytes.
 double half_of_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page_size = sysconf(_SC_PAGE_SIZE);
-  if (pages <= 0 || page_size <= 0) return static_cast<double>(PTRDIFF_MAX) / 2;
-  return 0.5 * static_cast<double>(pages) * static_cast<double>(page_size);
-}
-
-// What is left of the address space in bytes (ulimit -v); infinity where it has no limit.
-double address_space_left() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return HUGE_VAL;
-  double pages = 0.0;
-  std::ifstream("/proc/self/statm") >> pages;
-  return static_cast<double>(limit.rlim_cur) - pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return 0.5 * static_cast<double>(host_memory());
 }
 
 std::string gigabytes(double bytes) {
@@ -155,7 +142,7 @@ void check_half(const Origin& origin, std::size_t line, const Need& need) {
 }
 
 void check_available(const Origin& origin, std::size_t line, const Need& need) {
-  const double available = std::min(available_memory(), address_space_left());
+  const double available = host_memory_left();
   if (need.bytes <= available) return;
   throw Unsupported(origin.place(line) + need.sentence +
                     "; expected at most the memory available, " + gigabytes(available));
@@ -267,17 +254,6 @@ std::string shown(std::string_view bytes) {
     }
   }
   return text + "'";
-}
-
-double available_memory(const std::string& meminfo) {
-  std::ifstream file(meminfo);
-  for (std::string line; std::getline(file, line);) {
-    double kilobytes = 0.0;
-    if (std::sscanf(line.c_str(), "MemAvailable: %lf kB", &kilobytes) == 1) {
-      return 1024.0 * kilobytes;
-    }
-  }
-  return HUGE_VAL;
 }
 
 void check_dimensions(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols) {

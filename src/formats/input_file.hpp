@@ -134,10 +134,6 @@ void check_sparse(const Origin& origin, std::size_t line, std::size_t rows, std:
 void check_entries(const Origin& origin, std::size_t line, std::size_t rows, std::size_t cols,
                    std::size_t entries, bool mirrored, bool stays_sparse);
 
-/// Bytes that a program can still get without swapping, as the lines of this file tell it (Linux:
-/// MemAvailable); infinity if it does not.
-double available_memory(const std::string& meminfo = "/proc/meminfo");
-
 /// The number in `token`. Throws InputError if it is not one (see parse_number) or is not finite.
 double finite_number(const Origin& origin, std::size_t line, std::string_view token);
 

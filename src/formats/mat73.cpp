@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/host_memory.hpp"
 #include "base/processes.hpp"
 #include "base/temporary_file.hpp"
 #include "formats/members.hpp"
@@ -146,7 +147,7 @@ void MatReader::limit_process() const {
   double pages = 0.0;
   std::ifstream("/proc/self/statm") >> pages;
   const double used = pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  const auto memory = static_cast<rlim_t>(used + std::min(available_memory(), 1e18));
+  const auto memory = static_cast<rlim_t>(used + std::min(host_memory_left(), 1e18));
   const rlimit space = {memory, memory};
   setrlimit(RLIMIT_AS, &space);
   const rlim_t seconds = 10 + file_.size() / 1'000'000;

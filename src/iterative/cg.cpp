@@ -96,8 +96,12 @@ class StoredSteps : public Steps {
   }
   ~StoredSteps() override {
     vectors_.give_back(std::move(q_));
-    vectors_.give_back_room(alpha_, kRoom);
-    vectors_.give_back_room(over_, kRoom);
+    try {
+      vectors_.give_back_room(alpha_, kRoom);
+      vectors_.give_back_room(over_, kRoom);
+    } catch (const cl::Error&) {
+      // Memory that cannot be kept for others is released; an error may be on its way already.
+    }
   }
   StoredSteps(const StoredSteps&) = delete;
   StoredSteps& operator=(const StoredSteps&) = delete;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,6 +18,9 @@ class Matrix {
   /// rows x cols zeros.
   Matrix(std::size_t rows, std::size_t cols)
       : rows_(rows), cols_(cols), values_(rows * cols, 0.0) {}
+  /// Takes over rows * cols elements, column after column.
+  Matrix(std::size_t rows, std::size_t cols, std::vector<double> values)
+      : rows_(rows), cols_(cols), values_(std::move(values)) {}
 
   std::size_t rows() const { return rows_; }
   std::size_t cols() const { return cols_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "accuracy/determinant.hpp"
@@ -182,14 +183,17 @@ class Solving {
   void invert() {
     DenseFactorization& factors = solver_.current();
     const bool in_double = solution_.precision == Precision::double_precision;
+    factors.drop_transpose();
     Matrix inverse = factors.keeps_factors()
                          ? inverse_by_columns(system_, problem_, in_double, solver_.inverse())
                          : factors.inverse(system_.factored_a());
     warn_of_inaccurate_inverse(system_, problem_, inverse, solution_.diagnosis.warnings);
     unscale_inverse(system_.applied(), inverse);
-    solution_.inverse.resize(inverse.values().size());
-    std::transform(inverse.values().begin(), inverse.values().end(), solution_.inverse.begin(),
-                   [](double value) { return static_cast<T>(value); });
+    if constexpr (std::is_same_v<T, double>) {
+      solution_.inverse = std::move(inverse.values());
+    } else {
+      solution_.inverse.assign(inverse.values().begin(), inverse.values().end());
+    }
   }
 
   DeviceContext& context_;

@@ -111,7 +111,7 @@ class HelpTest(CommandLine):
                   "--no-vendor-kernels", "--precision", "--storage", "--json", "--color", "-q",
                   "--quiet", "-v", "--verbose", "-h", "--help"]
         solver = ["--method", "--pivot", "--texel", "--schedule", "--nb"]
-        own = {"solve": ["-o", "--output", "MATRIX", "RHS", "--timeout", *solver],
+        own = {"solve": ["-o", "--output", "MATRIX", "RHS", "--timeout", "--dry-run", *solver],
                "bench": ["-n", "--sizes", "--baseline", "--threads", "--warmup", "--runs",
                          "--min-time", "--max-time", "--noise", "--timeout", "--matrix", "--nrhs", "--seed", "--resume",
                          *solver],

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""What the machine does: full disks, closed pipes, signals, other processes, limits, languages."""
+"""What the machine does: full disks, closed pipes, signals, other processes, limits, languages, memory."""
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -150,11 +151,99 @@ class MachineTest(CommandLine):
             os.sched_setaffinity(0, every)
         np.testing.assert_allclose(np.load(self.folder / "x.npy"), 1, rtol=1e-10)
 
+    def test_limits_that_are_too_low(self):
+        """One sentence at once: the libraries would crash, or wait without end."""
+        for flag, kilobytes in (("-s", 64), ("-v", 200000), ("-d", 20000), ("-d", 100000)):
+            with self.subTest(flag=flag, kilobytes=kilobytes):
+                done = self.in_shell(f"ulimit {flag} {kilobytes}; exec timeout 20 $L solve a.npy -q")
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, SENTENCE)
+                self.assertIn(f"ulimit {flag}", done.stderr)
+
     def test_few_files_and_no_core(self):
         done = self.in_shell("ulimit -n 16; ulimit -c 0; $L solve a.npy -q -o x.npy")
         self.assertIn(done.returncode, (0, 1, 5))
         if done.returncode != 0:
             self.assertRegex(done.stderr, SENTENCE)
+
+
+class MemoryTest(CommandLine):
+    """What `solve` takes, and what it says before."""
+
+    def predicted(self, *arguments, limit=None):
+        """Bytes, and the largest n that fits."""
+        line = [self.program, "solve", "a.npy", *arguments, "--dry-run"]
+        done = subprocess.run(line, cwd=self.folder, env=self.environment({"COLUMNS": "200"}), capture_output=True,
+                              encoding="utf-8", preexec_fn=limit, timeout=SECONDS, check=False)
+        text = " ".join(done.stdout.split())
+        found = re.search(r"memory ([0-9.e+]+) GB of .*largest n that fits is (\d+)", text)
+        self.assertIsNotNone(found, done)
+        return float(found[1]) * 1e9, int(found[2])
+
+    def on_cpu(self):
+        if self.device_type("a.npy") != "cpu":
+            self.skipTest("the memory of a device of its own is not the host's")
+
+    def test_prediction_is_what_it_takes(self):
+        """Within 20 %."""
+        n = 2500
+        self.write("a.npy", dominant_matrix(n))
+        self.on_cpu()
+        for options in ([], ["--inverse", "i.npy"], ["--precision", "single"], ["--precision", "mixed"],
+                        ["--method", "lu", "--pivot", "none"], ["--equilibrate"]):
+            with self.subTest(options=options):
+                expected, _ = self.predicted(*options)
+                status, _, taken = self.cost_of("solve", "a.npy", *options, "-q")
+                self.assertEqual(status, 0)
+                self.assertLess(abs(taken / expected - 1), 0.2, f"{taken / 1e6} MB, predicted {expected / 1e6}")
+
+    def test_dry_run_writes_nothing(self):
+        self.write("a.npy", dominant_matrix(50))
+        self.lugpu("solve", "a.npy", "--dry-run", "-o", "x.npy", "--json", "r.json")
+        self.assertEqual(self.file_names(), ["a.npy"])
+
+    def test_what_does_not_fit_is_refused(self):
+        """In one sentence, with the largest n that does; and that does."""
+        self.write("a.npy", dominant_matrix(3000))
+        self.on_cpu()
+        limit = 300 << 20
+
+        def limited():
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+        line = [self.program, "solve", "a.npy", "-q", "-o", "x.npy"]
+        run = lambda: subprocess.run(line, cwd=self.folder, env=self.environment(None), preexec_fn=limited,
+                                     capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+        done = run()
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, SENTENCE)
+        largest = int(re.search(r"the largest n that fits is (\d+)", done.stderr)[1])
+        self.assertFalse((self.folder / "x.npy").exists())
+        self.assertGreater(largest, 500)
+        self.write("a.npy", dominant_matrix(int(0.9 * largest)))
+        self.assertEqual((run().returncode, run().stderr), (0, ""))
+
+    def test_limit_of_a_cgroup(self):
+        groups = Path("/sys/fs/cgroup/memory")
+        own = groups / f"lugpu-{os.getpid()}"
+        try:
+            own.mkdir()
+            (own / "memory.limit_in_bytes").write_text(str(200 << 20))
+        except OSError as error:
+            self.skipTest(f"no cgroup of its own for memory ({error})")
+        self.addCleanup(own.rmdir)
+        join = lambda: (own / "cgroup.procs").write_text(str(os.getpid()))
+        shown = subprocess.run(["cat", "/proc/self/cgroup"], preexec_fn=join, capture_output=True, encoding="utf-8",
+                               check=False).stdout
+        if own.name not in shown:
+            self.skipTest("/proc/self/cgroup does not show what a process joins")
+        self.write("a.npy", dominant_matrix(3000))
+        done = subprocess.run([self.program, "solve", "a.npy", "-q"], cwd=self.folder, env=self.environment(None),
+                              preexec_fn=join,
+                              capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, SENTENCE)
+        self.assertIn("the largest n that fits is", done.stderr)
 
 
 if __name__ == "__main__":

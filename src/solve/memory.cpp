@@ -1,0 +1,65 @@
+#include "solve/memory.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "opencl/element.hpp"
+#include "operators/residual.hpp"
+
+namespace lugpu {
+namespace {
+
+// The least memory of a device in which the method would have room: what require_room() counts.
+double bytes_on_device(const Device& device, const Method& method, const Size& size,
+                       const DenseOptions& options) {
+  Device endless = device;
+  endless.global_memory = std::uint64_t{1} << 50;
+  endless.max_allocation = endless.global_memory;
+  const auto has_left = [&](std::uint64_t bytes) {
+    return has_room_beside(endless, method, size, options, bytes);
+  };
+  std::uint64_t left = 0, too_much = endless.global_memory;
+  while (too_much - left > 4096) {
+    const std::uint64_t middle = left + (too_much - left) / 2;
+    (has_left(middle) ? left : too_much) = middle;
+  }
+  return static_cast<double>(endless.global_memory - left);
+}
+
+// The factors by columns, for the estimates of the condition.
+double bytes_of_transpose(const Method& method, const Problem& problem) {
+  if (!method.keeps_factors || !method.block_size || !problem.solve.check) return 0;
+  const double n = static_cast<double>(problem.size.n);
+  return n * n * static_cast<double>(element_size(problem.dense.precision));
+}
+
+}  // namespace
+
+MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem) {
+  constexpr double kProcess = 108e6;    // libraries, the compiler of OpenCL and its kernels
+  constexpr double kColumns = 3 * 256;  // that are looked at together
+  const Size& size = problem.size;
+  const double n = static_cast<double>(size.n), nrhs = static_cast<double>(size.nrhs);
+  const double matrix = n * n * sizeof(double);
+  MemoryNeed need{kProcess + matrix + n * (kColumns + 4 * nrhs) * sizeof(double),
+                  bytes_on_device(device, method, size_on_device(problem), problem.dense) +
+                      bytes_of_transpose(method, problem)};
+  if (problem.solve.equilibrate) need.host += matrix;
+  if (problem.solve.refine == Refine::mixed) {
+    need.device += static_cast<double>(residual_bytes(size.n, size.nrhs));
+  }
+  if (problem.solve.inverse) need.host += matrix;
+  if (device.type == "cpu") need.host += need.device;
+  return need;
+}
+
+std::size_t largest_order(const Device& device, const Method& method, const Problem& problem,
+                          double bytes) {
+  return largest_order([&](std::size_t n) {
+    Problem other = problem;
+    other.size = Size::square(n, problem.size.nrhs);
+    if (memory_of_solve(device, method, other).host > bytes) throw Unsupported("too large");
+  });
+}
+
+}  // namespace lugpu
