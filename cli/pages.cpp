@@ -39,11 +39,12 @@ const Page& page_of(const std::string& command) {
          {"Ask for at least six digits of X:", "lugpu advise A.npy --digits 6"}}}},
       {"bench",
        {"The samples of all cases of one order take turns, so that other load on the machine "
-        "affects all cases equally. A row that fails its check shows no speed. Finished results "
-        "are in the file of --json at once.",
+        "affects all cases equally. A row that fails its check shows no speed. Samples and "
+        "finished "
+        "results are in the file of --json as they come.",
         {{"Time full pivoting, and record every sample:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json"},
-         {"Compare the methods for Poisson's equation, or with a file those for its matrix:",
+         {"Compare the methods for Poisson's equation:",
           "lugpu bench --problem poisson2d --grid 32 --tolerance 1e-8"},
          {"Continue after an interrupt:",
           "lugpu bench -n 64:256:*2 --pivot full --json full.json --resume"}}}},

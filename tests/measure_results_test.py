@@ -118,9 +118,10 @@ class MeasureResultsTest(unittest.TestCase):
         self.assertEqual(list(measure_results.chosen(machine, ["pocl"])), ["pocl"])
         found = measure_results.chosen(machine, ["simulations-pocl"])
         self.assertTrue(found and all(re.match("simulations-pocl/", name) for name in found))
-        with self.assertRaises(SystemExit) as end:
+        with contextlib.redirect_stderr(io.StringIO()) as text, self.assertRaises(SystemExit) as end:
             measure_results.chosen(machine, ["nothing"])
-        self.assertIn("there is no nothing", str(end.exception))
+        self.assertEqual(end.exception.code, 2)
+        self.assertIn("there is no nothing", text.getvalue())
 
 
 if __name__ == "__main__":

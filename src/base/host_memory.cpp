@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/cgroups.hpp"
+#include "base/cores.hpp"
 
 namespace lugpu {
 namespace {
@@ -53,7 +54,8 @@ double reclaimable(const std::string& statistics, const std::string& key) {
 
 GroupMemory memory_in(const fs::path& folder) {
   const std::string statistics = text_of(folder / "memory.stat");
-  const bool second = fs::exists(folder / "memory.max");
+  std::error_code unknown;
+  const bool second = fs::exists(folder / "memory.max", unknown);
   const double limit = number_in(folder / (second ? "memory.max" : "memory.limit_in_bytes"));
   if (!std::isfinite(limit)) return {HUGE_VAL, HUGE_VAL};
   double used = number_in(folder / (second ? "memory.current" : "memory.usage_in_bytes"));
@@ -112,14 +114,18 @@ std::string too_low_limit() {
   constexpr Least kLeast[] = {{RLIMIT_STACK, 256, "stack", "-s"},
                               {RLIMIT_AS, 524288, "addresses", "-v"},
                               {RLIMIT_DATA, 262144, "data", "-d"}};
+  // OpenCL and BLAS start a thread for each processor, with a stack of its own.
+  const double stack = std::isfinite(limit_of(RLIMIT_STACK)) ? limit_of(RLIMIT_STACK) : 8 << 20;
+  const double stacks = 2.0 * cores().usable * stack / 1024;
   for (const Least& least : kLeast) {
     const double limit = limit_of(least.resource) / 1024;
-    if (limit >= least.kilobytes) continue;
+    const double needed = least.kilobytes + (least.resource == RLIMIT_STACK ? 0.0 : stacks);
+    if (limit >= needed) continue;
     char text[160];
     std::snprintf(text, sizeof text,
                   "The limit of %s, %.0f KiB, is too low for OpenCL and BLAS; set at least "
                   "ulimit %s %.0f.",
-                  least.what, limit, least.flag, least.kilobytes);
+                  least.what, limit, least.flag, needed);
     return text;
   }
   return "";

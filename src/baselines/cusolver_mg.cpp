@@ -295,6 +295,7 @@ void CusolverMg<Real>::solve() {
                                        of_b_.get(), kType, workspaces_.data(), elements_, &info),
                  "cusolverMgGetrs");
   synchronize_all();
+  if (info != 0) fail("cusolverMgGetrs", "info is " + std::to_string(info));
 }
 
 template <typename Real>

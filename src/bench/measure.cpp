@@ -333,6 +333,10 @@ Result Measurement::finish() {
   } else if (const auto by_device = contender_->profiled_factor()) {
     result_.device_times_s.push_back(*by_device);
   }
+  if (!method_ && taken_ == 0) {  // all samples are from a run before, so nothing is factored
+    contender_->reset();
+    contender_->factor();
+  }
   conclude();
   if (effort_.time_products && result_.status == RunStatus::ok) {
     result_.product_multiply_adds_per_s = product_rate(*contender_);

@@ -2,13 +2,13 @@
 // names. Arguments, results and INFO are LAPACK's; documented at
 // https://netlib.org/lapack/explore-html.
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <optional>
 
 #include "lapack/call.hpp"
 #include "lapack/next.hpp"
 #include "lapack/say.hpp"
+#include "lapack/trans.hpp"
 
 namespace lugpu::lapack {
 
@@ -17,19 +17,6 @@ static constexpr const char* kLapacks[] = {"liblapack.so.3", "libopenblas.so.0"}
 const std::span<const char* const> kFiles = kLapacks;
 
 namespace {
-
-// TRANS; a complex conjugate is a transpose of real matrices.
-std::optional<Op> op_of(char trans) {
-  switch (std::toupper(static_cast<unsigned char>(trans))) {
-    case 'N':
-      return Op::none;
-    case 'T':
-    case 'C':
-      return Op::transpose;
-    default:
-      return std::nullopt;
-  }
-}
 
 template <typename Real>
 void getrf(const int* m, const int* n, Real* a, const int* lda, int* ipiv, int* info) {

@@ -3,9 +3,9 @@
 // INFO are ScaLAPACK's; documented at https://netlib.org/scalapack/explore-html. What is dealt
 // otherwise, or is wrong, goes to the ScaLAPACK behind this library.
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -13,6 +13,7 @@
 #include "lapack/environment.hpp"
 #include "lapack/next.hpp"
 #include "lapack/say.hpp"
+#include "lapack/trans.hpp"
 #include "scalapack/grid.hpp"
 #include "scalapack/shared_systems.hpp"
 
@@ -39,7 +40,9 @@ struct Distributed {
   int context() const { return descriptor[1]; }
   int rows() const { return descriptor[2]; }
   int columns() const { return descriptor[3]; }
+  int mb() const { return descriptor[4]; }
   int nb() const { return descriptor[5]; }
+  int first_row() const { return descriptor[6]; }
   int first_process() const { return descriptor[7]; }
   int ld() const { return descriptor[8]; }
 
@@ -63,8 +66,10 @@ std::optional<Obstacle> obstacle_of(const Distributed<Real>& a, int rows, int co
   if (!a.is_dense()) return Obstacle{"its matrix is no dense one", true};
   const Grid grid = grid_of(a.context());
   if (grid.rows < 1) return Obstacle{"this process is not in the grid", true};
-  if (rows < 0 || columns < 0 || a.nb() < 1 || a.ld() < std::max(1, rows) ||
-      a.rows() < a.i - 1 + rows || a.columns() < a.j - 1 + columns || a.first_process() < 0 ||
+  if (rows < 0 || columns < 0 || a.i < 1 || a.j < 1 || a.mb() < 1 || a.nb() < 1 ||
+      a.first_row() < 0 || a.first_row() >= grid.rows ||
+      (grid.rows == 1 && a.ld() < std::max(1, rows)) || a.rows() < a.i - 1 + rows ||
+      a.columns() < a.j - 1 + columns || a.first_process() < 0 ||
       a.first_process() >= grid.columns) {
     return Obstacle{"an argument is wrong", true};
   }
@@ -89,7 +94,10 @@ class Call {
     char text[64];
     std::snprintf(text, sizeof text, " grid=%dx%d %s %.3f ms", grid_.rows, grid_.columns,
                   why_.empty() ? "device" : "host", time.count());
-    lapack::say(routine_ + text + (why_.empty() ? "" : ": " + why_));
+    try {
+      lapack::say(routine_ + text + (why_.empty() ? "" : ": " + why_));
+    } catch (const std::bad_alloc&) {
+    }
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -116,7 +124,7 @@ class Call {
     } catch (const std::exception& error) {
       why_ = error.what();
     }
-    warn();
+    if (!opened().by_choice) warn();
     return false;
   }
 
@@ -166,19 +174,6 @@ void getrf(const int* m, const int* n, const Distributed<Real>& a, int* ipiv, in
   host(m, n, a.local, &a.i, &a.j, a.descriptor, ipiv, info);
 }
 
-// TRANS; a complex conjugate is a transpose of real matrices.
-std::optional<Op> op_of(char trans) {
-  switch (std::toupper(static_cast<unsigned char>(trans))) {
-    case 'N':
-      return Op::none;
-    case 'T':
-    case 'C':
-      return Op::transpose;
-    default:
-      return std::nullopt;
-  }
-}
-
 // Of A and B of a system.
 template <typename Real>
 std::optional<Obstacle> obstacle_of_system(const Distributed<Real>& a, const Distributed<Real>& b,
@@ -193,7 +188,7 @@ template <typename Real>
 void getrs(const char* trans, const int* n, const int* nrhs, const Distributed<Real>& a,
            const int* ipiv, const Distributed<Real>& b, int* info) {
   Call call(name_of<Real>("getrs", *n), a.context());
-  const std::optional<Op> op = op_of(*trans);
+  const std::optional<Op> op = lapack::op_of(*trans);
   std::optional<Obstacle> obstacle = obstacle_of_system(a, b, *n, *nrhs);
   if (!op) obstacle = Obstacle{"an argument is wrong", true};
   if (call.on_devices(a.context(), *n, obstacle, [&](ProcessGroup& processes) {

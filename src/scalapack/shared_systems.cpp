@@ -53,6 +53,7 @@ const Opened& opened() {
         // Where the device is the host, copies cost more than faster kernels gain.
         if (device.type == "cpu" && !lapack::asked_order()) {
           result.why_not = "the device is a CPU, used only if LUGPU_LAPACK_MIN_N is set";
+          result.by_choice = true;
           return result;
         }
         result.team.push_back(new DeviceContext(device));

@@ -14,6 +14,7 @@ namespace lugpu::scalapack {
 struct Opened {
   Team team;
   std::string why_not;
+  bool by_choice = false;  ///< they could be used, but are not
 };
 const Opened& opened();
 

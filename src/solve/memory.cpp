@@ -15,8 +15,11 @@ double bytes_on_device(const Device& device, const Method& method, const Size& s
   Device endless = device;
   endless.global_memory = std::uint64_t{1} << 50;
   endless.max_allocation = endless.global_memory;
+  DenseOptions alone = options;
+  alone.others.clear();
+  alone.crew = nullptr;
   const auto has_left = [&](std::uint64_t bytes) {
-    return has_room_beside(endless, method, size, options, bytes);
+    return has_room_beside(endless, method, size, alone, bytes);
   };
   std::uint64_t left = 0, too_much = endless.global_memory;
   while (too_much - left > 4096) {
@@ -49,7 +52,8 @@ MemoryNeed memory_of_solve(const Device& device, const Method& method, const Pro
     need.device += static_cast<double>(residual_bytes(size.n, size.nrhs));
   }
   if (problem.solve.inverse) need.host += matrix;
-  if (device.type == "cpu") need.host += need.device;
+  const bool at_home = windows_of(device, method, problem).value_or(1) > 1;
+  if (device.type == "cpu" || at_home) need.host += need.device;
   return need;
 }
 

@@ -168,7 +168,13 @@ class MachineTest(CommandLine):
 
 
 class MemoryTest(CommandLine):
-    """What `solve` takes, and what it says before."""
+    """What `solve` takes, and what it says before, on two processors: each thread takes some memory too."""
+
+    def setUp(self):
+        super().setUp()
+        every = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, sorted(every)[:2])
+        self.addCleanup(os.sched_setaffinity, 0, every)
 
     def predicted(self, *arguments, limit=None):
         """Bytes, and the largest n that fits."""
@@ -228,10 +234,10 @@ class MemoryTest(CommandLine):
         own = groups / f"lugpu-{os.getpid()}"
         try:
             own.mkdir()
+            self.addCleanup(own.rmdir)
             (own / "memory.limit_in_bytes").write_text(str(200 << 20))
         except OSError as error:
             self.skipTest(f"no cgroup of its own for memory ({error})")
-        self.addCleanup(own.rmdir)
         join = lambda: (own / "cgroup.procs").write_text(str(os.getpid()))
         shown = subprocess.run(["cat", "/proc/self/cgroup"], preexec_fn=join, capture_output=True, encoding="utf-8",
                                check=False).stdout

@@ -98,6 +98,22 @@ class ResumeTest(CommandLine):
         self.assertEqual(self.rows()[2]["times_s"], [3.0, 4.0])
         self.assertEqual(self.unfinished(), {})
 
+    def test_rival_whose_samples_are_all_there(self):
+        """It is factored once more, for its checks."""
+        sweep = ("bench", "-n", "16", "--method", "lu", "--pivot", "partial", "--baseline", "getrf", "--threads", "1",
+                 "--runs", "2", "--min-time", "0", "--warmup", "0", "--json", "sweep.json")
+        self.lugpu(*sweep)
+        path = self.folder / "sweep.json"
+        report = json.loads(path.read_text(encoding="utf-8"))
+        rival, = [row for row in report["results"] if row["implementation"] != "lugpu"]
+        report["results"].remove(rival)
+        left = {key: rival[key] for key in rival if key not in ("checks", "phases_s", "rates")}
+        report["unfinished"] = [left | {"samples": len(rival["times_s"])}]
+        self.write("sweep.json", json.dumps(report).encode())
+        self.lugpu(*sweep, "--resume")
+        again, = [row for row in self.rows() if row["implementation"] != "lugpu"]
+        self.assertEqual((again["status"], again["times_s"]), ("ok", rival["times_s"]))
+
     def test_interrupted_sweep_is_resumed(self):
         earlier = self.interrupt(signal.SIGINT, after=3)
         self.lugpu(*SWEEP, "--resume")
