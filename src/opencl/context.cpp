@@ -48,7 +48,7 @@ cl::Buffer DeviceContext::allocate(std::size_t bytes) {
   madvise(memory.get(), whole, MADV_HUGEPAGE);
   cl::Buffer buffer(context_, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, bytes, memory.get());
   buffer.setDestructorCallback([](cl_mem, void* used) { std::free(used); }, memory.get());
-  memory.release();
+  static_cast<void>(memory.release());  // the buffer frees it
   return buffer;
 }
 
