@@ -7,8 +7,8 @@ namespace lugpu {
 
 /// Bytes at the most of one time.
 struct MemoryNeed {
-  double host;  ///< A as it was read, the process itself, copies; the device's too if it is a CPU
-                ///< or has a window of the matrix at a time
+  double host;    ///< A as it was read, the process itself, copies; the device's too if it is a CPU
+                  ///< or has a window of the matrix at a time
   double device;  ///< the matrix, the factors and their transpose, work space
 };
 
