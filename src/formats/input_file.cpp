@@ -22,9 +22,12 @@
 namespace lugpu {
 namespace {
 
-// Half of what the process may have, in bytes.
+// Half of the physical memory in bytes; where the system does not tell, what can be addressed.
 double half_of_memory() {
-  return 0.5 * static_cast<double>(host_memory());
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || page_size <= 0) return static_cast<double>(PTRDIFF_MAX) / 2;
+  return 0.5 * static_cast<double>(pages) * static_cast<double>(page_size);
 }
 
 std::string gigabytes(double bytes) {
