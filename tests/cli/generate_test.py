@@ -13,7 +13,7 @@ WITHOUT_SEED = {"wilkinson", "hilbert", "kahan", "diagonal"}
 class GenerateTest(CommandLine):
     def kinds(self):
         """The kinds that the help lists."""
-        listed = self.lugpu("generate", "--help").stdout.partition("Kinds:\n")[2]
+        listed = self.lugpu("generate", "--help").stdout.partition("\nKinds:\n")[2].partition("\n\n")[0]
         return re.findall(r"(?m)^  (\S+)", listed)
 
     def content(self, kind, name, seed=1):
