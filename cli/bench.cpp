@@ -326,6 +326,7 @@ class Sink {
 
  private:
   void write() {
+    if (!json_.has_file()) return;
     unfinished_.write([&] {
       unfinished_.put_into(report_);
       json_.update(report_);

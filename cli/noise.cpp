@@ -21,9 +21,9 @@ bool is_noisy(const std::vector<double>& times_s) {
 
 void NoiseWarning::add(const std::vector<double>& times_s, std::optional<double> other_load) {
   noisy_ += is_noisy(times_s);
-  constexpr double kMuch =
-      0.1;  // where samples hardly scatter, what is far from them is still near
-  scattered_ += 10 * outliers(times_s) >= times_s.size() && relative_deviation(times_s) > kMuch;
+  // Where samples hardly scatter, what is far from them is still near.
+  constexpr double kScattered = 0.1;
+  scattered_ += 10 * outliers(times_s) >= times_s.size() && relative_deviation(times_s) > kScattered;
   other_load_ = std::max(other_load_, other_load.value_or(0));
 }
 

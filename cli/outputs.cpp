@@ -120,9 +120,12 @@ JsonOutput::JsonOutput(const Options& options)
     : path_(options.json_to_stdout() ? "" : options.json),
       to_stdout_(options.json_to_stdout() || options.format == Format::json) {}
 
+bool JsonOutput::has_file() const {
+  return !path_.empty() && !is_stream(path_);
+}
+
 void JsonOutput::update(const nlohmann::json& report) {
-  if (path_.empty() || is_stream(path_)) return;
-  write_to_path(report);
+  if (has_file()) write_to_path(report);
 }
 
 void JsonOutput::end(const nlohmann::json& report) {

@@ -41,6 +41,8 @@ class JsonOutput {
  public:
   explicit JsonOutput(const Options& options);
 
+  /// Whether update() has a file to write.
+  bool has_file() const;
   /// The results so far: a file has them at once, a stream not before end(). If they cannot be
   /// written, one line on stderr says where they are instead, and where those to come will be.
   /// Throws Error (failure) if they cannot be written anywhere.

@@ -222,10 +222,6 @@ void print_result(const Arguments& given, const std::vector<DeviceContext>& cont
   }
 }
 
-std::string gigabytes(double bytes) {
-  return format("%.3g GB", bytes / 1e9);
-}
-
 // Refuses what does not fit into memory before it is begun; with --dry-run prints what it takes.
 void check_memory(const Device& device, const Plan& plan, const Arguments& given) {
   const MemoryNeed need = memory_of_solve(device, *plan.method, plan.problem);

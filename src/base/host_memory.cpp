@@ -85,6 +85,16 @@ double resident_memory() {
   return taken(1);
 }
 
+double address_space() {
+  return taken(0);
+}
+
+std::string gigabytes(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, bytes < 999.5e9 ? "%.3g GB" : "%.0f GB", bytes / 1e9);
+  return text;
+}
+
 double available_memory(const std::string& meminfo) {
   std::ifstream file(meminfo);
   for (std::string line; std::getline(file, line);) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 namespace lugpu {
@@ -17,6 +16,11 @@ double host_memory_left();
 
 /// Bytes that it has.
 double resident_memory();
+/// Bytes of addresses that it has, used or not.
+double address_space();
+
+/// E.g. "34.4 GB", three digits.
+std::string gigabytes(double bytes);
 
 /// Bytes that any program can still get without swapping, as the lines of this file tell it (Linux:
 /// MemAvailable); infinity if it does not.

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -81,7 +80,8 @@ void start(const Api& api, CholmodCommon& common) {
   common.print = 0;     // It would print to stdout that a matrix is not positive definite.
 }
 
-void find_functions(Api& api) {
+Api find_functions() {
+  Api api;
   const SharedLibrary library({{"libcholmod.so.3", "libcholmod.so.4", "libcholmod.so.5"},
                                {""},
                                "install it (Debian: libcholmod3), or add its folder to "
@@ -104,21 +104,13 @@ void find_functions(Api& api) {
   CholmodCommon common;
   start(api, common);
   api.cholmod_finish(&common);
+  return api;
 }
 
-// The functions, found once. Throws Unsupported, each time for the same reason.
+// The functions, found once. Throws Unsupported.
 const Api& api() {
-  static const std::pair<Api, std::string> opened = [] {
-    std::pair<Api, std::string> result;
-    try {
-      find_functions(result.first);
-    } catch (const Unsupported& error) {
-      result.second = error.what();
-    }
-    return result;
-  }();
-  if (!opened.second.empty()) throw Unsupported(opened.second);
-  return opened.first;
+  static const Opened<Api> opened(find_functions);
+  return opened.get();
 }
 
 class Cholmod : public PreparedSolver {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "base/error.hpp"
 
@@ -14,7 +13,8 @@ constexpr int kMemoryAllocation = 2;           // cudaErrorMemoryAllocation
 constexpr std::size_t kNameSize = 256;         // of cudaDeviceProp::name, its first member
 constexpr std::size_t kPropertiesSize = 8192;  // more than any version's cudaDeviceProp
 
-void find(CudaRuntime& api) {
+CudaRuntime find_runtime() {
+  CudaRuntime api;
   const SharedLibrary cudart =
       open_cuda({"libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"});
   cudart.find(api.cudaGetDeviceCount, "cudaGetDeviceCount");
@@ -34,6 +34,7 @@ void find(CudaRuntime& api) {
   cudart.find(api.cudaEventSynchronize, "cudaEventSynchronize");
   cudart.find(api.cudaEventElapsedTime, "cudaEventElapsedTime");
   cudart.find(api.cudaEventDestroy, "cudaEventDestroy");
+  return api;
 }
 
 std::string cuda_name(int index) {
@@ -45,17 +46,8 @@ std::string cuda_name(int index) {
 }  // namespace
 
 const CudaRuntime& cuda() {
-  static const std::pair<CudaRuntime, std::string> opened = [] {
-    std::pair<CudaRuntime, std::string> result;
-    try {
-      find(result.first);
-    } catch (const Unsupported& error) {
-      result.second = error.what();
-    }
-    return result;
-  }();
-  if (!opened.second.empty()) throw Unsupported(opened.second);
-  return opened.first;
+  static const Opened<CudaRuntime> opened(find_runtime);
+  return opened.get();
 }
 
 SharedLibrary open_cuda(const std::vector<std::string>& names) {

@@ -8,7 +8,6 @@
 #include <limits>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -51,7 +50,9 @@ struct Api {
                           int type_b, void* b, std::int64_t ldb, int* info);
 };
 
-void find_solver(Api& api) {
+Api find_solver() {
+  cuda();
+  Api api;
   const SharedLibrary cusolver =
       open_cuda({"libcusolver.so", "libcusolver.so.12", "libcusolver.so.11"});
   cusolver.find(api.cusolverGetProperty, "cusolverGetProperty");
@@ -74,22 +75,13 @@ void find_solver(Api& api) {
     api.cusolverGetProperty(part, &value);
     api.version.append(part > 0 ? "." : "").append(std::to_string(value));
   }
+  return api;
 }
 
-// The functions, found once. Throws Unsupported, each time for the same reason.
+// The functions, found once. Throws Unsupported.
 const Api& api() {
-  static const std::pair<Api, std::string> opened = [] {
-    std::pair<Api, std::string> result;
-    try {
-      find_solver(result.first);
-      cuda();
-    } catch (const Unsupported& error) {
-      result.second = error.what();
-    }
-    return result;
-  }();
-  if (!opened.second.empty()) throw Unsupported(opened.second);
-  return opened.first;
+  static const Opened<Api> opened(find_solver);
+  return opened.get();
 }
 
 template <typename Real>

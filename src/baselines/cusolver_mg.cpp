@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <set>
 #include <type_traits>
-#include <utility>
 
 #include "base/error.hpp"
 #include "baselines/cuda_runtime.hpp"
@@ -63,19 +62,10 @@ Api find_api() {
   return api;
 }
 
-// Found once. Throws Unsupported, each time for the same reason.
+// The functions, found once. Throws Unsupported.
 const Api& api() {
-  static const std::pair<Api, std::string> opened = [] {
-    std::pair<Api, std::string> result;
-    try {
-      result.first = find_api();
-    } catch (const Unsupported& error) {
-      result.second = error.what();
-    }
-    return result;
-  }();
-  if (!opened.second.empty()) throw Unsupported(opened.second);
-  return opened.first;
+  static const Opened<Api> opened(find_api);
+  return opened.get();
 }
 
 std::vector<int> devices_for(const Device& device, const Problem& problem) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+
 namespace lugpu {
 
 /// A shared library that stays open until the program ends.
@@ -32,6 +34,29 @@ class SharedLibrary {
 
   std::string path_, if_too_old_;
   void* handle_ = nullptr;
+};
+
+/// The functions that find() found in libraries, or why it threw Unsupported: it is called once.
+template <typename Functions>
+class Opened {
+ public:
+  explicit Opened(Functions (*find)()) {
+    try {
+      functions_ = find();
+    } catch (const Unsupported& error) {
+      why_not_ = error.what();
+    }
+  }
+
+  /// Throws Unsupported, each time for the same reason.
+  const Functions& get() const {
+    if (!why_not_.empty()) throw Unsupported(why_not_);
+    return functions_;
+  }
+
+ private:
+  Functions functions_{};
+  std::string why_not_;
 };
 
 /// The file that holds a function; empty if it is not known.

@@ -30,12 +30,6 @@ double half_of_memory() {
   return 0.5 * static_cast<double>(pages) * static_cast<double>(page_size);
 }
 
-std::string gigabytes(double bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
-  return text;
-}
-
 InputError unreadable(const Origin& origin, int error) {
   return origin.error(0, std::string("cannot be read (") + std::strerror(error) + ")");
 }

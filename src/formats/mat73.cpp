@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -144,10 +143,8 @@ class MatReader {
 
 // A damaged file may ask for any memory and lead in circles. Seconds: 10 and one for each megabyte.
 void MatReader::limit_process() const {
-  double pages = 0.0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const double used = pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  const auto memory = static_cast<rlim_t>(used + std::min(host_memory_left(), 1e18));
+  const auto memory =
+      static_cast<rlim_t>(address_space() + std::min(host_memory_left(), 1e18));
   const rlimit space = {memory, memory};
   setrlimit(RLIMIT_AS, &space);
   const rlim_t seconds = 10 + file_.size() / 1'000'000;

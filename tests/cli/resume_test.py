@@ -8,9 +8,9 @@ import time
 
 from program import ROOT, SECONDS, CommandLine, case_of, main, parse_report, small, table_rows
 
-SWEEP = ["bench", "-n", "8:64:8", "--method", "lu", "--baseline", "getrf", "--runs", "2",
-         "--min-time", "0.05", "--json", "sweep.json"]
-SWEEP_ROWS = 8 * (1 + 3)
+SWEEP = ["bench", "-n", "8:32:8", "--method", "lu", "--baseline", "getrf", "--runs", "2",
+         "--min-time", "0.02", "--json", "sweep.json"]
+SWEEP_ROWS = 4 * (1 + 3)
 
 
 class ResumeTest(CommandLine):
@@ -23,7 +23,7 @@ class ResumeTest(CommandLine):
         process = self.start_lugpu(*SWEEP)
         while len(self.rows()) < after:
             self.assertIsNone(process.poll(), "the sweep ended too early")
-            time.sleep(0.001)
+            time.sleep(0.01)
         process.send_signal(how)
         self.assertIn(process.wait(SECONDS), (-how, 128 + how))
         rows = self.rows()

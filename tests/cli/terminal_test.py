@@ -136,7 +136,7 @@ class ProgressTest(CommandLine):
 
     def test_the_last_text_before_a_pause_is_seen(self):
         """Though the one before was drawn a moment ago."""
-        text, _ = self.on_terminal(*small(sizes="1,2,3,4,5,6,7,8,900", min_time=1))
+        text, _ = self.on_terminal(*small(sizes="1,2,3,4,5,6,7,8,900", runs=20))
         self.assertIn("[8/9]", text)
 
 
