@@ -23,7 +23,8 @@ void NoiseWarning::add(const std::vector<double>& times_s, std::optional<double>
   noisy_ += is_noisy(times_s);
   // Where samples hardly scatter, what is far from them is still near.
   constexpr double kScattered = 0.1;
-  scattered_ += 10 * outliers(times_s) >= times_s.size() && relative_deviation(times_s) > kScattered;
+  scattered_ +=
+      10 * outliers(times_s) >= times_s.size() && relative_deviation(times_s) > kScattered;
   other_load_ = std::max(other_load_, other_load.value_or(0));
 }
 

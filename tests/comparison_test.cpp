@@ -124,8 +124,8 @@ TEST(Compare, MatchesCasesInAnyOrder) {
 }
 
 TEST(Compare, EveryFieldTellsCasesApart) {
-  for (const char* field : {"implementation", "routine", "pivot", "precision", "storage", "texel",
-                            "schedule", "nrhs", "nb", "threads", "seed", "matrix"}) {
+  for (const char* field : {"implementation", "routine", "pivot", "precision", "storage",
+                            "schedule", "nrhs", "threads", "seed", "matrix"}) {
     json other = row(8, kSecond);
     other[field] = "other";
     EXPECT_EQ(changes(compare(report({row(8, kSecond), row(16, kSecond)}),
@@ -142,6 +142,31 @@ TEST(Compare, OneDeviceMayStandForAnother) {
   EXPECT_EQ(changes(comparison), std::vector<std::string>({"slower"}));
   EXPECT_FALSE(comparison.cases[0].what.contains("device"));
   EXPECT_FALSE(comparison.cases[0].what.contains("compute_units"));
+}
+
+// As after `lugpu tune`.
+TEST(Compare, WhatLugpuChoosesMayBeAnother) {
+  json before = row(8, kSecond), after = before;
+  before["nb"] = 64;
+  after["nb"] = 96;
+  after["texel"] = "rgba";
+  const Comparison comparison =
+      compare(report({before, row(16, kSecond)}), report({after, row(16, kSecond)}), kThreshold);
+  EXPECT_EQ(changes(comparison), std::vector<std::string>({"same", "same"}));
+  EXPECT_EQ(comparison.cases[0].what["nb"], "64/96");
+  EXPECT_EQ(comparison.cases[0].what["texel"], "r/rgba");
+  EXPECT_EQ(comparison.cases[1].what["texel"], "r");
+}
+
+TEST(Compare, ASweepOfBlocksHasACaseForEach) {
+  std::vector<json> rows;
+  for (const int nb : {64, 96}) {
+    rows.push_back(row(8, kSecond));
+    rows.back()["nb"] = nb;
+  }
+  const Comparison comparison = compare(report(rows), report({rows[1]}), kThreshold);
+  EXPECT_EQ(changes(comparison), std::vector<std::string>({"only in A", "same"}));
+  EXPECT_EQ(comparison.cases[1].what["nb"], 96);
 }
 
 TEST(Compare, SeveralDevicesAreKnownByTheirNames) {

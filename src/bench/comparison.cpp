@@ -51,6 +51,38 @@ json case_of(const json& row, const std::set<std::string>& free) {
   return what;
 }
 
+// Of the fields that lugpu chooses where it is not told, those without which the cases of either
+// report are as many: what it chose may be another value in the other report.
+std::set<std::string> choices(const json& a, const json& b, const std::set<std::string>& free) {
+  const auto count = [](const json& report, const std::set<std::string>& without) {
+    std::set<json> cases;
+    for (const json& row : report["results"]) cases.insert(case_of(row, without));
+    return cases.size();
+  };
+  std::set<std::string> without = free, found;
+  for (const char* field : {"texel", "nb"}) {
+    without.insert(field);
+    if (count(a, without) == count(a, free) && count(b, without) == count(b, free))
+      found.insert(field);
+    else
+      without.erase(field);
+  }
+  return found;
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// The values of these fields, "A/B" where they differ.
+json with_choices(json what, const std::set<std::string>& fields, const json& a, const json& b) {
+  for (const std::string& field : fields) {
+    const json of_a = a.value(field, json()), of_b = b.value(field, json());
+    what[field] = of_a == of_b ? of_a : json(text_of(of_a) + '/' + text_of(of_b));
+  }
+  return what;
+}
+
 bool is_ok(const json& row) {
   return row["status"] == name(RunStatus::ok) && !row["times_s"].empty();
 }
@@ -133,7 +165,9 @@ bool is_worse(const ComparedCase& one, double limit) {
 }
 
 Comparison compare(const json& a, const json& b, double threshold) {
-  const std::set<std::string> free = free_fields(a, b);
+  std::set<std::string> free = free_fields(a, b);
+  const std::set<std::string> chosen = choices(a, b, free);
+  free.insert(chosen.begin(), chosen.end());
   std::map<json, const json*> of_b;
   for (const json& row : b["results"]) of_b.emplace(case_of(row, free), &row);
   Comparison comparison{threshold, {}};
@@ -142,15 +176,18 @@ Comparison compare(const json& a, const json& b, double threshold) {
     const json what = case_of(row, free);
     if (!in_a.insert(what).second) continue;
     const auto found = of_b.find(what);
+    const json& other = found == of_b.end() ? row : *found->second;
+    const json whole = with_choices(what, chosen, row, other);
     comparison.cases.push_back(
-        found == of_b.end() ? ComparedCase{what, Change::only_in_a, median_of(row), {}, {}, {}}
-                            : compare_rows(what, row, *found->second, threshold));
+        found == of_b.end() ? ComparedCase{whole, Change::only_in_a, median_of(row), {}, {}, {}}
+                            : compare_rows(whole, row, other, threshold));
   }
   const std::size_t of_a = comparison.cases.size();
   for (const json& row : b["results"]) {
     const json what = case_of(row, free);
     if (!in_a.insert(what).second) continue;
-    comparison.cases.push_back({what, Change::only_in_b, {}, median_of(row), {}, {}});
+    comparison.cases.push_back(
+        {with_choices(what, chosen, row, row), Change::only_in_b, {}, median_of(row), {}, {}});
   }
   const bool apart = std::all_of(
       comparison.cases.begin(), comparison.cases.begin() + static_cast<std::ptrdiff_t>(of_a),

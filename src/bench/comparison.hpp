@@ -46,7 +46,7 @@ SpeedRatio compare_times(const std::vector<double>& a, const std::vector<double>
                          double threshold);
 
 struct ComparedCase {
-  nlohmann::json what;  ///< the fields of its record that tell it from others
+  nlohmann::json what;  ///< the fields of its record that tell it from others (compare())
   /// That of the ratio; but unclear where other programs had a tenth of the processors or more
   /// while it was slower.
   Change change;
@@ -66,7 +66,8 @@ struct Comparison {
 
 /// Compares two reports (read_sweep). Cases are the same if all fields that tell cases apart are;
 /// but for `device`, `device_index` and `compute_units` where each file has no more than one value,
-/// and `threads` where it is the best number in one of them.
+/// and `threads` where it is the best number in one of them; nor `texel` and `nb`, which lugpu may
+/// choose, unless a file has cases that differ in nothing else: a case has "A/B" where they differ.
 /// Throws InputError if they have no case in common.
 Comparison compare(const nlohmann::json& a, const nlohmann::json& b, double threshold);
 

@@ -143,8 +143,7 @@ class MatReader {
 
 // A damaged file may ask for any memory and lead in circles. Seconds: 10 and one for each megabyte.
 void MatReader::limit_process() const {
-  const auto memory =
-      static_cast<rlim_t>(address_space() + std::min(host_memory_left(), 1e18));
+  const auto memory = static_cast<rlim_t>(address_space() + std::min(host_memory_left(), 1e18));
   const rlimit space = {memory, memory};
   setrlimit(RLIMIT_AS, &space);
   const rlim_t seconds = 10 + file_.size() / 1'000'000;
