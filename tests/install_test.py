@@ -217,6 +217,8 @@ class ManPagesTest(Installed):
                     for example in examples:
                         command = example.replace("\\-", "-").replace("\\(ti", "~").replace("\\(aq", "'")
                         self.assertNotIn("\\", command)
+                        if re.match("lugpu (verify|tune|probe)", command):  # which their own tests run to the end
+                            command = f"timeout 2 {command} || test $? = 124"
                         run("sh", "-c", command, cwd=folder, env=os.environ | {"PATH": self.shell()["PATH"]})
             self.assertIn("x.npy", os.listdir(folder))
 
