@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/watchdog.hpp"
 #include "baselines/baselines.hpp"
+#include "baselines/scalapack.hpp"
 #include "baselines/system_baselines.hpp"
 #include "bench/crossover.hpp"
 #include "bench/report.hpp"
@@ -712,7 +713,8 @@ Command add_bench(CLI::App& app) {
                         [&] {
                           opened = open_sweep_devices(given->options);
                           return teams_of(opened);
-                        });
+                        },
+                        obey_scalapack);
   };
 }
 

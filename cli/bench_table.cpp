@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "baselines/baselines.hpp"
 #include "bench/statistics.hpp"
 #include "distributed/crew.hpp"
 #include "noise.hpp"
@@ -74,6 +75,13 @@ std::vector<Column> columns_of_numbers() {
           {"GF/J", "gflops_per_watt", 5, 10}};
 }
 
+// What speed-ups are over: rivals on this host alone.
+bool is_reference(const std::string& routine) {
+  return std::ranges::any_of(baselines(), [&](const Baseline& baseline) {
+    return routine == baseline.name && !baseline.on_device && !baseline.in_processes;
+  });
+}
+
 }  // namespace
 
 BenchTable::BenchTable(bool over_cores, Format format)
@@ -86,7 +94,8 @@ Cell BenchTable::speed_up(const Result& result) {
                  rule_of(problem.dense.pivot).search == Search::matrix, over_cores_ ? threads : 0};
   };
   const double time = median(result.times_s);
-  if (!result.what.device) baseline_medians_[rival(result.what.threads.value_or(0))] = time;
+  if (is_reference(result.what.routine))
+    baseline_medians_[rival(result.what.threads.value_or(0))] = time;
   for (const int threads : {cores(result.what), 0}) {
     const auto found = baseline_medians_.find(rival(threads));
     if (found != baseline_medians_.end()) {
@@ -97,7 +106,7 @@ Cell BenchTable::speed_up(const Result& result) {
 }
 
 void BenchTable::remember(const nlohmann::json& row) {
-  if (row["status"] != "ok" || !row.value("device", nlohmann::json()).is_null()) return;
+  if (row["status"] != "ok" || !is_reference(row.value("routine", ""))) return;
   const Precision precision = row.value("precision", "") == name(Precision::double_precision)
                                   ? Precision::double_precision
                                   : Precision::single_precision;

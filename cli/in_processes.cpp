@@ -27,8 +27,8 @@ Exit after_first(Exit status) {
   return status;
 }
 
-Exit in_processes(const std::function<Exit()>& lead,
-                  const std::function<std::vector<Team>()>& open) {
+Exit in_processes(const std::function<Exit()>& lead, const std::function<std::vector<Team>()>& open,
+                  const std::function<void(const Task&)>& rival) {
   if (launch().rank > 0) {
     be_quiet();
     try {
@@ -36,7 +36,7 @@ Exit in_processes(const std::function<Exit()>& lead,
     } catch (const Error& error) {
       return after_first(exit_of(error.kind()));
     }
-    work(process_group(), open);
+    work(process_group(), open, rival);
     return Exit::ok;
   }
   const Dismissal dismissal{process_group()};

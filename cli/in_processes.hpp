@@ -12,9 +12,10 @@ namespace lugpu::cli {
 
 /// Carries a command out in the processes that mpirun has started, or in this one alone. On the
 /// first `lead`, which prints and writes; on the others, silently, what that announces, with the
-/// teams of devices that `open` returns: the same as those of the first one's make_crew().
-Exit in_processes(const std::function<Exit()>& lead,
-                  const std::function<std::vector<Team>()>& open);
+/// teams of devices that `open` returns: the same as those of the first one's make_crew(); and
+/// `rival` for what rivals of the benchmark announce.
+Exit in_processes(const std::function<Exit()>& lead, const std::function<std::vector<Team>()>& open,
+                  const std::function<void(const Task&)>& rival = {});
 
 /// `status`, a second later: on the others, if the command cannot begin. mpirun ends all processes
 /// as soon as one has failed, and the first one has to say why.

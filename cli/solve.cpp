@@ -223,10 +223,12 @@ void print_result(const Arguments& given, const std::vector<DeviceContext>& cont
 }
 
 // Refuses what does not fit into memory before it is begun; with --dry-run prints what it takes.
-void check_memory(const Device& device, const Plan& plan, const Arguments& given) {
-  const MemoryNeed need = memory_of_solve(device, *plan.method, plan.problem);
+void check_memory(const Device& device, const Plan& plan, const Arguments& given, bool in_file) {
+  const MemoryNeed need = memory_of_solve(device, *plan.method, plan.problem, in_file);
   const double there = host_memory_left() + resident_memory();
-  const auto largest = [&] { return largest_order(device, *plan.method, plan.problem, there); };
+  const auto largest = [&] {
+    return largest_order(device, *plan.method, plan.problem, in_file, there);
+  };
   if (given.dry_run) {
     const std::string n = std::to_string(plan.problem.size.n);
     print_line("A", printable(given.matrix) + ", " + n + " x " + n);
@@ -269,11 +271,44 @@ Team team_of(std::vector<DeviceContext>& contexts) {
   return team;
 }
 
+// A and B. A is left in its file if it would take a good part of the memory, or the devices are to
+// have a part of it at a time.
+struct System {
+  std::optional<MappedMatrix> mapped;
+  std::variant<Matrix, Sparse> matrix;  // if A is not left there
+  RightHandSide rhs;
+
+  const Sparse* sparse() const { return std::get_if<Sparse>(&matrix); }
+  MatrixView a() const { return mapped ? mapped->view() : MatrixView(std::get<Matrix>(matrix)); }
+};
+
+System read_system(const Arguments& given) {
+  const double large = given.options.device_memory ? 0 : static_cast<double>(host_memory()) / 4;
+  System system;
+  if (auto mapped = map_matrix(given.matrix, {.square = true}, large)) {
+    system.mapped.emplace(std::move(*mapped));
+  } else {
+    system.matrix = read_dense_or_sparse(given.matrix, {.square = true}, given.format);
+  }
+  system.rhs = system.sparse() ? read_rhs(given.rhs, given.format, *system.sparse())
+                               : read_rhs(given.rhs, given.format, system.a());
+  return system;
+}
+
+void check_files(const Arguments& given) {
+  check_system_arguments(given.matrix, given.rhs, given.format);
+  for (const std::string& file : {given.output, given.inverse}) {
+    if (!file.empty()) check_format(file);
+  }
+  check_outputs(given.options, {{"-o", given.output}, {"--inverse", given.inverse}},
+                {{"MATRIX", given.matrix}, {"RHS", given.rhs}, {"--start", given.start}});
+}
+
 // Names the file with the value that overflows the precision.
 Solution<double> solve_files(DeviceContext& context, const Plan& plan, const Arguments& given,
-                             const Matrix& a, const Matrix& b) {
+                             const MatrixView& a, const Matrix& b) {
   try {
-    return lugpu::solve(context, plan, a.view(), b.view());
+    return lugpu::solve<double>(context, plan, a, MatrixView(b));
   } catch (const InputError& error) {
     const bool in_b = !given.rhs.empty() && norm_max(a) <= std::numeric_limits<float>::max();
     throw InputError((in_b ? given.rhs : given.matrix) + ": " + error.reason(),
@@ -307,17 +342,10 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
                given.matrix.c_str(), given.timeout_s));
   });
   watchdog.set(given.timeout_s);
-  check_system_arguments(given.matrix, given.rhs, given.format);
-  for (const std::string& file : {given.output, given.inverse}) {
-    if (!file.empty()) check_format(file);
-  }
-  check_outputs(given.options, {{"-o", given.output}, {"--inverse", given.inverse}},
-                {{"MATRIX", given.matrix}, {"RHS", given.rhs}, {"--start", given.start}});
-  std::variant<Matrix, Sparse> matrix =
-      read_dense_or_sparse(given.matrix, {.square = true}, given.format);
-  const Sparse* sparse = std::get_if<Sparse>(&matrix);
-  RightHandSide rhs = sparse ? read_rhs(given.rhs, given.format, *sparse)
-                             : read_rhs(given.rhs, given.format, std::get<Matrix>(matrix));
+  check_files(given);
+  System system = read_system(given);
+  const Sparse* sparse = system.sparse();
+  RightHandSide& rhs = system.rhs;
   given.matrix = input_name(given.matrix);
   given.rhs = input_name(given.rhs);
   std::vector<DeviceContext> contexts = open_devices_together(given.options);
@@ -344,9 +372,9 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
                           given.options, arguments, watchdog);
     }
     why = plan.why;
-    matrix = made_dense(given.matrix, *sparse);
+    system.matrix = made_dense(given.matrix, *sparse);
   }
-  const Matrix& a = std::get<Matrix>(matrix);
+  const MatrixView a = system.a();
   const Matrix& b = rhs.b;
   const PathRecords records = note_path_records(context);
 
@@ -354,7 +382,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
       make_plan(options, context.device(), Size::square(a.rows(), b.cols()),
                 Precision::double_precision, records, {team.begin() + 1, team.end()}, crew.get());
   require_possible(context.device(), *plan.method, plan.problem);
-  check_memory(context.device(), plan, given);
+  check_memory(context.device(), plan, given, system.mapped.has_value());
   if (given.dry_run) return Exit::ok;
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);

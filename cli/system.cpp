@@ -13,12 +13,18 @@
 namespace lugpu::cli {
 namespace {
 
-// A times a vector of n elements `value`.
-Matrix row_sums(const Matrix& a, double value) {
-  Matrix b(a.rows(), 1);
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) b(i, 0) += value * a(i, j);
-  }
+// A times a vector of n elements `value`; each row from left to right, however A is stored.
+Matrix row_sums(const MatrixView& matrix, double value) {
+  Matrix b(matrix.rows(), 1);
+  matrix.visit([&](const auto& a) {
+    const bool by_columns = a.order == Order::columns;
+    for (std::size_t line = 0; line < (by_columns ? a.columns : a.rows); ++line) {
+      for (std::size_t k = 0; k < (by_columns ? a.rows : a.columns); ++k) {
+        const std::size_t i = by_columns ? k : line, j = by_columns ? line : k;
+        b(i, 0) += value * static_cast<double>(a(i, j));
+      }
+    }
+  });
   return b;
 }
 
@@ -85,7 +91,7 @@ std::string input_name(const std::string& path) {
   return path == kStandardInput ? "standard input" : path;
 }
 
-RightHandSide read_rhs(const std::string& path, const std::string& format, const Matrix& a) {
+RightHandSide read_rhs(const std::string& path, const std::string& format, const MatrixView& a) {
   return rhs_of(path, format, a);
 }
 

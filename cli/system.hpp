@@ -31,7 +31,7 @@ struct RightHandSide {
 /// B, with as many rows as A, from a file; if `path` is empty, A times a vector of ones, or of a
 /// power of two that keeps every sum from overflowing. `format`: of standard input. Throws what
 /// read_matrix throws.
-RightHandSide read_rhs(const std::string& path, const std::string& format, const Matrix& a);
+RightHandSide read_rhs(const std::string& path, const std::string& format, const MatrixView& a);
 
 /// The same for a sparse A.
 RightHandSide read_rhs(const std::string& path, const std::string& format, const Sparse& a);

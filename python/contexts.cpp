@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace lugpu::python {
 namespace {
@@ -14,8 +15,8 @@ std::atomic<pid_t> first_user = 0;  // the process that used OpenCL first; 0: no
 
 struct Contexts {
   std::mutex mutex;
-  std::map<std::string, int> index;  // of the device that a text means
-  std::map<int, Context> open;
+  std::map<std::string, std::vector<int>> indices;  // of the devices that a text means
+  std::map<std::vector<int>, Context> open;
 };
 
 }  // namespace
@@ -41,14 +42,16 @@ Context context(const std::string& device) {
   // Never destroyed: the drivers may have ended before static objects are.
   static Contexts& contexts = *new Contexts;
   const std::lock_guard lock(contexts.mutex);
-  if (const auto known = contexts.index.find(device); known != contexts.index.end()) {
+  if (const auto known = contexts.indices.find(device); known != contexts.indices.end()) {
     return contexts.open.at(known->second);
   }
-  const Device chosen = choose_device("", device);
-  const auto [entry, added] = contexts.open.count(chosen.index)
-                                  ? std::pair(contexts.open.find(chosen.index), false)
-                                  : contexts.open.emplace(chosen.index, Context(chosen));
-  contexts.index.emplace(device, chosen.index);
+  const std::vector<Device> chosen = choose_devices("", device);
+  std::vector<int> indices;
+  for (const Device& each : chosen) indices.push_back(each.index);
+  const auto [entry, added] = contexts.open.count(indices)
+                                  ? std::pair(contexts.open.find(indices), false)
+                                  : contexts.open.emplace(indices, Context(chosen));
+  contexts.indices.emplace(device, indices);
   return entry->second;
 }
 

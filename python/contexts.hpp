@@ -15,8 +15,8 @@ void require_not_forked();
 /// Whether this is such a process.
 bool is_forked();
 
-/// The context of the device that choose_device("", device) gives: one for each device, opened on
-/// first use and never closed. The caller must not hold the GIL.
+/// The context of the devices that choose_devices("", device) gives: one for each device and each
+/// list of them, opened on first use and never closed. The caller must not hold the GIL.
 Context context(const std::string& device);
 
 /// What belongs to a device, and in a forked process is not released.

@@ -37,7 +37,7 @@ ROOMS = {room: used.split() for room, used in {
     "src/library": SOLVE + " src/simulation",
     "src/lapack": SOLVE,
     "src/scalapack": SOLVE + " src/mpi src/lapack",
-    "src/baselines": OPENCL + " src/iterative src/dense src/solve src/simulation",
+    "src/baselines": OPENCL + " src/iterative src/dense src/distributed src/solve src/simulation",
     "src/bench": SOLVE + " src/simulation src/baselines",
     "src/report": "src/base src/accuracy src/bench",
     "python": "include/lugpu",

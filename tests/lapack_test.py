@@ -749,6 +749,34 @@ print(abs(x - 0.5).max(), ratio(1100, 'd') < 30)
         self.assertIn("does not fit", other_lines(lines)[0])
         self.assertIn("does not fit", *reasons(lines))
 
+    def test_several_devices(self):
+        """Square systems are shared, in the same bits for every number of shares; all else is the first one's."""
+        code = """
+import hashlib, scipy.linalg as la
+a = np.asfortranarray(np.random.default_rng(1).standard_normal((450, 450)))
+lu, piv = la.lu_factor(a)
+x = la.lu_solve((lu, piv), a @ np.ones(450))
+y = la.lu_solve((lu, piv), a.T @ np.ones(450), trans=1)
+inverse = la.inv(a)
+u = np.triu(lu)
+z = la.lu_solve((u, np.arange(450, dtype=np.int32)), u @ np.ones(450))
+tall, swaps, _ = la.lapack.dgetrf(a[:, :200])
+rows = np.arange(450)
+for k, row in enumerate(swaps): rows[[k, row]] = rows[[row, k]]
+errors = [abs(x - 1), abs(y - 1), abs(inverse @ a - np.eye(450)), abs(z - 1),
+          abs((np.tril(tall, -1) + np.eye(450, 200)) @ np.triu(tall[:200]) - a[rows, :200])]
+print(max(error.max() for error in errors) < 1e-8, ratio(450, 'f') < 30,
+      hashlib.md5(b''.join(array.tobytes() for array in (lu, x, y, z, inverse))).hexdigest())
+"""
+        outs = set()
+        for devices in ("0,0", "0,0,0"):
+            out, lines = self.python(code, LUGPU_LAPACK_MIN_N="8", LUGPU_DEVICE=devices)
+            self.assertEqual(other_lines(lines), [])
+            self.assertEqual({place for _, place in places(lines)}, {"device", "cache"})
+            outs.add(out)
+        self.assertEqual(len(outs), 1)
+        self.assertTrue(out.startswith("True True "), out)
+
     def test_forked_process(self):
         out, lines = self.python("""
 import os

@@ -590,6 +590,89 @@ Host<T> right_hand_sides(std::size_t n, std::size_t seed) {
   return b;
 }
 
+// Shares of one device, for which it need not be there several times.
+Context in_shares(std::size_t count) {
+  return Context(std::vector<Device>(count, choose_device()));
+}
+
+// Elements in no order, so that rows are interchanged.
+template <typename T>
+Host<T> disordered(std::size_t n) {
+  Host<T> a(n, n);
+  unsigned state = 1;
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) {
+      state = state * 1664525u + 1013904223u;
+      a.view()(i, j) = T(static_cast<int>(state >> 16) % 2001 - 1000) / 1000;
+    }
+  }
+  return a;
+}
+
+TYPED_TEST(Library, SeveralDevicesShareASystem) {
+  constexpr std::size_t kN = 150;
+  const Host<TypeParam> a = disordered<TypeParam>(kN), b = right_hand_sides<TypeParam>(kN, 1);
+  Options options;
+  options.nb = 64;
+  struct Results {
+    std::vector<TypeParam> solved, lu, x, y, inverse, adopted;
+    std::vector<int> ipiv;
+    double mantissa, rcond;
+    bool operator==(const Results&) const = default;
+  };
+  const auto results_of = [&](std::size_t count) {
+    const Context shares = in_shares(count);
+    EXPECT_EQ(shares.device_count(), count);
+    const auto solution = solve(shares, a.view(), b.view(), options);
+    EXPECT_EQ(solution.status(), Status::ok);
+    EXPECT_EQ(solution.method, "lu-blocked");
+    const auto factors = factorize(shares, a.view(), options);
+    Host<TypeParam> x = b, y = b, z = b, inverse(kN, kN), lu(kN, kN);
+    factors.solve(x.view());
+    factors.solve(y.view(), Op::transpose);
+    factors.inverse(inverse.view());
+    factors.factors(lu.view());
+    adopt<TypeParam>(shares, lu.view(), factors.ipiv()).solve(z.view());
+    EXPECT_TRUE(near<TypeParam>(z.view(), x.view(), 1e4));
+    return Results{solution.x,
+                   lu.memory(),
+                   x.memory(),
+                   y.memory(),
+                   inverse.memory(),
+                   z.memory(),
+                   factors.ipiv(),
+                   factors.determinant().mantissa,
+                   factors.rcond().value_or(-1)};
+  };
+  const Results two = results_of(2);
+  EXPECT_GT(two.rcond, 0);
+  EXPECT_EQ(results_of(3), two);
+}
+
+TEST(SeveralDevices, RefuseWhatOneAloneCanDo) {
+  const Context shares = in_shares(2);
+  const Known<float> known;
+  const auto solve_by = [&](const Options& options) {
+    return [&, options] { solve(shares, known.a.view(), known.b.view(), options); };
+  };
+  Options options;
+  options.pivot = Pivot::full;
+  expect_remedy(ErrorKind::unsupported,
+                "No method for several devices has pivoting full and the other options",
+                {"pivot", "partial"}, solve_by(options));
+  options = {};
+  options.method = "lu";
+  expect_remedy(ErrorKind::unsupported, "lu works on one device alone", {"method", "lu-blocked"},
+                solve_by(options));
+  expect_error(ErrorKind::unsupported, "Simulations work on one device alone.",
+               [&] { Simulation(shares, "wave", {}); });
+  expect_error(ErrorKind::bad_input, "A context of no devices cannot do anything.",
+               [] { Context(std::vector<Device>()); });
+  setenv("LUGPU_DEVICE", "0,0,0", 1);
+  EXPECT_EQ(Context().device_count(), 3u);
+  unsetenv("LUGPU_DEVICE");
+}
+
 constexpr std::size_t kThreads = 6, kRounds = 3;
 
 void in_threads(const std::function<void(std::size_t)>& work) {

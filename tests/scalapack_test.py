@@ -16,6 +16,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "cli"))
+from program import COMPILED_KERNELS  # noqa: E402
+
 if len(sys.argv) < 2:
     sys.exit(__doc__)
 LIBRARY = os.path.abspath(sys.argv.pop(1))
@@ -113,6 +116,8 @@ class ScalapackTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+        self.environment = os.environ | {"XDG_CACHE_HOME": str(self.folder / "cache"),
+                                         "POCL_CACHE_DIR": str(COMPILED_KERNELS)}
         if not shutil.which("mpirun"):
             self.skipTest("there is no mpirun")
 
@@ -121,8 +126,8 @@ class ScalapackTest(unittest.TestCase):
         variables = {"LD_PRELOAD": LIBRARY, "LUGPU_LAPACK_MIN_N": "0", "LUGPU_LAPACK_TRACE": "1"} | variables
         passed = [argument for name, value in variables.items() for argument in ("-x", f"{name}={value}")]
         done = subprocess.run(["mpirun", "--oversubscribe", "--allow-run-as-root", "-n", str(count), *passed,
-                               *command], cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True,
-                              encoding="utf-8", timeout=SECONDS, check=False)
+                               *command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
         self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-2000:])
         lines = [line for line in done.stderr.splitlines() if line.startswith("lugpu")]
         return (done.stdout, [match for match in map(TRACE.fullmatch, lines) if match],
@@ -203,6 +208,17 @@ class CallsTest(ScalapackTest):
         self.assertIn("none such", others[0])
         self.assertEqual(len(others), 1)
         self.assertTrue(trace and all(match[5] for match in trace))
+
+    def test_one_process_that_declines(self):
+        """By a setting of its own; nobody waits for it."""
+        for rank, of_others in ((0, ""), (1, r"Process 1 on \S+: ")):
+            (self.folder / "decline.sh").write_text(
+                f"[ $OMPI_COMM_WORLD_RANK != {rank} ] || export LUGPU_LAPACK_MIN_N=1000\nexec \"$@\"\n")
+            _, trace, others = self.mpirun(2, "sh", "decline.sh", "/usr/bin/python3", "calls.py")
+            self.assertEqual(others, [])
+            self.assertEqual({match[4] for match in trace}, {None})
+            for match in trace:
+                self.assertRegex(match[6], f"^{of_others}order (150|200) is below 1000$")
 
 
 if __name__ == "__main__":

@@ -1065,7 +1065,7 @@ void PrintTo(const BaselineKind& kind, std::ostream* out) {
 std::vector<BaselineKind> baseline_kinds() {
   std::vector<BaselineKind> kinds;
   for (const Baseline& baseline : baselines()) {
-    if (baseline.on_device) continue;
+    if (baseline.on_device || baseline.in_processes) continue;
     kinds.push_back({&baseline, Precision::single_precision});
     kinds.push_back({&baseline, Precision::double_precision});
   }

@@ -1,6 +1,7 @@
 // OpenCL devices.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -51,23 +52,31 @@ LUGPU_API Device choose_device(const std::string& platform = "", const std::stri
 LUGPU_API std::vector<Device> choose_devices(const std::string& platform,
                                              const std::string& devices);
 
-/// A device in use: kernels that were built stay built. A Context is cheap to copy, and all copies
-/// are the same. Any number of threads may use it at the same time; their calls run one after
-/// another. It must not be used in a process forked from the one that opened it.
+/// One or several devices in use: kernels that were built stay built. A Context is cheap to copy,
+/// and all copies are the same. Any number of threads may use it at the same time; their calls run
+/// one after another. It must not be used in a process forked from the one that opened it.
 class LUGPU_API Context {
  public:
-  /// The device of choose_device(); without an argument, that of the environment variable
-  /// LUGPU_DEVICE if that is set.
+  /// The device of choose_device() or, if the environment variable LUGPU_DEVICE is set, that or
+  /// those of choose_devices("", LUGPU_DEVICE).
   Context();
   /// Throws Error (failure) if the driver refuses.
   explicit Context(const Device& device);
+  /// Several devices of one kind that share each dense system, by lu-blocked with no or partial
+  /// pivoting; a device may be there several times. At equal Options::nb L, U and the pivots have
+  /// the same bits for every number of them above one. What one device alone can do is refused
+  /// (unsupported). Throws Error: bad_input if there is no device, failure if a driver refuses.
+  explicit Context(const std::vector<Device>& devices);
   ~Context();
   Context(const Context&);
   Context(Context&&) noexcept;
   Context& operator=(const Context&);
   Context& operator=(Context&&) noexcept;
 
+  /// The first device.
   const Device& device() const;
+  /// How many share a system.
+  std::size_t device_count() const;
 
   class LUGPU_LOCAL Implementation;
   Implementation& implementation() const { return *implementation_; }

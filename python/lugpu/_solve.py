@@ -187,8 +187,9 @@ def solve(
     choice.
     refine: improve X in the precision of its factors, as LAPACK's gerfs.
     equilibrate: scale the rows and columns of A where that helps.
-    device: an index of lugpu.devices(), part of a device's name, or a Device; default: the
-    environment variable LUGPU_DEVICE, or the first GPU, or the first device.
+    device: an index of lugpu.devices(), part of a device's name, or a Device; "0,1" or "all" for several
+    that share a dense system; default: the environment variable LUGPU_DEVICE, or the first GPU, or the
+    first device.
     check: compute residuals, condition and error bounds; without them nothing is known about X.
     full_output: return (X, Report).
     tolerance: what ||b - A x||_2 / ||b||_2 "cg", "gauss-seidel" and "jacobi" must reach; iterations:

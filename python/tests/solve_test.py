@@ -225,6 +225,20 @@ class Solve(unittest.TestCase):
             lugpu.solve(a, b, device="no such device")
         self.assertEqual(caught.exception.kind, "no_device")
 
+    def test_several_devices(self):
+        """The same bits for every number of them above one."""
+        a, b = system(400)
+        x = lugpu.solve(a, b, device="0,0")
+        self.assertEqual(x.tobytes(), lugpu.solve(a, b, device="0,0,0").tobytes())
+        np.testing.assert_allclose(a @ x, b, atol=1e-8)
+        lu, piv = lugpu.lu_factor(a, device="0,0")
+        np.testing.assert_array_equal(lugpu.lu_solve((lu, piv), b), x)
+        self.assert_solves(a, b, device="all")
+        with self.assertRaises(lugpu.Error) as caught:
+            lugpu.solve(a, b, method="lu", device="0,0")
+        self.assertEqual((caught.exception.kind, caught.exception.reason),
+                         ("unsupported", "lu works on one device alone"))
+
     def test_environment(self):
         a, b = system(4)
         os.environ["LUGPU_DEVICE"] = "no such device"

@@ -12,6 +12,7 @@
 #include "baselines/cusolver_mg.hpp"
 #include "baselines/getc2.hpp"
 #include "baselines/getrf.hpp"
+#include "baselines/scalapack.hpp"
 #include "baselines/viennacl.hpp"
 
 namespace lugpu {
@@ -47,6 +48,9 @@ std::span<const Baseline> baselines() {
        make<Getrf>},
       {"getc2", "lapack", "LAPACK's unblocked LU with full pivoting", Pivot::full, false,
        make<Getc2>},
+      {"scalapack", "scalapack",
+       "ScaLAPACK's p?getrf with partial pivoting in the processes of mpirun, a core for each",
+       Pivot::partial, false, make_scalapack, std::nullopt, kLuFlops, false, true},
       {"cusolver", "cusolver", "NVIDIA's getrf with partial pivoting on the GPU", Pivot::partial,
        false, nullptr, cusolver},
       {"cusolver-none", "cusolver", "NVIDIA's getrf without pivoting on the GPU", Pivot::none,

@@ -38,7 +38,8 @@ struct Baseline {
   std::unique_ptr<Contender> (*make)(const Problem& problem);  ///< on the host; null for a device's
   std::optional<DeviceRival> on_device = std::nullopt;         ///< absent on the host
   FlopFormula flops = kLuFlops;
-  bool shares = false;  ///< whether several devices can share the work: DenseOptions::others
+  bool shares = false;        ///< whether several devices can share the work: DenseOptions::others
+  bool in_processes = false;  ///< whether it takes several processes of mpirun
 };
 
 std::span<const Baseline> baselines();

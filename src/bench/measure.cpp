@@ -85,10 +85,6 @@ std::optional<double> product_rate(Contender& contender) {
   return static_cast<double>(multiply_adds) / median(times);
 }
 
-// Of matrices whose factors are multiplied to check them: more take the host longer than a device
-// takes to factor.
-constexpr std::size_t kMostOrderOfProduct = 20000;
-
 // L and scale * U.
 Matrix scaled_factors(Matrix lu, double factor) {
   for (std::size_t j = 0; j < lu.cols(); ++j) scale(lu.column(j), j + 1, factor);

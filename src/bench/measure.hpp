@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,6 +16,10 @@
 #include "solve/solve.hpp"
 
 namespace lugpu {
+
+/// Up to this order the factors are multiplied to check them, which takes two work matrices; for
+/// more that would take the host longer than a device takes to factor.
+constexpr std::size_t kMostOrderOfProduct = 20000;
 
 /// The samples that an earlier run of a case took before it was stopped.
 struct EarlierSamples {

@@ -86,12 +86,18 @@ double bytes_of_system(const Problem& problem) {
 
 // A, its factors, two work matrices of the checks and a copy or two in another precision.
 constexpr double kSystemsOfChecks = 6;
+// Out of core, the factors of large orders at home, and for their check on the host, where no work
+// matrices are.
+constexpr double kSystemsOfLargeChecks = 3;
 // What a case holds from its first sample to its last, on the host or on its device: A, its
 // factors, and copies of A to start again from.
 constexpr double kSystemsOfCase = 4;
 
-void require_host_memory(const Problem& problem) {
-  if (kSystemsOfChecks * bytes_of_system(problem) > bytes_of_host()) {
+void require_host_memory(const Case& what) {
+  const Problem& problem = what.problem;
+  const bool large = what.windows.value_or(1) > 1 && problem.size.n > kMostOrderOfProduct;
+  const double systems = large ? kSystemsOfLargeChecks : kSystemsOfChecks;
+  if (systems * bytes_of_system(problem) > bytes_of_host()) {
     throw Unsupported("A system of order " + std::to_string(problem.size.n) +
                       " with its checks does not fit into this machine's memory.");
   }
@@ -109,7 +115,7 @@ std::size_t cases_with_room(const Problem& problem, const std::vector<DeviceCont
 
 System make_system(const Case& what) {
   const std::size_t n = what.problem.size.n;
-  require_host_memory(what.problem);
+  require_host_memory(what);
   return {generate(what.matrix, n, what.seed), random_matrix(n, what.problem.size.nrhs, what.seed)};
 }
 

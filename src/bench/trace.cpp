@@ -6,7 +6,7 @@
 namespace lugpu {
 namespace {
 
-constexpr int kKernels = 1, kTransfers = 2;  // threads
+constexpr int kKernels = 1, kToHost = 2, kToDevice = 3;  // threads
 constexpr double kMicroseconds = 1e6;
 
 nlohmann::json naming(const char* what, std::size_t process, int thread, const std::string& name) {
@@ -38,16 +38,23 @@ nlohmann::json trace_events(const Result& result, std::size_t process) {
   };
   events.push_back(naming("process_name", process, kKernels, title(result.what)));
   events.push_back(naming("thread_name", process, kKernels, "kernels"));
-  events.push_back(naming("thread_name", process, kTransfers, "transfers to the host"));
+  events.push_back(naming("thread_name", process, kToHost, "transfers to the host"));
+  bool comes = false;
   for (const Timeline::Command& command : result.commands) {
     const bool is_kernel = !command.kernel.empty();
-    add(is_kernel ? command.kernel : "transfer", command.phase, is_kernel ? kKernels : kTransfers,
+    const bool to_device = !is_kernel && command.way == Timeline::Way::to_device;
+    comes = comes || to_device;
+    add(is_kernel ? command.kernel : "transfer", command.phase,
+        is_kernel   ? kKernels
+        : to_device ? kToDevice
+                    : kToHost,
         command.start_s, command.end_s);
   }
+  if (comes) events.push_back(naming("thread_name", process, kToDevice, "transfers to the device"));
   std::map<std::string, int> threads;  // by kind of part
   for (const PartTimes::Ran& ran : result.parts) {
     const auto [thread, is_new] =
-        threads.emplace(ran.part.kind, kTransfers + 1 + static_cast<int>(threads.size()));
+        threads.emplace(ran.part.kind, kToDevice + 1 + static_cast<int>(threads.size()));
     if (is_new) events.push_back(naming("thread_name", process, thread->second, ran.part.kind));
     add(ran.part.name, "part", thread->second, ran.start_s, ran.end_s);
   }

@@ -25,6 +25,7 @@ struct Task {
     outcome,        ///< likewise
     apply_inverse,  ///< likewise, to `count` columns
     factors,        ///< give columns first : first + count, as for take
+    rival,          ///< what work() is told to do for the benchmark's rivals
     end,            ///< there is nothing more to do
   } kind = Kind::end;
   std::size_t system = 0;  ///< the number of the DistributedLu

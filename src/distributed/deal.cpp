@@ -140,14 +140,13 @@ void require_window(const Device& device, const Size& size, const DenseOptions& 
   throw Unsupported(why + ".");
 }
 
-// For A and its factors.
+// For the factors, besides A, which the caller has.
 void require_host_memory(const Device& device, const Size& size, const DenseOptions& options,
                          const BlockColumns& dealt) {
-  const std::uint64_t bytes = 2 * HostColumns::bytes(dealt, options.precision);
+  const std::uint64_t bytes = HostColumns::bytes(dealt, options.precision);
   if (dealt.windows() == 1 || bytes <= host_memory()) return;
-  throw Unsupported(does_not_fit(device, size, options) + "A and its factors take " +
-                    size_text(bytes) + " of the host's memory, which is " +
-                    size_text(host_memory()) + ".");
+  throw Unsupported(does_not_fit(device, size, options) + "its factors take " + size_text(bytes) +
+                    " of the host's memory, which is " + size_text(host_memory()) + ".");
 }
 
 void require_devices(const std::vector<const Device*>& devices, const Size& size,

@@ -351,10 +351,14 @@ void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& 
   }
 }
 
-// P A(k:n, k:k+nb) = L U, with k = first(j)
+// P A(k:n, k:k+nb) = L U, with k = first(j), where the panel before the last has been
 void DistributedLu::factor_panel(std::size_t j) {
   Member& member = owner(j);
   Surface surface = panel(member, j);
+  if (leaving_[j % 2]()) {
+    const std::vector<cl::Event> left = {leaving_[j % 2]};
+    member.context.queue().enqueueBarrierWithWaitList(&left);
+  }
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
   member.blocked->factor(surface);
   member.context.queue().enqueueMarkerWithWaitList(nullptr, &factored_);
@@ -381,24 +385,25 @@ void DistributedLu::publish_panel(std::size_t j) {
   std::vector<cl::Memory> panels;
   for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
   const std::size_t pitch = Surface::pitch_of(dealt_.nb, options_.precision, Storage::buffer);
-  transport_->send({process_of(device), device % per_process_}, factored_, panels, idle_,
-                   (dealt_.n - top) * pitch * element(), home_ ? home_->row(j, top) : nullptr);
+  leaving_[j % 2] = at_home_[j] =
+      transport_->send({process_of(device), device % per_process_}, factored_, panels, idle_,
+                       (dealt_.n - top) * pitch * element(), home_ ? home_->row(j, top) : nullptr);
   if (home_) store_columns_above(j);
 }
 
 // Block column j is done: its rows of U above the panel go home, and what comes to its place in the
 // next window may come.
 void DistributedLu::store_columns_above(std::size_t j) {
-  transport_->store(dealt_.owner(j), factored_,
-                    {slab(j), dealt_.place(j), dealt_.width(j), dealt_.first(j), home_->row(j, 0),
-                     home_->pitch()});
-  if (j + dealt_.window < dealt_.blocks()) load(j + dealt_.window);
+  const cl::Event stored = transport_->store(dealt_.owner(j), factored_,
+                                             {slab(j), dealt_.place(j), dealt_.width(j),
+                                              dealt_.first(j), home_->row(j, 0), home_->pitch()});
+  if (j + dealt_.window < dealt_.blocks()) load(j + dealt_.window, stored);
 }
 
-// Block column j from home to its slab, after the one before it there.
-void DistributedLu::load(std::size_t j) {
+// Block column j from home to its slab, after the one before it there has been factored and stored.
+void DistributedLu::load(std::size_t j, const cl::Event& stored) {
   transport_->load(
-      dealt_.owner(j), factored_,
+      dealt_.owner(j), {factored_, stored},
       {slab(j), dealt_.place(j), dealt_.width(j), dealt_.n, home_->row(j, 0), home_->pitch()});
 }
 
@@ -407,7 +412,8 @@ void DistributedLu::fetch_panel(std::size_t j) {
   std::vector<cl::Memory> panels;
   for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
   const std::size_t top = dealt_.first(j);
-  transport_->send_from_host(home_->row(j, top), panels, idle_, (dealt_.n - top) * home_->pitch());
+  transport_->send_from_host(home_->row(j, top), panels, idle_, (dealt_.n - top) * home_->pitch(),
+                             {at_home_[j], leaving_[j % 2]});
 }
 
 // With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of the
@@ -458,9 +464,12 @@ void DistributedLu::factor_blocks() {
   ipiv_.clear();
   moves_.assign(dealt_.blocks(), {});
   factored_ = cl::Event();
+  leaving_ = {};
+  at_home_.assign(dealt_.blocks(), {});
+  transport_->begin();
   if (home_) {
     allocate_slabs();
-    for (std::size_t j = 0; j < dealt_.window; ++j) load(j);
+    for (std::size_t j = 0; j < dealt_.window; ++j) load(j, {});
   }
   for (std::size_t begin = 0; begin < dealt_.blocks(); begin += dealt_.window) {
     factor_window(begin, std::min(begin + dealt_.window, dealt_.blocks()));
@@ -511,7 +520,7 @@ Surface DistributedLu::in_panel(std::size_t j, std::size_t row, std::size_t rows
   const Surface panel = reader(j).panels[slot].part(rows, dealt_.width(j));
   if (home_) {
     transport_->send_from_host(home_->row(j, row), {&panel.memory(), 1}, idle_,
-                               rows * home_->pitch());
+                               rows * home_->pitch(), {});
   } else {
     copy_columns(j, row, panel, Direction::to_panel);
   }

@@ -95,8 +95,7 @@ class DistributedLu : public DenseFactorization {
   void take_columns_of(std::size_t j, const cl::Buffer& columns, std::size_t first,
                        std::size_t count);
   void allocate_slabs();
-  void load(std::size_t j);
-  void load_window(std::size_t begin, std::size_t end);
+  void load(std::size_t j, const cl::Event& stored);
   void finish() const;
 
   void make_members();
@@ -151,12 +150,14 @@ class DistributedLu : public DenseFactorization {
   std::vector<std::unique_ptr<Member>> members_;  // of this process
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
-  std::vector<RowMoves> moves_;  // of each panel
-  std::vector<int> ipiv_;        // of Outcome
-  int info_ = 0;                 // of Outcome
-  cl::Event factored_;           // the last panel, on its owner
-  std::vector<cl::Event> idle_;  // nothing on a device uses the panel before the last any more
-  std::size_t holder_ = 0;       // the device that has X
+  std::vector<RowMoves> moves_;       // of each panel
+  std::vector<int> ipiv_;             // of Outcome
+  int info_ = 0;                      // of Outcome
+  cl::Event factored_;                // the last panel, on its owner
+  std::vector<cl::Event> at_home_;    // each panel; none if it is there already
+  std::array<cl::Event, 2> leaving_;  // of them, the last from each of Member::panels
+  std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
+  std::size_t holder_ = 0;            // the device that has X
 };
 
 }  // namespace lugpu

@@ -1,6 +1,7 @@
 #include "distributed/panel_transport.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace lugpu {
@@ -9,22 +10,23 @@ namespace {
 // Small enough that a panel is on both ways at once, large enough for full bandwidth.
 constexpr std::size_t kPieceBytes = 4 << 20;
 
-std::vector<cl::CommandQueue> queues_of(std::span<DeviceContext* const> devices) {
-  std::vector<cl::CommandQueue> queues;
-  for (DeviceContext* device : devices) {
-    queues.emplace_back(device->handle(), handle_of(device->device()));
-  }
-  return queues;
-}
-
 cl::Buffer buffer_of(const cl::Memory& memory) {
   return cl::Buffer(memory(), true);
 }
 
 // Nothing to wait for without a command.
-std::vector<cl::Event> after(const cl::Event& event) {
-  return event() ? std::vector<cl::Event>{event} : std::vector<cl::Event>();
+std::vector<cl::Event> after(std::initializer_list<cl::Event> events) {
+  std::vector<cl::Event> commands;
+  std::copy_if(events.begin(), events.end(), std::back_inserter(commands),
+               [](const cl::Event& event) { return event() != nullptr; });
+  return commands;
 }
+
+bool is_timed(const cl::CommandQueue& queue) {
+  return (queue.getInfo<CL_QUEUE_PROPERTIES>() & CL_QUEUE_PROFILING_ENABLE) != 0;
+}
+
+constexpr Timeline::Way kIn = Timeline::Way::to_device, kOut = Timeline::Way::to_host;
 
 using Extent = cl::array<cl::size_type, 3>;
 
@@ -32,8 +34,7 @@ using Extent = cl::array<cl::size_type, 3>;
 
 PanelTransport::PanelTransport(DeviceContext& context, std::span<DeviceContext* const> devices,
                                std::size_t bytes, ProcessGroup& processes)
-    : devices_(devices.begin(), devices.end()),
-      queues_(queues_of(devices)),
+    : links_(links_of(devices, false)),
       staging_(context.handle(), context.queue()),
       processes_(processes) {
   if (bytes == 0) return;
@@ -42,14 +43,43 @@ PanelTransport::PanelTransport(DeviceContext& context, std::span<DeviceContext* 
 }
 
 PanelTransport::~PanelTransport() {
-  for (const cl::CommandQueue& queue : queues_) clFinish(queue());
+  for (const Link& link : links_) {
+    clFinish(link.in());
+    clFinish(link.out());
+  }
+}
+
+std::vector<PanelTransport::Link> PanelTransport::links_of(std::span<DeviceContext* const> devices,
+                                                           bool timed) {
+  const cl_command_queue_properties properties = timed ? CL_QUEUE_PROFILING_ENABLE : 0;
+  std::vector<Link> links;
+  for (DeviceContext* device : devices) {
+    const auto queue = [&] {
+      return cl::CommandQueue(device->handle(), handle_of(device->device()), properties);
+    };
+    links.push_back({device, queue(), queue()});
+  }
+  return links;
+}
+
+void PanelTransport::begin() {
+  if (links_.empty() || is_timed(links_.front().device->queue()) == timed_) return;
+  std::vector<DeviceContext*> devices;
+  for (const Link& link : links_) devices.push_back(link.device);
+  timed_ = !timed_;
+  links_ = links_of(devices, timed_);
+}
+
+void PanelTransport::note(std::size_t d, Timeline::Way way, const cl::Event& event) {
+  if (timed_) links_[d].device->timeline().add_copy(way, event);
 }
 
 void PanelTransport::read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from,
                           std::span<cl_int> to) {
-  const std::vector<cl::Event> waits = after(ready);
-  queues_[owner].enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &waits);
-  devices_[owner]->timeline().add_readback("panel", cl::Event());
+  const std::vector<cl::Event> waits = after({ready});
+  cl::Event read;
+  links_[owner].out.enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &waits, &read);
+  links_[owner].device->timeline().add_readback("panel", timed_ ? read : cl::Event());
 }
 
 char* PanelTransport::next_room() {
@@ -64,42 +94,57 @@ void PanelTransport::write_to_others(const char* host, std::size_t owner,
                                      std::span<const cl::Memory> panels,
                                      std::span<const cl::Event> idle, std::size_t at,
                                      std::size_t bytes, std::vector<cl::Event>& sent) {
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
+  for (std::size_t d = 0; d < links_.size(); ++d) {
     if (d == owner) continue;
-    const std::vector<cl::Event> unused = after(idle[d]);
-    queues_[d].enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, at, bytes, host + at, &unused,
-                                  &sent[d]);
-    queues_[d].flush();
+    const std::vector<cl::Event> unused = after({idle[d]});
+    links_[d].in.enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, at, bytes, host + at, &unused,
+                                    &sent[d]);
+    links_[d].in.flush();
+    note(d, kIn, sent[d]);
   }
 }
 
-void PanelTransport::send(const Place& owner, const cl::Event& ready,
-                          std::span<const cl::Memory> panels, std::span<const cl::Event> idle,
-                          std::size_t bytes, char* host) {
-  const bool alone = devices_.size() == 1 && processes_.size() == 1;
-  if (!host && (alone || !rooms_[0].data)) return;
+// From the only device.
+cl::Event PanelTransport::send_home(const cl::Event& ready, const cl::Memory& panel,
+                                    std::size_t bytes, char* host) {
+  const std::vector<cl::Event> waits = after({ready});
+  cl::Event left;
+  links_[0].out.enqueueReadBuffer(buffer_of(panel), CL_FALSE, 0, bytes, host, &waits, &left);
+  links_[0].out.flush();
+  note(0, kOut, left);
+  return left;
+}
+
+cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
+                               std::span<const cl::Memory> panels, std::span<const cl::Event> idle,
+                               std::size_t bytes, char* host) {
+  if (links_.size() == 1 && processes_.size() == 1) {
+    return host ? send_home(ready, panels[0], bytes, host) : cl::Event();
+  }
+  if (!host && !rooms_[0].data) return {};
   if (!host) host = next_room();
   const bool here = owner.process == processes_.rank();
-  const std::size_t from = here ? owner.device : devices_.size();
+  const std::size_t from = here ? owner.device : links_.size();
   const std::size_t pieces = ceiling(bytes, kPieceBytes);
   const auto length = [&](std::size_t i) { return std::min(kPieceBytes, bytes - i * kPieceBytes); };
-  std::vector<cl::Event> read(pieces), sent(devices_.size());
+  std::vector<cl::Event> read(pieces), sent(links_.size());
   std::vector<std::function<void()>> broadcasts;
   const auto broadcast = [&](std::size_t i) {
     broadcasts.push_back(
         processes_.begin_broadcast(host + i * kPieceBytes, length(i), owner.process));
   };
-  const std::vector<cl::Event> waits = after(ready);
+  const std::vector<cl::Event> waits = after({ready});
   for (std::size_t i = 0; i < pieces; ++i) {
     if (!here) {
       broadcast(i);
       continue;
     }
     const std::size_t at = i * kPieceBytes;
-    queues_[from].enqueueReadBuffer(buffer_of(panels[from]), CL_FALSE, at, length(i), host + at,
-                                    &waits, &read[i]);
+    links_[from].out.enqueueReadBuffer(buffer_of(panels[from]), CL_FALSE, at, length(i), host + at,
+                                       &waits, &read[i]);
+    note(from, kOut, read[i]);
   }
-  if (here) queues_[from].flush();
+  if (here) links_[from].out.flush();
   for (std::size_t i = 0; i < pieces; ++i) {
     if (here) {
       read[i].wait();
@@ -109,59 +154,74 @@ void PanelTransport::send(const Place& owner, const cl::Event& ready,
     }
     write_to_others(host, from, panels, idle, i * kPieceBytes, length(i), sent);
   }
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
+  for (std::size_t d = 0; d < links_.size(); ++d) {
     if (d == from) continue;
     const std::vector<cl::Event> written = {sent[d]};
-    devices_[d]->queue().enqueueBarrierWithWaitList(&written);
+    links_[d].device->queue().enqueueBarrierWithWaitList(&written);
   }
   rooms_[0].sent = std::move(sent);
-  if (!here) return;
-  for (const auto& wait : broadcasts) wait();
+  if (here) {
+    for (const auto& wait : broadcasts) wait();
+  }
+  return {};
 }
 
 void PanelTransport::send_from_host(const char* host, std::span<const cl::Memory> panels,
-                                    std::span<const cl::Event> idle, std::size_t bytes) {
+                                    std::span<const cl::Event> idle, std::size_t bytes,
+                                    std::initializer_list<cl::Event> ready) {
   for (std::size_t d = 0; d < panels.size(); ++d) {
-    const std::vector<cl::Event> unused = after(idle[d]);
-    std::vector<cl::Event> written(1);
-    queues_[d].enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, 0, bytes, host, &unused,
-                                  &written[0]);
-    queues_[d].flush();
-    devices_[d]->queue().enqueueBarrierWithWaitList(&written);
+    std::vector<cl::Event> waits = after(ready), written(1);
+    if (idle[d]()) waits.push_back(idle[d]);
+    links_[d].device->queue().flush();  // what the copy waits for must be on its way
+    links_[d].in.enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, 0, bytes, host, &waits,
+                                    &written[0]);
+    links_[d].in.flush();
+    note(d, kIn, written[0]);
+    links_[d].device->queue().enqueueBarrierWithWaitList(&written);
   }
 }
 
-void PanelTransport::store(std::size_t d, const cl::Event& ready, const Columns& columns) {
-  if (columns.rows == 0) return;
+cl::Event PanelTransport::store(std::size_t d, const cl::Event& ready, const Columns& columns) {
+  if (columns.rows == 0) return {};
   const std::size_t element = element_size(columns.of.precision());
-  const std::vector<cl::Event> waits = after(ready);
-  queues_[d].enqueueReadBufferRect(
+  const std::vector<cl::Event> waits = after({ready});
+  cl::Event left;
+  links_[d].out.enqueueReadBufferRect(
       buffer_of(columns.of.memory()), CL_FALSE, Extent{columns.first * element, 0, 0},
       Extent{0, 0, 0}, Extent{columns.width * element, columns.rows, 1},
-      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits);
+      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits, &left);
+  links_[d].out.flush();
+  note(d, kOut, left);
+  return left;
 }
 
-void PanelTransport::load(std::size_t d, const cl::Event& ready, const Columns& columns) {
+void PanelTransport::load(std::size_t d, std::initializer_list<cl::Event> ready,
+                          const Columns& columns) {
   const std::size_t element = element_size(columns.of.precision());
   const std::vector<cl::Event> waits = after(ready);
-  queues_[d].enqueueWriteBufferRect(
+  cl::Event come;
+  links_[d].in.enqueueWriteBufferRect(
       buffer_of(columns.of.memory()), CL_FALSE, Extent{columns.first * element, 0, 0},
       Extent{0, 0, 0}, Extent{columns.width * element, columns.rows, 1},
-      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits);
-  queues_[d].flush();
+      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits, &come);
+  links_[d].in.flush();
+  note(d, kIn, come);
 }
 
 void PanelTransport::join() {
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
+  for (const Link& link : links_) {
     std::vector<cl::Event> done(1);
-    queues_[d].enqueueMarkerWithWaitList(nullptr, &done[0]);
-    queues_[d].flush();
-    devices_[d]->queue().enqueueBarrierWithWaitList(&done);
+    link.in.enqueueMarkerWithWaitList(nullptr, &done[0]);
+    link.in.flush();
+    link.device->queue().enqueueBarrierWithWaitList(&done);
   }
 }
 
 void PanelTransport::finish() {
-  for (const cl::CommandQueue& queue : queues_) queue.finish();
+  for (const Link& link : links_) {
+    link.in.finish();
+    link.out.finish();
+  }
 }
 
 }  // namespace lugpu

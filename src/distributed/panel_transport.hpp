@@ -2,18 +2,20 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
 #include "distributed/process_group.hpp"
 #include "opencl/surface.hpp"
+#include "opencl/timeline.hpp"
 
 namespace lugpu {
 
 /// Buffers are never shared between devices, each of which has a context of its own: drivers copy
 /// those slowly. A panel is read into pinned host memory in pieces, and each piece goes on to the
-/// other devices and processes as soon as it is there. Panels have a queue of their own on every
-/// device, so that they travel while kernels run.
+/// other devices and processes as soon as it is there. Each device has a queue for either way, so
+/// that data comes and goes while kernels run, and neither way waits for the other.
 class PanelTransport {
  public:
   /// With rooms for panels of up to `bytes` bytes on their way, or none. devices: of this process,
@@ -25,6 +27,9 @@ class PanelTransport {
   PanelTransport(const PanelTransport&) = delete;
   PanelTransport& operator=(const PanelTransport&) = delete;
 
+  /// Before a factorization, with nothing under way: copies are timed from now on, on the timelines
+  /// of their devices, if kernels are.
+  void begin();
   /// Reads ints of the owner once `ready`, an event of its context that has been flushed.
   void read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from,
             std::span<cl_int> to);
@@ -36,12 +41,15 @@ class PanelTransport {
   /// those of all others: panels[d] of this process is overwritten after `idle[d]`, and what is
   /// enqueued to device d later waits for it. On the way they are at `host`, where they stay; if
   /// that is null, in a room. All processes call it. Returns when the panel has left its owner and
-  /// its process, or has come to this one.
-  void send(const Place& owner, const cl::Event& ready, std::span<const cl::Memory> panels,
-            std::span<const cl::Event> idle, std::size_t bytes, char* host);
-  /// The same from the host to the first panels.size() devices. Returns at once.
+  /// its process, or has come to this one. Only if it goes from the one device to the host alone it
+  /// returns at once: then the event tells when it has left.
+  cl::Event send(const Place& owner, const cl::Event& ready, std::span<const cl::Memory> panels,
+                 std::span<const cl::Event> idle, std::size_t bytes, char* host);
+  /// The same from the host to the first panels.size() devices, after `ready` too, each an event or
+  /// none. Returns at once.
   void send_from_host(const char* host, std::span<const cl::Memory> panels,
-                      std::span<const cl::Event> idle, std::size_t bytes);
+                      std::span<const cl::Event> idle, std::size_t bytes,
+                      std::initializer_list<cl::Event> ready);
 
   /// The first rows of columns first : first + width of a surface, and the host memory for them,
   /// `pitch` bytes from row to row.
@@ -51,11 +59,12 @@ class PanelTransport {
     char* host;
     std::size_t pitch;
   };
-  /// Enqueues that columns of device d go to the host after `ready`, or come from it; the device's
-  /// columns in this order.
-  void store(std::size_t d, const cl::Event& ready, const Columns& columns);
-  void load(std::size_t d, const cl::Event& ready, const Columns& columns);
-  /// What is enqueued to each device later waits for what has been enqueued here.
+  /// Enqueues that columns of device d go to the host after `ready`; the event tells when they have
+  /// left, and is none for no rows.
+  cl::Event store(std::size_t d, const cl::Event& ready, const Columns& columns);
+  /// Likewise, that they come from the host.
+  void load(std::size_t d, std::initializer_list<cl::Event> ready, const Columns& columns);
+  /// What is enqueued to each device later waits for what has been enqueued to come to it.
   void join();
   /// Returns when all of that is done.
   void finish();
@@ -67,13 +76,23 @@ class PanelTransport {
     std::vector<cl::Event> sent;
   };
 
+  /// The queues of a device.
+  struct Link {
+    DeviceContext* device;
+    cl::CommandQueue in, out;
+  };
+
+  static std::vector<Link> links_of(std::span<DeviceContext* const> devices, bool timed);
+  cl::Event send_home(const cl::Event& ready, const cl::Memory& panel, std::size_t bytes,
+                      char* host);
+  void note(std::size_t d, Timeline::Way way, const cl::Event& event);
   void write_to_others(const char* host, std::size_t owner, std::span<const cl::Memory> panels,
                        std::span<const cl::Event> idle, std::size_t at, std::size_t bytes,
                        std::vector<cl::Event>& sent);
   char* next_room();
 
-  std::vector<DeviceContext*> devices_;
-  std::vector<cl::CommandQueue> queues_;
+  std::vector<Link> links_;
+  bool timed_ = false;
   Staging staging_;
   ProcessGroup& processes_;
   std::array<Room, 2> rooms_;  // one for every other panel

@@ -10,8 +10,9 @@ namespace {
 
 class Worker {
  public:
-  Worker(ProcessGroup& processes, const std::function<std::vector<Team>()>& open)
-      : processes_(processes), open_(open) {}
+  Worker(ProcessGroup& processes, const std::function<std::vector<Team>()>& open,
+         const std::function<void(const Task&)>& rival)
+      : processes_(processes), open_(open), rival_(rival) {}
 
   void obey(const Task& task) {
     switch (task.kind) {
@@ -22,6 +23,8 @@ class Worker {
       case Task::Kind::release:
         systems_.erase(task.system);
         return;
+      case Task::Kind::rival:
+        return rival_(task);
       default:
         return end_all_if_fails(processes_, [&] { systems_.at(task.system)->obey(task); });
     }
@@ -50,14 +53,16 @@ class Worker {
 
   ProcessGroup& processes_;
   const std::function<std::vector<Team>()>& open_;
+  const std::function<void(const Task&)>& rival_;
   std::optional<Crew> crew_;
   std::map<std::size_t, std::unique_ptr<DistributedLu>> systems_;
 };
 
 }  // namespace
 
-void work(ProcessGroup& processes, const std::function<std::vector<Team>()>& open) {
-  Worker worker(processes, open);
+void work(ProcessGroup& processes, const std::function<std::vector<Team>()>& open,
+          const std::function<void(const Task&)>& rival) {
+  Worker worker(processes, open, rival);
   for (;;) {
     Task task;
     processes.broadcast(&task, sizeof task, 0);

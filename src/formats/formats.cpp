@@ -36,6 +36,8 @@ struct Format {
   bool (*begins)(std::string_view beginning);
   std::string_view library = {};  // that reading needs
   bool has_members = false;       // FILE:NAME names one of its matrices
+  // Leaves a matrix in the file; null where that is never possible.
+  std::optional<MappedMatrix> (*map)(const InputFile&) = nullptr;
 };
 
 // For formats that hold dense matrices alone.
@@ -67,7 +69,16 @@ constexpr Format kFormats[] = {
      write_matrix_market, is_matrix_market},
     {".mtx.gz", "", "the same, compressed by gzip", read_gzipped_matrix_market_as_stored,
      read_gzipped_matrix_market, nullptr, is_gzip},
-    {".npy", "", "NumPy array", always_dense<read_npy>, read_npy, write_npy, is_npy},
+    {".npy",
+     "",
+     "NumPy array",
+     always_dense<read_npy>,
+     read_npy,
+     write_npy,
+     is_npy,
+     {},
+     false,
+     map_npy},
     {".npz", "", "archive of NumPy arrays", kReadNpz, nullptr, nullptr, is_npz, "libzip", true},
     {".csv", "", "rows of numbers with commas, semicolons, tabs or blanks between them",
      always_dense<read_csv>, read_csv, write_csv, is_csv},
@@ -233,10 +244,19 @@ void require_finite(double value, std::size_t i, std::size_t j, const Origin& or
                             "; expected finite numbers");
 }
 
-void require_finite(const Matrix& a, const Origin& origin) {
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) require_finite(a(i, j), i, j, origin);
-  }
+// In the order in which the elements are stored.
+void require_finite(const MatrixView& matrix, const Origin& origin) {
+  matrix.visit([&](const auto& a) {
+    const bool by_columns = a.order == Order::columns;
+    const std::size_t lines = by_columns ? a.columns : a.rows;
+    const std::size_t length = by_columns ? a.rows : a.columns;
+    for (std::size_t line = 0; line < lines; ++line) {
+      for (std::size_t k = 0; k < length; ++k) {
+        const std::size_t i = by_columns ? k : line, j = by_columns ? line : k;
+        require_finite(static_cast<double>(a(i, j)), i, j, origin);
+      }
+    }
+  });
 }
 
 void require_finite(const Sparse& a, const Origin& origin) {
@@ -291,6 +311,22 @@ Stored read_dense_or_sparse(const std::string& path, WantedShape wanted,
       std::visit([&](const auto& a) { require_finite(a, file); }, matrix);
       return matrix;
     });
+  });
+}
+
+std::optional<MappedMatrix> map_matrix(const std::string& path, WantedShape wanted, double bytes) {
+  if (path == kStandardInput || !is_matrix_path(path)) return std::nullopt;
+  using Mapped = std::optional<MappedMatrix>;
+  return read_input(path, {}, wanted, [&](const Format& row, const InputFile& file) -> Mapped {
+    if (!row.map || 2.0 * static_cast<double>(file.size()) < bytes) return std::nullopt;
+    Mapped mapped = row.map(file);
+    if (!mapped) return std::nullopt;
+    const MatrixView a = mapped->view();
+    if (8.0 * static_cast<double>(a.rows()) * static_cast<double>(a.cols()) < bytes) {
+      return std::nullopt;
+    }
+    require_finite(a, file);
+    return mapped;
   });
 }
 

@@ -1,11 +1,13 @@
 // Reading and writing matrix files; known_formats() lists the formats.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "formats/input_file.hpp"
+#include "formats/mapped_matrix.hpp"
 #include "matrix/matrix.hpp"
 #include "matrix/sparse.hpp"
 
@@ -34,6 +36,11 @@ Matrix read_matrix(const std::string& path, WantedShape wanted = {},
 /// elements, or any matrix of more than 2^25 rows or columns, that has fewer entries than these.
 std::variant<Matrix, Sparse> read_dense_or_sparse(const std::string& path, WantedShape wanted = {},
                                                   const std::string& format = {});
+
+/// The matrix in `path`, left in the file: a .npy of floats or doubles as this machine has them,
+/// whose elements take at least `bytes` as doubles. Absent for all other files. Throws as
+/// read_matrix, but not for what memory allows.
+std::optional<MappedMatrix> map_matrix(const std::string& path, WantedShape wanted, double bytes);
 
 /// The matrix of read_dense_or_sparse as read_matrix would have given it. Throws Unsupported as
 /// that does.

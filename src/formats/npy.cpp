@@ -281,9 +281,15 @@ void read_elements(const InputFile& file, std::size_t offset, const Storage& sto
   }
 }
 
-}  // namespace
+// What a file holds, and from which byte on.
+struct Contents {
+  Storage storage;
+  bool fortran_order;
+  std::size_t rows, cols, data;
+};
 
-Matrix read_npy(const InputFile& file) {
+// check: of the shape, before the amount of data.
+Contents contents_of(const InputFile& file, decltype(check_shape)* check) {
   const Start start = read_start(file);
   const Header header = HeaderParser(file, start.header).parse();
   const Storage storage = storage_of(file, *header.descr);
@@ -294,17 +300,35 @@ Matrix read_npy(const InputFile& file) {
   }
   const std::size_t rows = shape[0];
   const std::size_t cols = shape.size() == 2 ? shape[1] : 1;
-  check_shape(file, 0, rows, cols);
+  check(file, 0, rows, cols);
   const std::size_t bytes = rows * cols * storage.type->size();
   if (file.size() - start.data != bytes) {
     throw file.error(0, std::to_string(file.size() - start.data) + " bytes of data; expected " +
                             std::to_string(bytes) + " for " + std::to_string(rows) + " x " +
                             std::to_string(cols) + " of " + shown(*header.descr));
   }
-  check_available(file, 0, rows, cols);
-  Matrix a(rows, cols);
-  read_elements(file, start.data, storage, *header.fortran_order, a);
+  return {storage, *header.fortran_order, rows, cols, start.data};
+}
+
+}  // namespace
+
+Matrix read_npy(const InputFile& file) {
+  const Contents contents = contents_of(file, check_shape);
+  check_available(file, 0, contents.rows, contents.cols);
+  Matrix a(contents.rows, contents.cols);
+  read_elements(file, contents.data, contents.storage, contents.fortran_order, a);
   return a;
+}
+
+std::optional<MappedMatrix> map_npy(const InputFile& file) {
+  const Contents contents = contents_of(file, check_dimensions);
+  const auto& [type, swap] = contents.storage;
+  const std::size_t size = type->size();
+  if (swap || (type->code != "f4" && type->code != "f8") || contents.data % size != 0) {
+    return std::nullopt;
+  }
+  return MappedMatrix(file, contents.data, contents.rows, contents.cols, size,
+                      contents.fortran_order ? Order::columns : Order::rows);
 }
 
 bool is_npy(std::string_view beginning) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string_view>
 
 #include "formats/input_file.hpp"
+#include "formats/mapped_matrix.hpp"
 #include "matrix/matrix.hpp"
 
 namespace lugpu {
@@ -18,6 +20,10 @@ namespace lugpu {
 /// malformed header, and more or less data than the shape asks for, all before anything is
 /// allocated. Only the matrix and a block of the file are in memory.
 Matrix read_npy(const InputFile& file);
+
+/// The same, left in the file; absent if its elements are not as this machine has floats or doubles
+/// in memory. Does not ask how much memory there is.
+std::optional<MappedMatrix> map_npy(const InputFile& file);
 
 /// Whether a file that begins like this is one.
 bool is_npy(std::string_view beginning);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "lapack/environment.hpp"
 #include "lapack/say.hpp"
@@ -32,10 +33,10 @@ const Opened& opened() {
   static const Opened first = [] {
     Opened result;
     try {
-      const char* name = std::getenv("LUGPU_DEVICE");
-      const Device chosen = choose_device("", name ? name : "");
+      const char* names = std::getenv("LUGPU_DEVICE");
+      const std::vector<Device> chosen = choose_devices("", names ? names : "");
       // Where the device is the host, copies cost more than faster kernels gain.
-      const bool worthwhile = chosen.type != "cpu";
+      const bool worthwhile = chosen.front().type != "cpu";
       if (worthwhile || asked_order()) {
         result.device = new DeviceLapack(chosen);
       } else {

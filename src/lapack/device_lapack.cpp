@@ -8,6 +8,7 @@
 
 #include "base/parallel.hpp"
 #include "dense/lu.hpp"
+#include "dense/lu_blocked.hpp"
 #include "dense/permutation.hpp"
 #include "solve/methods.hpp"
 
@@ -64,6 +65,10 @@ std::uint64_t fingerprint_of_column(const Real* column, std::size_t rows) {
   return fingerprint.value();
 }
 
+const Method& blocked() {
+  return find_method("lu-blocked");
+}
+
 }  // namespace
 
 template <typename Real>
@@ -73,6 +78,12 @@ void copy(View<const Real> from, View<Real> to) {
 }
 template void copy(View<const double>, View<double>);
 
+DeviceLapack::DeviceLapack(const std::vector<Device>& devices) : context_(devices.front()) {
+  for (std::size_t d = 1; d < devices.size(); ++d) {
+    others_.push_back(std::make_unique<DeviceContext>(devices[d]));
+  }
+}
+
 // The first `count` elements of a buffer, in host memory until the next transfer.
 template <typename Real>
 const Real* DeviceLapack::staged(const cl::Buffer& buffer, std::size_t count) {
@@ -81,23 +92,45 @@ const Real* DeviceLapack::staged(const cl::Buffer& buffer, std::size_t count) {
   return static_cast<const Real*>(data);
 }
 
+// All of L and U, likewise. Where devices share them, none has room for them.
 template <typename Real>
-std::unique_ptr<LuBlocked> DeviceLapack::allocate(std::size_t rows, std::size_t columns) {
-  const Size size{rows, columns, 0};
-  DenseOptions options;
+const Real* DeviceLapack::staged_factors(Factors& factors) {
+  const auto [rows, n, nrhs] = factors.lu->size();
+  if (!shares(rows, n)) return staged<Real>(factors.lu->factors(0, n), rows * n);
+  constexpr std::size_t kColumns = 256;
+  auto* const all = static_cast<Real*>(context_.staging().room(n * n * sizeof(Real)));
+  for (std::size_t first = 0; first < n; first += kColumns) {
+    const std::size_t count = std::min(kColumns, n - first);
+    context_.read_back("export", factors.lu->factors(first, count), 0, n * count * sizeof(Real),
+                       all + first * n);
+  }
+  return all;
+}
+
+// lu-blocked, on all devices if they share such matrices. Throws Unsupported where it does not fit.
+template <typename Real>
+Problem DeviceLapack::problem_of(std::size_t rows, std::size_t columns) {
+  Problem problem;
+  problem.size = {rows, columns, 0};
+  DenseOptions& options = problem.dense;
   options.precision = kPrecision<Real>;
-  options.nb = LuBlocked::block_size(context_.device(), size, options);
-  // The factors on their way back, and the caller's A, where the device's memory is the host's.
-  const std::size_t others = context_.device().type == "cpu" ? 2 : 1;
-  require_fits(context_.device(), rows, columns, options.precision, Storage::buffer, 1,
-               others * rows * columns * sizeof(Real));
-  return std::make_unique<LuBlocked>(context_, size, options);
+  if (shares(rows, columns)) {
+    for (const auto& other : others_) options.others.push_back(other.get());
+  } else {
+    // The factors on their way back, and the caller's A, where the device's memory is the host's.
+    const std::size_t others = context_.device().type == "cpu" ? 2 : 1;
+    require_fits(context_.device(), rows, columns, options.precision, Storage::buffer, 1,
+                 others * rows * columns * sizeof(Real));
+  }
+  options.nb = blocked().block_size(context_.device(), problem.size, options);
+  return problem;
 }
 
 template <typename Real>
 Factors DeviceLapack::factor(const MatrixView& a) {
+  const Problem problem = problem_of<Real>(a.rows(), a.cols());
   Factors factors;
-  factors.lu = allocate<Real>(a.rows(), a.cols());
+  factors.lu = blocked().make(context_, problem.size, problem.dense);
   factors.lu->upload(a, View<const Real>{nullptr, a.rows(), 0, a.rows()});
   factors.lu->factor();
   Outcome outcome = factors.lu->outcome();
@@ -128,7 +161,7 @@ int DeviceLapack::gesv(View<Real> a, int* ipiv, View<Real> b) {
     copy<Real>(b, {x.data(), b.rows, b.columns, b.rows});
     solve<Real>(factors, Op::none, {x.data(), b.rows, b.columns, b.rows});
   }
-  const Real* const lu = staged<Real>(factors.lu->factors(0, a.columns), a.rows * a.columns);
+  const Real* const lu = staged_factors<Real>(factors);
   std::vector<std::uint64_t> fingerprints(a.columns);
   // Nothing can fail any more.
   in_parallel(a.columns, a.rows * sizeof(Real), [&](std::size_t j) {
@@ -158,10 +191,9 @@ bool DeviceLapack::keep(View<const Real> lu, const int* ipiv) {
     return true;
   }
   forget();
-  Factors factors{allocate<Real>(n, n), std::vector<int>(ipiv, ipiv + n), 0, fingerprint};
-  factors.lu->upload(lu, View<const Real>{nullptr, n, 0, n});
-  factors.lu->adopt_factors(factors.ipiv);
-  kept_ = std::move(factors);
+  const std::vector<int> pivots(ipiv, ipiv + n);
+  kept_ =
+      Factors{adopt_factors(context_, problem_of<Real>(n, n), lu, pivots), pivots, 0, fingerprint};
   return false;
 }
 
@@ -172,17 +204,39 @@ bool DeviceLapack::getrs(Op op, View<const Real> lu, const int* ipiv, View<Real>
   return there;
 }
 
+// As below, some rows of inv(A) at a time.
+template <typename Real>
+void DeviceLapack::invert_shared(View<Real> inverse) {
+  constexpr std::size_t kRows = 256;
+  const std::size_t n = inverse.rows;
+  std::vector<Real> rows(n * n);
+  for (std::size_t first = 0; first < n; first += kRows) {
+    const View<Real> part{rows.data() + first * n, n, std::min(kRows, n - first), n};
+    for (std::size_t i = 0; i < part.columns; ++i) part(first + i, i) = 1;
+    solve(*kept_, Op::transpose, part);
+  }
+  in_parallel(n, n * sizeof(Real), [&](std::size_t j) {
+    for (std::size_t i = 0; i < n; ++i) inverse(i, j) = rows[i * n + j];
+  });
+}
+
 // From A' Y = I with Y = inv(A)', that is U' L' Z = I with Z = P Y: so the residual that is small
 // is that of LAPACK's getri, inv(A) A - I. Row i of Z is column p(i) of inv(A).
 template <typename Real>
 bool DeviceLapack::getri(View<Real> lu, const int* ipiv) {
   const bool there = keep<Real>(lu, ipiv);
   const std::size_t n = lu.rows;
+  auto* const whole = dynamic_cast<LuBlocked*>(kept_->lu.get());
+  if (!whole) {
+    invert_shared(lu);
+    forget();
+    return there;
+  }
   Surface z(context_, n, n, kPrecision<Real>, Storage::buffer);
   fill(context_, z, 0);
   context_.run("solve", z.kernel("common/transfer.cl", "set_diagonal"), {n}, z,
                static_cast<cl_int>(n));
-  kept_->lu->solve_triangles(z, Op::transpose);
+  whole->solve_triangles(z, Op::transpose);
   const std::vector<int> p = permutation_of(kept_->ipiv, n);
   const Real* const rows = staged<Real>(cl::Buffer(z.memory()(), true), n * z.pitch());
   in_parallel(n, n * sizeof(Real),

@@ -6,16 +6,17 @@
 #include <optional>
 #include <vector>
 
-#include "dense/lu_blocked.hpp"
+#include "dense/factorization.hpp"
+#include "solve/problem.hpp"
 
 namespace lugpu::lapack {
 
 /// P A = L U, L and U on the device.
 struct Factors {
-  std::unique_ptr<LuBlocked> lu;  ///< m x n
-  std::vector<int> ipiv;          ///< min(m, n), 1-based, as getrf's
-  int info = 0;                   ///< as getrf's: the first zero pivot, 1-based, or 0
-  std::uint64_t fingerprint = 0;  ///< of lu and ipiv, where the caller has them
+  std::unique_ptr<DenseFactorization> lu;  ///< m x n
+  std::vector<int> ipiv;                   ///< min(m, n), 1-based, as getrf's
+  int info = 0;                            ///< as getrf's: the first zero pivot, 1-based, or 0
+  std::uint64_t fingerprint = 0;           ///< of lu and ipiv, where the caller has them
 };
 
 /// A, m x n, of the caller, with the leading dimension lda.
@@ -29,12 +30,13 @@ View<Real> view(Real* a, int m, int n, int lda) {
 template <typename Real>
 void copy(View<const Real> from, View<Real> to);
 
-/// One device. Real is float or double; shapes as in LAPACK, by columns, m and n at least 1. Every
+/// One device, or several that share square matrices, while others and getc2 are the first one's.
+/// Real is float or double; shapes as in LAPACK, by columns, m and n at least 1. Every
 /// function throws (Error, cl::Error, std::bad_alloc) before it overwrites anything of the
 /// caller's, or not at all. Not thread-safe.
 class DeviceLapack {
  public:
-  explicit DeviceLapack(Device device) : context_(std::move(device)) {}
+  explicit DeviceLapack(const std::vector<Device>& devices);
 
   /// The factors of A, m x n, left on the device, in the precision of Real; A may be in another.
   template <typename Real>
@@ -64,14 +66,22 @@ class DeviceLapack {
   void forget() { kept_.reset(); }
 
  private:
+  bool shares(std::size_t rows, std::size_t columns) const {
+    return !others_.empty() && rows == columns;
+  }
   template <typename Real>
-  std::unique_ptr<LuBlocked> allocate(std::size_t rows, std::size_t columns);
+  Problem problem_of(std::size_t rows, std::size_t columns);
   template <typename Real>
   const Real* staged(const cl::Buffer& buffer, std::size_t count);
+  template <typename Real>
+  const Real* staged_factors(Factors& factors);
+  template <typename Real>
+  void invert_shared(View<Real> inverse);
   template <typename Real>
   bool keep(View<const Real> lu, const int* ipiv);
 
   DeviceContext context_;
+  std::vector<std::unique_ptr<DeviceContext>> others_;
   std::optional<Factors> kept_;
 };
 

@@ -7,6 +7,8 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "lugpu/view.hpp"
@@ -17,20 +19,27 @@ namespace lugpu {
 
 class Context::Implementation {
  public:
-  explicit Implementation(const Device& device)
-      : context_(device), records_(read_path_records(device, {})) {}
+  explicit Implementation(const std::vector<Device>& devices)
+      : records_(read_path_records(devices.front(), {})) {
+    contexts_.reserve(devices.size());  // they do not move
+    for (const Device& device : devices) contexts_.emplace_back(device);
+    for (std::size_t d = 1; d < contexts_.size(); ++d) others_.push_back(&contexts_[d]);
+  }
 
-  const Device& device() const { return context_.device(); }
+  const Device& device() const { return contexts_.front().device(); }
+  /// Those that share a system with the first one, as in DenseOptions.
+  const std::vector<DeviceContext*>& others() const { return others_; }
   const PathRecords& records() const { return records_; }
 
-  /// What `action(DeviceContext&)` returns, one call at a time. Everything that it throws becomes
-  /// an Error.
+  /// What `action(DeviceContext&)` returns for the first device, one call at a time. Everything
+  /// that it throws becomes an Error.
   template <typename Action>
   auto call(const Action& action);
 
  private:
   std::mutex mutex_;
-  DeviceContext context_;
+  std::vector<DeviceContext> contexts_;
+  std::vector<DeviceContext*> others_;
   const PathRecords records_;
   const pid_t process_ = getpid();
 };
@@ -59,7 +68,7 @@ auto Context::Implementation::call(const Action& action) {
                   "A forked process cannot use the device of its parent; open it after the fork.");
     }
     const std::lock_guard lock(mutex_);
-    return action(context_);
+    return action(contexts_.front());
   });
 }
 

@@ -4,7 +4,6 @@
 
 #include "accuracy/condition.hpp"
 #include "accuracy/determinant.hpp"
-#include "dense/lu_blocked.hpp"
 #include "library/context.hpp"
 #include "matrix/norms.hpp"
 #include "solve/methods.hpp"
@@ -173,8 +172,9 @@ Factorization<T> factorize(const Context& context, View<const T> a, const Option
   return context.implementation().call([&](DeviceContext& device) {
     require_view(a, "A");
     require_square(a.rows, a.columns);
-    const auto [method, problem] = make_plan(options, device.device(), Size::square(a.rows, 0),
-                                             kPrecision<T>, context.implementation().records());
+    const auto [method, problem] =
+        make_plan(options, device.device(), Size::square(a.rows, 0), kPrecision<T>,
+                  context.implementation().records(), context.implementation().others());
     if (!method->keeps_factors) {
       throw Unsupported(std::string(method->name) + " keeps no factors", {"method", "lu"});
     }
@@ -212,12 +212,9 @@ Factorization<T> adopt(const Context& context, View<const T> lu, const std::vect
     }
     Options options;
     options.method = "lu-blocked";
-    const Plan plan =
-        make_plan(options, device.device(), Size::square(lu.rows, 0), kPrecision<T>, {});
-    auto factors = std::make_unique<LuBlocked>(device, plan.problem.size, plan.problem.dense);
-    factors->upload(lu, View<const T>{nullptr, lu.rows, 0, lu.rows});
-    factors->adopt_factors(ipiv);
-    return wrap<T>(context, std::move(factors), std::move(outcome), NAN);
+    const Plan plan = make_plan(options, device.device(), Size::square(lu.rows, 0), kPrecision<T>,
+                                {}, context.implementation().others());
+    return wrap<T>(context, adopt_factors(device, plan.problem, lu, ipiv), std::move(outcome), NAN);
   });
 }
 

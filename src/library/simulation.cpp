@@ -31,6 +31,9 @@ class Simulation::Implementation {
   Implementation(Context context, const std::string& physics, const SimulationOptions& options)
       : context_(std::move(context)),
         physics_(context_.implementation().call([&](DeviceContext& device) {
+          if (context_.device_count() > 1) {
+            throw Unsupported("Simulations work on one device alone.");
+          }
           require_rule(options);
           return find_simulation(physics).make(device, options);
         })) {}

@@ -11,8 +11,9 @@ Solution<T> solve(const Context& context, View<const T> a, View<const T> b,
   return context.implementation().call([&](DeviceContext& device) {
     require_view(a, "A");
     require_view(b, "B");
-    const Plan plan = make_plan(options, device.device(), Size::square(a.rows, b.columns),
-                                kPrecision<T>, context.implementation().records());
+    const Plan plan =
+        make_plan(options, device.device(), Size::square(a.rows, b.columns), kPrecision<T>,
+                  context.implementation().records(), context.implementation().others());
     return solve(device, plan, a, b);
   });
 }

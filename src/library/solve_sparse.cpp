@@ -90,10 +90,16 @@ Solution<double> solve(const Context& context, const SparseView& a, View<const d
     const Sparse sparse = sparse_of(a);
     SparsePlan plan = make_plan(options, device.device(), sparse);
     if (starts) plan.start = matrix_of(start);
-    if (plan.method) return solve(device, plan, sparse, matrix_of(b));
-    const Plan dense_plan =
-        make_plan(options, device.device(), Size::square(a.n, b.columns),
-                  Precision::double_precision, context.implementation().records());
+    if (plan.method) {
+      if (context.device_count() > 1) {
+        throw Unsupported(std::string(plan.method->name) + " works on one device alone",
+                          {"method", "lu-blocked"});
+      }
+      return solve(device, plan, sparse, matrix_of(b));
+    }
+    const Plan dense_plan = make_plan(
+        options, device.device(), Size::square(a.n, b.columns), Precision::double_precision,
+        context.implementation().records(), context.implementation().others());
     require_possible(device.device(), *dense_plan.method, dense_plan.problem);
     const Matrix full = dense(sparse);
     Solution<double> solution = solve(device, dense_plan, full.view(), b);

@@ -28,6 +28,10 @@ void Timeline::add_readback(const char* phase, cl::Event event) {
   if (event()) entries_.push_back({phase, "", std::move(event)});
 }
 
+void Timeline::add_copy(Way way, cl::Event event) {
+  if (event()) entries_.push_back({"copy", "", std::move(event), way});
+}
+
 void Timeline::clear() {
   *this = Timeline();
 }
@@ -61,8 +65,8 @@ std::vector<Timeline::Command> Timeline::commands() const {
   };
   std::vector<Command> commands;
   for (const Entry& entry : entries_) {
-    commands.push_back(
-        {entry.kernel, entry.phase, seconds(started(entry.event)), seconds(ended(entry.event))});
+    commands.push_back({entry.kernel, entry.phase, seconds(started(entry.event)),
+                        seconds(ended(entry.event)), entry.way});
   }
   return commands;
 }

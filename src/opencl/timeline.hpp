@@ -20,6 +20,9 @@ class Timeline {
   void add_kernel(const char* phase, const char* kernel, cl::Event event);
   /// A transfer back to the host that the host waited for.
   void add_readback(const char* phase, cl::Event event);
+  /// A transfer that nobody waited for.
+  enum class Way { to_host, to_device };
+  void add_copy(Way way, cl::Event event);
   /// Memory that kernels load and store, by their own count.
   void add_bytes(std::uint64_t bytes) { bytes_ += bytes; }
   void clear();
@@ -36,9 +39,10 @@ class Timeline {
 
   /// A command that was timed.
   struct Command {
-    std::string kernel;  ///< empty for a transfer back to the host
+    std::string kernel;  ///< empty for a transfer
     const char* phase;
     double start_s, end_s;  ///< after the start of the first
+    Way way;                ///< of a transfer
   };
   /// All of them, in the order in which they were enqueued.
   std::vector<Command> commands() const;
@@ -48,6 +52,7 @@ class Timeline {
     const char* phase;
     std::string kernel;
     cl::Event event;
+    Way way = Way::to_host;
   };
   std::vector<Entry> entries_;
   std::uint64_t kernel_launches_ = 0;

@@ -54,29 +54,38 @@ struct Distributed {
   }
 };
 
-// What keeps a matrix from the devices, or nothing. Arguments that are wrong do too: ScaLAPACK
-// reports them.
-struct Obstacle {
-  std::string why;
-  bool wrong = false;
-};
+// What keeps a call from the devices, or nothing. `bad_input` needs no warning: wrong arguments,
+// which ScaLAPACK reports, and small orders.
+using Obstacle = Error;
+
+Obstacle unshared(const std::string& why) {
+  return {ErrorKind::unsupported, why};
+}
+
+Obstacle unwarned(const std::string& why) {
+  return {ErrorKind::bad_input, why};
+}
 
 template <typename Real>
 std::optional<Obstacle> obstacle_of(const Distributed<Real>& a, int rows, int columns) {
-  if (!a.is_dense()) return Obstacle{"its matrix is no dense one", true};
+  if (!a.is_dense()) return unwarned("its matrix is no dense one");
   const Grid grid = grid_of(a.context());
-  if (grid.rows < 1) return Obstacle{"this process is not in the grid", true};
+  if (grid.rows < 1) return unwarned("this process is not in the grid");
   if (rows < 0 || columns < 0 || a.i < 1 || a.j < 1 || a.mb() < 1 || a.nb() < 1 ||
       a.first_row() < 0 || a.first_row() >= grid.rows ||
       (grid.rows == 1 && a.ld() < std::max(1, rows)) || a.rows() < a.i - 1 + rows ||
       a.columns() < a.j - 1 + columns || a.first_process() < 0 ||
       a.first_process() >= grid.columns) {
-    return Obstacle{"an argument is wrong", true};
+    return unwarned("an argument is wrong");
   }
   if (grid.rows > 1) {
-    return Obstacle{"its grid has " + std::to_string(grid.rows) + " rows of processes, not one"};
+    return unshared("its grid has " + std::to_string(grid.rows) + " rows of processes, not one");
   }
-  if (a.i != 1 || a.j != 1) return Obstacle{"its matrix begins in the middle of another one"};
+  if (a.i != 1 || a.j != 1) return unshared("its matrix begins in the middle of another one");
+  if (rows < lapack::least_order()) {
+    return unwarned("order " + std::to_string(rows) + " is below " +
+                    std::to_string(lapack::least_order()));
+  }
   return std::nullopt;
 }
 
@@ -102,29 +111,26 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  /// Does the work on the devices of the grid's processes, if there is no obstacle and the order is
-  /// large enough. False if that is not so, or if it failed before anything was overwritten.
+  /// Does the work on the devices of the grid's processes, if none of them has an obstacle. False
+  /// on all of them if one has, or if the work failed before anything was overwritten.
   template <typename Work>
-  bool on_devices(int context, int n, const std::optional<Obstacle>& obstacle, const Work& work) {
-    if (obstacle) {
-      why_ = obstacle->why;
-      if (!obstacle->wrong) warn();
-      return false;
-    }
-    if (n < lapack::least_order()) {
-      why_ = "order " + std::to_string(n) + " is below " + std::to_string(lapack::least_order());
-      return false;
-    }
-    GridProcesses processes(context, grid_);
+  bool on_devices(int context, const std::optional<Obstacle>& obstacle, const Work& work) {
+    const auto require_possible = [&] {
+      if (obstacle) throw Obstacle(*obstacle);
+    };
     try {
+      if (grid_.rows != 1) require_possible();  // for all of the grid's processes alike
+      GridProcesses processes(context, grid_);
+      agree(processes.group(), require_possible);
       work(processes.group());
       return true;
+    } catch (const Error& error) {
+      decline(error.what(), error.kind() != ErrorKind::bad_input);
     } catch (const cl::Error& error) {
-      why_ = describe(error) + ".";
+      decline(describe(error) + ".", true);
     } catch (const std::exception& error) {
-      why_ = error.what();
+      decline(error.what(), true);
     }
-    if (!opened().by_choice) warn();
     return false;
   }
 
@@ -133,8 +139,9 @@ class Call {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void warn() const {
-    if (is_first(grid_)) lapack::warn_once(why_);
+  void decline(const std::string& why, bool warns) {
+    why_ = why;
+    if (warns && is_first(grid_)) lapack::warn_once(why);
   }
 
   std::string routine_, why_;  // why: of the host
@@ -158,8 +165,8 @@ template <typename Real>
 void getrf(const int* m, const int* n, const Distributed<Real>& a, int* ipiv, int* info) {
   Call call(name_of<Real>("getrf", *n), a.context());
   std::optional<Obstacle> obstacle = obstacle_of(a, *m, *n);
-  if (!obstacle && *m != *n) obstacle = Obstacle{"its matrix is not square"};
-  if (call.on_devices(a.context(), *n, obstacle, [&](ProcessGroup& processes) {
+  if (!obstacle && *m != *n) obstacle = unshared("its matrix is not square");
+  if (call.on_devices(a.context(), obstacle, [&](ProcessGroup& processes) {
         const Part<Real> part = a.part(*n, *n, call.grid());
         SharedSystem<Real> system(processes, part, 0);
         system.factor();
@@ -180,7 +187,7 @@ std::optional<Obstacle> obstacle_of_system(const Distributed<Real>& a, const Dis
                                            int n, int nrhs) {
   if (std::optional<Obstacle> obstacle = obstacle_of(a, n, n)) return obstacle;
   if (std::optional<Obstacle> obstacle = obstacle_of(b, n, nrhs)) return obstacle;
-  if (a.context() != b.context()) return Obstacle{"A and B have different grids", true};
+  if (a.context() != b.context()) return unwarned("A and B have different grids");
   return std::nullopt;
 }
 
@@ -190,8 +197,8 @@ void getrs(const char* trans, const int* n, const int* nrhs, const Distributed<R
   Call call(name_of<Real>("getrs", *n), a.context());
   const std::optional<Op> op = lapack::op_of(*trans);
   std::optional<Obstacle> obstacle = obstacle_of_system(a, b, *n, *nrhs);
-  if (!op) obstacle = Obstacle{"an argument is wrong", true};
-  if (call.on_devices(a.context(), *n, obstacle, [&](ProcessGroup& processes) {
+  if (!op) obstacle = unwarned("an argument is wrong");
+  if (call.on_devices(a.context(), obstacle, [&](ProcessGroup& processes) {
         const auto columns = static_cast<std::size_t>(*nrhs);
         SharedSystem<Real> system(processes, a.part(*n, *n, call.grid()), columns);
         system.adopt(ipiv);
@@ -212,7 +219,7 @@ template <typename Real>
 void gesv(const int* n, const int* nrhs, const Distributed<Real>& a, int* ipiv,
           const Distributed<Real>& b, int* info) {
   Call call(name_of<Real>("gesv", *n), a.context());
-  if (call.on_devices(a.context(), *n, obstacle_of_system(a, b, *n, *nrhs),
+  if (call.on_devices(a.context(), obstacle_of_system(a, b, *n, *nrhs),
                       [&](ProcessGroup& processes) {
                         const auto columns = static_cast<std::size_t>(*nrhs);
                         const Part<Real> part = a.part(*n, *n, call.grid());

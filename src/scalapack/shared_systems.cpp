@@ -52,16 +52,16 @@ const Opened& opened() {
       for (const Device& device : devices_of_process()) {
         // Where the device is the host, copies cost more than faster kernels gain.
         if (device.type == "cpu" && !lapack::asked_order()) {
-          result.why_not = "the device is a CPU, used only if LUGPU_LAPACK_MIN_N is set";
-          result.by_choice = true;
+          result.obstacle =
+              InputError("the device is a CPU, used only if LUGPU_LAPACK_MIN_N is set");
           return result;
         }
         result.team.push_back(new DeviceContext(device));
       }
     } catch (const cl::Error& error) {
-      result = {{}, describe(error) + "."};
+      result = {{}, Unsupported(describe(error) + ".")};
     } catch (const std::exception& error) {
-      result = {{}, error.what()};
+      result = {{}, Unsupported(error.what())};
     }
     return result;
   }());
@@ -72,7 +72,7 @@ template <typename Real>
 SharedSystem<Real>::SharedSystem(ProcessGroup& processes, const Part<Real>& a, std::size_t nrhs)
     : processes_(processes), n_(a.local.rows) {
   agree(processes_, [] {
-    if (opened().team.empty()) throw Unsupported(opened().why_not);
+    if (opened().obstacle) throw Error(*opened().obstacle);
   });
   const Team& team = opened().team;
   DenseOptions options = {Pivot::partial, kPrecision<Real>};

@@ -4,17 +4,17 @@
 #include <optional>
 
 #include "distributed/distributed_lu.hpp"
+#include "lugpu/error.hpp"
 #include "scalapack/columns.hpp"
 
 namespace lugpu::scalapack {
 
 /// The devices of this process, opened by the first call: those of LUGPU_DEVICE, or else the
-/// default one or one of its kind for each process of a host. Empty, with a reason, if that failed,
-/// or if they are CPUs and LUGPU_LAPACK_MIN_N is not set.
+/// default one or one of its kind for each process of a host. None, but an obstacle, if that
+/// failed (unsupported), or if they are CPUs and LUGPU_LAPACK_MIN_N is not set (bad_input).
 struct Opened {
   Team team;
-  std::string why_not;
-  bool by_choice = false;  ///< they could be used, but are not
+  std::optional<Error> obstacle;
 };
 const Opened& opened();
 

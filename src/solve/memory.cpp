@@ -38,31 +38,39 @@ double bytes_of_transpose(const Method& method, const Problem& problem) {
 
 }  // namespace
 
-MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem) {
+MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem,
+                           bool in_file) {
   constexpr double kProcess = 108e6;    // libraries, the compiler of OpenCL and its kernels
   constexpr double kColumns = 3 * 256;  // that are looked at together
   const Size& size = problem.size;
   const double n = static_cast<double>(size.n), nrhs = static_cast<double>(size.nrhs);
   const double matrix = n * n * sizeof(double);
-  MemoryNeed need{kProcess + matrix + n * (kColumns + 4 * nrhs) * sizeof(double),
-                  bytes_on_device(device, method, size_on_device(problem), problem.dense) +
-                      bytes_of_transpose(method, problem)};
+  const bool at_home = windows_of(device, method, problem).value_or(1) > 1;
+  MemoryNeed need{
+      kProcess + (in_file && at_home ? 0 : matrix) + n * (kColumns + 4 * nrhs) * sizeof(double),
+      bytes_on_device(device, method, size_on_device(problem), problem.dense) +
+          (at_home ? 0 : bytes_of_transpose(method, problem))};
+  if (at_home) {
+    // L and U; the device has what it may have at the most.
+    need.host += n * n * static_cast<double>(element_size(problem.dense.precision));
+    need.device = std::min(need.device, static_cast<double>(device.global_memory));
+  }
   if (problem.solve.equilibrate) need.host += matrix;
   if (problem.solve.refine == Refine::mixed) {
     need.device += static_cast<double>(residual_bytes(size.n, size.nrhs));
   }
   if (problem.solve.inverse) need.host += matrix;
-  const bool at_home = windows_of(device, method, problem).value_or(1) > 1;
-  if (device.type == "cpu" || at_home) need.host += need.device;
+  if (device.type == "cpu") need.host += need.device;
   return need;
 }
 
 std::size_t largest_order(const Device& device, const Method& method, const Problem& problem,
-                          double bytes) {
+                          bool in_file, double bytes) {
   return largest_order([&](std::size_t n) {
     Problem other = problem;
     other.size = Size::square(n, problem.size.nrhs);
-    if (memory_of_solve(device, method, other).host > bytes) throw Unsupported("too large");
+    if (memory_of_solve(device, method, other, in_file).host > bytes)
+      throw Unsupported("too large");
   });
 }
 

@@ -13,11 +13,13 @@ struct MemoryNeed {
 };
 
 /// What lugpu::solve() of a dense system in double takes, with A and B of the caller, in a process
-/// that uses PoCL; tested to be within 20 % of that.
-MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem);
+/// that uses PoCL; tested to be within 20 % of that. in_file: A stays in its file, whose pages the
+/// system drops when it needs them; they are not counted out of core.
+MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem,
+                           bool in_file = false);
 
 /// The largest order for which that is at most `bytes` on the host; 0 if none is.
 std::size_t largest_order(const Device& device, const Method& method, const Problem& problem,
-                          double bytes);
+                          bool in_file, double bytes);
 
 }  // namespace lugpu

@@ -162,6 +162,21 @@ void require_possible(const Device& device, const Method& method, const Problem&
   method.require_room(device, problem.size, problem.dense);
 }
 
+std::unique_ptr<DenseFactorization> adopt_factors(DeviceContext& context, const Problem& problem,
+                                                  const MatrixView& lu,
+                                                  const std::vector<int>& ipiv) {
+  const auto adopt = [&](auto factors) -> std::unique_ptr<DenseFactorization> {
+    factors->upload(lu, View<const float>{nullptr, lu.rows(), 0, lu.rows()});
+    factors->adopt_factors(ipiv);
+    return factors;
+  };
+  const auto& [size, options, around] = problem;
+  if (has_whole(context.device(), size, options)) {
+    return adopt(std::make_unique<LuBlocked>(context, size, options));
+  }
+  return adopt(std::make_unique<DistributedLu>(context, size, options));
+}
+
 Size size_on_device(const Problem& problem) {
   const std::size_t nrhs = problem.solve.refine == Refine::mixed ? 0 : problem.size.nrhs;
   return Size::square(problem.size.n, nrhs);

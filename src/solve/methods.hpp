@@ -67,6 +67,12 @@ const Method& find_method(const std::string& name);
 /// method has no such pivoting, cannot refine or has one device only.
 void require_possible(const Device& device, const Method& method, const Problem& problem);
 
+/// lu-blocked of a square matrix, as after factor(): lu is L and U of P A = L U, with the ipiv of
+/// getrf. Throws as the method's constructor and upload().
+std::unique_ptr<DenseFactorization> adopt_factors(DeviceContext& context, const Problem& problem,
+                                                  const MatrixView& lu,
+                                                  const std::vector<int>& ipiv);
+
 /// What the factors of a problem are for: A, and B unless only residuals go to the device, as in
 /// mixed precision.
 Size size_on_device(const Problem& problem);

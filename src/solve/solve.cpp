@@ -110,7 +110,7 @@ void require_shapes(const MatrixView& a, const MatrixView& b) {
 template <typename T>
 class Solving {
  public:
-  Solving(DeviceContext& context, const Plan& plan, View<const T> a, View<const T> b)
+  Solving(DeviceContext& context, const Plan& plan, const MatrixView& a, const MatrixView& b)
       : context_(context),
         problem_(plan.problem),
         system_(a, b, plan.problem, plan.problem.solve.check || plan.problem.solve.equilibrate),
@@ -271,6 +271,12 @@ double build_kernels(DeviceContext& context, const Method& method, const Problem
 
 template <typename T>
 Solution<T> solve(DeviceContext& context, const Plan& plan, View<const T> a, View<const T> b) {
+  return solve<T>(context, plan, MatrixView(a), MatrixView(b));
+}
+
+template <typename T>
+Solution<T> solve(DeviceContext& context, const Plan& plan, const MatrixView& a,
+                  const MatrixView& b) {
   require_shapes(a, b);
   return Solving<T>(context, plan, a, b).run();
 }
@@ -278,5 +284,6 @@ Solution<T> solve(DeviceContext& context, const Plan& plan, View<const T> a, Vie
 template Solution<float> solve(DeviceContext&, const Plan&, View<const float>, View<const float>);
 template Solution<double> solve(DeviceContext&, const Plan&, View<const double>,
                                 View<const double>);
+template Solution<double> solve(DeviceContext&, const Plan&, const MatrixView&, const MatrixView&);
 
 }  // namespace lugpu

@@ -53,6 +53,10 @@ double build_kernels(DeviceContext& context, const Method& method, const Problem
 /// See lugpu/solve.hpp.
 template <typename T>
 Solution<T> solve(DeviceContext& context, const Plan& plan, View<const T> a, View<const T> b);
+/// The same, A and B in any precision each.
+template <typename T>
+Solution<T> solve(DeviceContext& context, const Plan& plan, const MatrixView& a,
+                  const MatrixView& b);
 
 /// What a timeline has counted, as Report::counters.
 void set_counters(const Timeline& timeline, std::map<std::string, std::uint64_t>& counters);

@@ -135,6 +135,26 @@ class DeviceChoiceTest(CommandLine):
         for size in ("", "0", "-1", "2T", "G", "1.5G", "10000000000000G"):
             self.refused("solve", "a.npy", "--device-memory", size, words=["--device-memory"])
 
+    def test_a_matrix_that_stays_in_its_file(self):
+        """Where its elements are as in memory; the answer is that of one that is read."""
+        a, b = random_matrix(700, 700), random_matrix(700, 2, seed=2)
+        self.write("b.npy", b)
+        for name, array in (("rows", a), ("columns", np.asfortranarray(a)), ("single", a.astype(np.float32)),
+                            ("other", a.astype(">f8"))):
+            np.save(self.folder / "a.npy", array)
+            for rhs in ([], ["b.npy"]):
+                solve = ["solve", "a.npy", *rhs, "--nb", "64", "-o", "x.npy"]
+                self.lugpu(*solve, "-d", "0,0")
+                x = read_matrix(self.folder / "x.npy")
+                row, = self.results(*solve, "--device-memory", "5M")
+                self.assertGreater(row["windows"], 1)
+                np.testing.assert_array_equal(read_matrix(self.folder / "x.npy"), x, name)
+        a[2, 4] = np.nan
+        np.save(self.folder / "a.npy", a)
+        self.refused("solve", "a.npy", "--device-memory", "5M", words=["a.npy: element (3, 5)", "finite"])
+        (self.folder / "a.npy").write_bytes((self.folder / "a.npy").read_bytes()[:-8])
+        self.refused("solve", "a.npy", "--device-memory", "5M", words=["a.npy: ", "bytes of data"])
+
     def test_limited_memory_is_a_case_of_a_sweep(self):
         sweep = small(method=BLOCKED, pivot="partial", sizes=1200, nb=64, precision="double")
         row, = self.results(*sweep, "--device-memory", "12M")

@@ -243,7 +243,7 @@ class MemoryTest(CommandLine):
                                check=False).stdout
         if own.name not in shown:
             self.skipTest("/proc/self/cgroup does not show what a process joins")
-        self.write("a.npy", dominant_matrix(3000))
+        self.write("a.npy", dominant_matrix(5000))
         done = subprocess.run([self.program, "solve", "a.npy", "-q"], cwd=self.folder, env=self.environment(None),
                               preexec_fn=join,
                               capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`lugpu solve` and `bench` in several processes of mpirun, which share a system."""
 
+import ctypes.util
 import json
 import os
 import shutil
@@ -69,6 +70,24 @@ class ProcessesTest(CommandLine):
             self.assertEqual(row["processes"], count)
             self.assertEqual(row["devices_used"], count * len(devices.split(",")))
             np.testing.assert_array_equal(read_matrix(self.folder / "y.npy"), x)
+
+    def test_scalapack(self):
+        """The rival that takes several processes, beside a method that shares the system too."""
+        flags = small(**SWEEP | {"sizes": "1,64,200"}, precision="single,double", baseline="scalapack")
+        if not ctypes.util.find_library("scalapack-openmpi"):
+            self.skipTest("there is no libscalapack-openmpi")
+        for count, grid in ((2, "1 x 2"), (4, "2 x 2")):
+            rows = parse_report(self.mpirun(count, *flags, "--json", "-").stdout)
+            rivals = [row for row in rows if row["routine"] == "scalapack"]
+            self.assertEqual([row["n"] for row in rivals], [1, 1, 64, 64, 200, 200])
+            for row in rows:
+                self.assertEqual(row["status"], "ok", row["reason"])
+            for row in rivals:
+                self.assertEqual(row["variant"], f"{grid} processes")
+                self.assertIsNotNone(row["checks"]["factor_ratio"])
+        row = parse_report(self.lugpu(*flags, "--json", "-").stdout)[0]
+        self.assertEqual(row["status"], "unsupported")
+        self.assertIn("mpirun -n", row["reason"])
 
     def test_only_the_first_prints(self):
         self.write("d.npy", dominant_matrix(200))
