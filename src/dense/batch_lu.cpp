@@ -41,7 +41,7 @@ template <typename T, typename Real>
 void copy_member(const View<T>& member, const BatchLayout& layout, Real* group, std::size_t lane) {
   constexpr bool to_device = std::is_const_v<T>;
   const auto move = [&](T& element, std::size_t i, std::size_t j) {
-    Real& there = group[(i * layout.columns + j) * layout.lanes + lane];
+    Real& there = group[(i * layout.pitch + j) * layout.lanes + lane];
     if constexpr (to_device) {
       there = element;
     } else {
@@ -74,8 +74,8 @@ void pack(const Batch<const T>& from, std::size_t first, std::size_t count,
         copy_member(from[first + member], layout, group, lane);
         continue;
       }
-      for (std::size_t e = 0; e < layout.rows * layout.columns; ++e) {
-        group[e * layout.lanes + lane] = e / layout.columns == e % layout.columns;
+      for (std::size_t e = 0; e < layout.rows * layout.pitch; ++e) {
+        group[e * layout.lanes + lane] = e / layout.pitch == e % layout.pitch;
       }
     }
   });
@@ -135,7 +135,8 @@ BatchLu::BatchLu(DeviceContext& context, const BatchSize& size, Precision precis
       precision_(precision),
       pivot_(pivot),
       path_(path),
-      layout_{lanes_of(context.device(), path, precision), size.n, size.n},
+      layout_{lanes_of(context.device(), path, precision), size.n, size.n,
+              path == BatchPath::vectors ? size.n | 1 : size.n},
       options_(std::string(" -DPIVOT=") + macro_of(pivot)) {
   if (size.count == 0 || size.n == 0) return;
   if (path == BatchPath::vectors) options_ += definition("VECTOR", layout_.lanes);
@@ -246,7 +247,7 @@ void BatchLu::enqueue_solve(const Part& part, const cl::Buffer& x, std::size_t f
 
 template <typename T>
 void BatchLu::solve(const Batch<const T>& from, const Batch<T>& to) {
-  const BatchLayout layout{layout_.lanes, size_.n, from.columns()};
+  const BatchLayout layout{layout_.lanes, size_.n, from.columns(), from.columns()};
   if (layout.columns == 0) return;
   for_slices(layout.columns, [&](Part& part, std::size_t first, std::size_t count) {
     const std::size_t bytes = groups(count) * layout.elements_of_group() * sizeof(T);

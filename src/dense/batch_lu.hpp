@@ -19,11 +19,11 @@ enum class BatchPath {
 };
 
 /// How elements of a batch follow one another on the device: member m is in group m / lanes, and
-/// its element (i, j) at ((m / lanes * rows + i) * columns + j) * lanes + m % lanes.
+/// its element (i, j) at ((m / lanes * rows + i) * pitch + j) * lanes + m % lanes.
 struct BatchLayout {
-  std::size_t lanes, rows, columns;
+  std::size_t lanes, rows, columns, pitch;
 
-  std::size_t elements_of_group() const { return lanes * rows * columns; }
+  std::size_t elements_of_group() const { return lanes * rows * pitch; }
 };
 
 struct BatchSize {
