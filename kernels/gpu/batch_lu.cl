@@ -60,9 +60,9 @@ inline uint best_of(int count, const __local real* magnitudes, const __local uin
   return where;
 }
 
-// The place of the pivot of step k.
+// The place of the pivot of step k, whose column is in column `begin` of a tile unless it moves.
 inline uint choose(real (*x)[TILE], const int* row_position, const int* column_position, int r,
-                   int c, int k, __local scratch_of* shared) {
+                   int c, int k, int begin, __local scratch_of* shared) {
   real best = -2;
   uint where = NOWHERE;
 #if PIVOT == FULL
@@ -91,7 +91,7 @@ inline uint choose(real (*x)[TILE], const int* row_position, const int* column_p
   if (c == k % GRID) {
     ALL_OF_TILE
     for (int b = 0; b < TILE; ++b) {
-      if (b != k / GRID) continue;
+      if (b != begin) continue;
       ALL_OF_TILE
       for (int a = 0; a < TILE; ++a) {
         shared->column[k % 2][r + GRID * a] = x[a][b];
@@ -175,7 +175,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
   const int me = get_local_id(0) % (GRID * GRID), own = get_local_id(0) / (GRID * GRID);
   const int r = me / GRID, c = me % GRID;
   const int matrix = get_group_id(0) * MATRICES + own;
-  const int order = matrix < count ? n : 0;
+  const bool present = matrix < count;  // otherwise as if it were zero
   __local scratch_of* shared = scratch + own;
   __global real* source = matrices + (size_t)matrix * n * n;
   real x[TILE][TILE];
@@ -183,19 +183,19 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
   ALL_OF_TILE
   for (int a = 0; a < TILE; ++a) {
     const int i = r + GRID * a, first = c + GRID * a;
-    row_position[a] = i < order ? i : -1;
-    column_position[a] = first < order ? first : -1;
+    row_position[a] = i < n ? i : -1;
+    column_position[a] = first < n ? first : -1;
     ALL_OF_TILE
     for (int b = 0; b < TILE; ++b) {
       const int j = c + GRID * b;
-      x[a][b] = i < order && j < order ? source[i * n + j] : (real)0;
+      x[a][b] = present && i < n && j < n ? source[i * n + j] : (real)0;
     }
   }
   int zero = 0;
   ALL_OF_TILE
   for (int begin = 0; begin < TILE; ++begin) {
     for (int k = begin * GRID; k < min(n, (begin + 1) * GRID); ++k) {
-      const uint pivot = choose(x, row_position, column_position, r, c, k, shared);
+      const uint pivot = choose(x, row_position, column_position, r, c, k, begin, shared);
       publish(x, pivot, r, c, k, shared);
       follow(row_position, r, k, row_of(pivot), row_position_of(pivot));
 #if PIVOT == FULL
@@ -206,18 +206,18 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
           zero == 0) {
         zero = k + 1;
       }
-      if (me == 0 && order > 0) {
+      if (me == 0 && present) {
         if (PIVOT != NONE) ipiv[(size_t)matrix * n + k] = row_position_of(pivot);
         if (PIVOT == FULL) jpiv[(size_t)matrix * n + k] = column_position_of(pivot);
       }
     }
   }
-  if (me == 0 && order > 0) info[matrix] = zero;
+  if (me == 0 && present) info[matrix] = zero;
   ALL_OF_TILE
   for (int a = 0; a < TILE; ++a) {
     ALL_OF_TILE
     for (int b = 0; b < TILE; ++b) {
-      if (row_position[a] >= 0 && column_position[b] >= 0) {
+      if (present && row_position[a] >= 0 && column_position[b] >= 0) {
         source[row_position[a] * n + column_position[b]] = x[a][b];
       }
     }

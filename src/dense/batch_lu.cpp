@@ -12,7 +12,9 @@ namespace {
 constexpr std::size_t kMostRegisters = 128;    // order of a matrix that they hold
 constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
 constexpr std::size_t kMemoryItems = 256;      // of a work-group of gpu/batch_memory.cl
-constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
+constexpr std::size_t kLocalElements =
+    5200;                                // of gpu/batch_memory.cl's local memory, with the rest
+constexpr std::size_t kSolveItems = 64;  // of gpu/batch_solve.cl
 
 /// Of gpu/batch_lu.cl: the work-items of a matrix are a square of `grid`, each with a square of
 /// `tile` elements.
@@ -117,7 +119,14 @@ void BatchLu::require_room(const Device& device, const BatchSize& size, Precisio
   if (precision == Precision::double_precision && !device.double_precision) {
     throw Unsupported(device.name + " has no double precision", {"precision", "single"});
   }
-  const std::size_t lanes = lanes_of(device, path(device, size.n, precision), precision);
+  const BatchPath way = path(device, size.n, precision);
+  const std::size_t local = kLocalElements * element_size(precision);
+  if (way == BatchPath::memory && local > device.local_memory) {
+    throw Unsupported("Members of order " + std::to_string(size.n) + " take " +
+                      std::to_string(local) + " bytes of local memory; " + device.name + " has " +
+                      std::to_string(device.local_memory) + ".");
+  }
+  const std::size_t lanes = lanes_of(device, way, precision);
   const double members = static_cast<double>(ceiling(size.count, lanes) * lanes);
   const double order = static_cast<double>(size.n);
   const double bytes = members * (order * order * static_cast<double>(element_size(precision)) +
