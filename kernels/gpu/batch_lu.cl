@@ -213,6 +213,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
     }
   }
   if (me == 0 && present) info[matrix] = zero;
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // all have read what is overwritten
   ALL_OF_TILE
   for (int a = 0; a < TILE; ++a) {
     ALL_OF_TILE
