@@ -20,6 +20,7 @@
 #include "options.hpp"
 #include "outputs.hpp"
 #include "solve/memory.hpp"
+#include "solve_batch.hpp"
 #include "solve_report.hpp"
 #include "solve_sparse.hpp"
 #include "system.hpp"
@@ -302,6 +303,27 @@ void require_dense_method(const lugpu::Options& options) {
   throw InputError("--method " + options.method + " is for sparse matrices.");
 }
 
+// What the options mean for a batch. Those that it does not have are refused.
+BatchFiles batch_files(const Arguments& given) {
+  const auto refuse = [&](bool wrong, const char* option) {
+    if (wrong) throw InputError(given.matrix + " is a batch; " + option + " is not for batches.");
+  };
+  refuse(given.method != "auto", "--method");
+  refuse(given.storage != "auto", "--storage");
+  refuse(given.texel != "auto", "--texel");
+  refuse(given.schedule != "fused", "--schedule");
+  refuse(given.nb > 0, "--nb");
+  refuse(given.refine, "--refine");
+  refuse(given.equilibrate, "--equilibrate");
+  refuse(given.determinant, "--det");
+  refuse(given.dry_run, "--dry-run");
+  refuse(!given.start.empty(), "--start");
+  refuse(given.precision == "mixed", "--precision mixed");
+  BatchFiles files{given.matrix, given.rhs, given.output, given.inverse, to_pivot(given.pivot), {}};
+  if (!given.precision.empty()) files.precision = to_arithmetic(given.precision).precision;
+  return files;
+}
+
 Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   Watchdog watchdog([&] {
@@ -317,6 +339,11 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   }
   check_outputs(given.options, {{"-o", given.output}, {"--inverse", given.inverse}},
                 {{"MATRIX", given.matrix}, {"RHS", given.rhs}, {"--start", given.start}});
+  if (const std::optional<MatrixStack> stack = read_stack(given.matrix)) {
+    const BatchFiles files = batch_files(given);
+    return solve_batch(open_devices(given.options).front(), *stack, files, given.options,
+                       arguments);
+  }
   std::variant<Matrix, Sparse> matrix =
       read_dense_or_sparse(given.matrix, {.square = true}, given.format);
   const Sparse* sparse = std::get_if<Sparse>(&matrix);
