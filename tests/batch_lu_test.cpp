@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <map>
 #include <set>
 #include <span>
 #include <tuple>
@@ -283,6 +284,30 @@ TEST_P(BatchLuTest, DoesNotDependOnTheOtherMembers) {
 
 INSTANTIATE_TEST_SUITE_P(Paths, BatchLuTest, testing::ValuesIn(all_cases()),
                          testing::PrintToStringParamName());
+
+// Other CPUs have shorter vectors, and fewer registers for tiles.
+TEST(BatchLu, HasTheSameBitsForEveryWidthOfVectors) {
+  constexpr std::size_t kOrder = 37, kCount = 9;
+  Device device = shared_context().device();
+  if (device.type != "cpu") GTEST_SKIP() << "no CPU";
+  std::vector<float> values(kCount * kOrder * kOrder);
+  std::map<Pivot, std::vector<float>> expected;
+  const Matrix random = random_in(Precision::single_precision, values.size(), 1, 4);
+  std::copy(random.values().begin(), random.values().end(), values.begin());
+  const std::size_t stride = kOrder * kOrder;
+  for (const unsigned bytes : {64, 32, 16}) {
+    device.vector_bytes = bytes;
+    DeviceContext context(device);
+    for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
+      BatchLu lu(context, {kCount, kOrder}, Precision::single_precision, pivot, BatchPath::vectors);
+      lu.upload(Batch<const float>({values.data(), kOrder, kOrder, kOrder}, kCount, stride));
+      lu.factor();
+      std::vector<float> x(values.size());
+      lu.inverse(Batch<float>({x.data(), kOrder, kOrder, kOrder}, kCount, stride));
+      EXPECT_EQ(x, expected.emplace(pivot, x).first->second) << bytes;
+    }
+  }
+}
 
 // Members 2^31 elements apart: indices do not fit into 32 bits.
 TEST(BatchLu, ReachesMembersFarApart) {
