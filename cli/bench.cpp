@@ -622,8 +622,9 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
 
 // What the options of a sweep mean for batches. The default sizes are smaller.
 BatchArguments batch_of(const Arguments& given, const CLI::App& command) {
-  for (const char* other : {"--method", "--storage", "--texel", "--schedule", "--nb", "--threads",
-                            "--trace", "--problem", "--grid", "--tolerance", "--iterations"}) {
+  for (const char* other :
+       {"--method", "--storage", "--texel", "--schedule", "--nb", "--threads", "--trace",
+        "--problem", "--grid", "--tolerance", "--iterations", "--device-memory"}) {
     if (command.count(other) > 0) {
       throw InputError(std::string(other) + " is not for --batch.");
     }

@@ -319,6 +319,7 @@ BatchFiles batch_files(const Arguments& given) {
   refuse(given.dry_run, "--dry-run");
   refuse(!given.start.empty(), "--start");
   refuse(given.precision == "mixed", "--precision mixed");
+  refuse(given.options.device_memory.has_value(), "--device-memory");
   BatchFiles files{given.matrix, given.rhs, given.output, given.inverse, to_pivot(given.pivot), {}};
   if (!given.precision.empty()) files.precision = to_arithmetic(given.precision).precision;
   return files;
@@ -341,8 +342,11 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
                 {{"MATRIX", given.matrix}, {"RHS", given.rhs}, {"--start", given.start}});
   if (const std::optional<MatrixStack> stack = read_stack(given.matrix)) {
     const BatchFiles files = batch_files(given);
-    return solve_batch(open_devices(given.options).front(), *stack, files, given.options,
-                       arguments);
+    std::vector<DeviceContext> contexts = open_devices_together(given.options);
+    if (contexts.size() > 1 || process_group().size() > 1) {
+      throw Unsupported(given.matrix + " is a batch, which one device solves alone.");
+    }
+    return solve_batch(contexts.front(), *stack, files, given.options, arguments);
   }
   std::variant<Matrix, Sparse> matrix =
       read_dense_or_sparse(given.matrix, {.square = true}, given.format);

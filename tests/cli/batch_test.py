@@ -57,6 +57,8 @@ class BatchSolveTest(CommandLine):
         self.save("four.npy", np.zeros((2, 2, 3, 3)))
         for arguments, text in ((["A.npy", "--method", "lu"], "--method is not for batches"),
                                 (["A.npy", "--refine"], "--refine is not for batches"),
+                                (["A.npy", "--device-memory", "1G"], "--device-memory is not for batches"),
+                                (["A.npy", "-d", "0,0"], "one device solves alone"),
                                 (["A.npy", "R.npy"], "expected 5 x 4 or 5 x 4 x k"),
                                 (["F.npy"], "Fortran order; expected C order"),
                                 (["R.npy"], "its members must be square"),
