@@ -14,15 +14,16 @@ using Column = std::array<double, kMostBatchOrder>;
 // Calls use(i, j, a_ij) for all elements in the order of memory.
 template <typename T, typename Use>
 void for_elements(const View<const T>& a, const Use& use) {
-  const bool by_columns = a.order == Order::columns;
-  const std::size_t lines = by_columns ? a.columns : a.rows;
-  const std::size_t length = by_columns ? a.rows : a.columns;
-  for (std::size_t k = 0; k < lines; ++k) {
-    const T* line = a.data + k * a.ld;
-    for (std::size_t e = 0; e < length; ++e) {
-      by_columns ? use(e, k, static_cast<double>(line[e]))
-                 : use(k, e, static_cast<double>(line[e]));
+  if (a.order == Order::columns) {
+    for (std::size_t j = 0; j < a.columns; ++j) {
+      const T* column = a.data + j * a.ld;
+      for (std::size_t i = 0; i < a.rows; ++i) use(i, j, static_cast<double>(column[i]));
     }
+    return;
+  }
+  for (std::size_t i = 0; i < a.rows; ++i) {
+    const T* row = a.data + i * a.ld;
+    for (std::size_t j = 0; j < a.columns; ++j) use(i, j, static_cast<double>(row[j]));
   }
 }
 
