@@ -17,6 +17,7 @@
 #include "bench/report.hpp"
 #include "bench/simulated_problems.hpp"
 #include "bench/sweep.hpp"
+#include "bench_batch.hpp"
 #include "bench_problem.hpp"
 #include "bench_report.hpp"
 #include "bench_simulated.hpp"
@@ -36,6 +37,7 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 constexpr std::size_t kMostRightHandSides = 1 << 20;
+constexpr std::int64_t kMostMembers = 100'000'000;
 
 struct Arguments {
   Options options;
@@ -55,6 +57,7 @@ struct Arguments {
   std::string trace;
   Effort effort{.time_products = true};
   ProblemArguments problem;
+  std::size_t batch = 0;  // members; 0: one system at a time
 };
 
 // The values without repetitions, e.g. for --pivot full,complete.
@@ -74,6 +77,11 @@ std::string list_of_rivals() {
   for (const Baseline& baseline : baselines()) {
     const std::string head = format("  %-18s ", baseline.name);
     text += head + wrapped(baseline.description, head.size(), head.size()) + '\n';
+  }
+  text += "With --batch:\n";
+  for (const BatchRival& rival : batch_rivals()) {
+    const std::string head = format("  %-18s ", rival.name);
+    text += head + wrapped(rival.description, head.size(), head.size()) + '\n';
   }
   text += "With --problem:\n";
   for (const SystemBaseline& rival : system_baselines()) {
@@ -510,6 +518,12 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
       .add_option("--matrix", given.matrix,
                   "A kind of `lugpu generate` (default: auto, random; dominant without pivoting)")
       ->type_name("KIND");
+  command
+      .add_option("--batch", given.batch,
+                  "As many small systems at once, n up to 512, instead of one after the other; "
+                  "pivotings none, partial and full")
+      ->transform(whole_number(1, kMostMembers))
+      ->type_name("COUNT");
   command.add_option("--nrhs", given.nrhs, "Right-hand sides (default: 1)")
       ->transform(whole_number(1, kMostRightHandSides))
       ->type_name("N");
@@ -608,6 +622,39 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
   return problem;
 }
 
+// What the options of a sweep mean for batches. The default sizes are smaller.
+BatchArguments batch_of(const Arguments& given, const CLI::App& command) {
+  for (const char* other :
+       {"--method", "--storage", "--texel", "--schedule", "--nb", "--threads", "--trace",
+        "--problem", "--grid", "--tolerance", "--iterations", "--device-memory"}) {
+    if (command.count(other) > 0) {
+      throw InputError(std::string(other) + " is not for --batch.");
+    }
+  }
+  if (std::count(given.precisions.begin(), given.precisions.end(), "mixed") > 0) {
+    throw InputError("--precision mixed is not for --batch; use single or double.");
+  }
+  BatchArguments batch;
+  batch.count = given.batch;
+  batch.sizes = command.count("--sizes") > 0 ? given.sizes : "4:512:*2";
+  batch.pivots = distinct(given.pivots, to_pivot);
+  for (const Pivot pivot : batch.pivots) {
+    if (pivot == Pivot::none || pivot == Pivot::partial || pivot == Pivot::full) continue;
+    throw InputError(std::string("--pivot ") + name(pivot) + " is not for --batch.");
+  }
+  batch.precisions = distinct(given.precisions, to_precision);
+  if (given.baselines != std::vector<std::string>{"none"}) {
+    for (const std::string& name : given.baselines) find_batch_rival(name);
+    batch.baselines = distinct(given.baselines, [](const std::string& name) { return name; });
+  }
+  batch.matrix = given.matrix;
+  if (batch.matrix != "auto") generate(batch.matrix, 1, given.seed);  // an unknown kind ends here
+  batch.seed = given.seed;
+  batch.nrhs = given.nrhs;
+  batch.effort = given.effort;
+  return batch;
+}
+
 void require_for_simulations(const Arguments& given, const CLI::App& command) {
   const std::vector<std::string>& rivals = simulated_baselines();
   for (const std::string& name : given.baselines) {
@@ -688,6 +735,13 @@ Command add_bench(CLI::App& app) {
       exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::check_failed, Exit::no_device}));
   const Command action = [given, command](const std::vector<std::string>& arguments) {
     set_default_noise(given->effort);
+    if (given->batch > 0) {
+      if (process_group().size() > 1) {
+        throw InputError("--batch is for one process; start it without mpirun.");
+      }
+      set_colour(given->options.colour);
+      return bench_batches(batch_of(*given, *command), given->options, arguments);
+    }
     if (given->problem.problems.empty()) {
       require_no_problem(*given, *command);
       return bench(*given, arguments);

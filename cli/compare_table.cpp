@@ -19,6 +19,7 @@ struct Title {
 constexpr Title kTitles[] = {{"problem", "problem"},
                              {"scene", "scene"},
                              {"grid", "grid"},
+                             {"batch", "batch"},
                              {"n", "n"},
                              {"routine", "method"},
                              {"pivot", "pivot"},

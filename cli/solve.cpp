@@ -20,6 +20,7 @@
 #include "options.hpp"
 #include "outputs.hpp"
 #include "solve/memory.hpp"
+#include "solve_batch.hpp"
 #include "solve_report.hpp"
 #include "solve_sparse.hpp"
 #include "system.hpp"
@@ -333,6 +334,40 @@ void require_dense_method(const lugpu::Options& options) {
   throw InputError("--method " + options.method + " is for sparse matrices.");
 }
 
+// What the options mean for a batch. Those that it does not have are refused.
+BatchFiles batch_files(const Arguments& given) {
+  const auto refuse = [&](bool wrong, const char* option) {
+    if (wrong) throw InputError(given.matrix + " is a batch; " + option + " is not for batches.");
+  };
+  refuse(given.method != "auto", "--method");
+  refuse(given.storage != "auto", "--storage");
+  refuse(given.texel != "auto", "--texel");
+  refuse(given.schedule != "fused", "--schedule");
+  refuse(given.nb > 0, "--nb");
+  refuse(given.refine, "--refine");
+  refuse(given.equilibrate, "--equilibrate");
+  refuse(given.determinant, "--det");
+  refuse(given.dry_run, "--dry-run");
+  refuse(!given.start.empty(), "--start");
+  refuse(given.precision == "mixed", "--precision mixed");
+  refuse(given.options.device_memory.has_value(), "--device-memory");
+  BatchFiles files{given.matrix, given.rhs, given.output, given.inverse, to_pivot(given.pivot), {}};
+  if (!given.precision.empty()) files.precision = to_arithmetic(given.precision).precision;
+  return files;
+}
+
+// Nothing if A is one matrix.
+std::optional<Exit> solve_stack(const Arguments& given, const std::vector<std::string>& arguments) {
+  const std::optional<MatrixStack> stack = read_stack(given.matrix);
+  if (!stack) return std::nullopt;
+  const BatchFiles files = batch_files(given);
+  std::vector<DeviceContext> contexts = open_devices_together(given.options);
+  if (contexts.size() > 1 || process_group().size() > 1) {
+    throw Unsupported(given.matrix + " is a batch, which one device solves alone.");
+  }
+  return solve_batch(contexts.front(), *stack, files, given.options, arguments);
+}
+
 Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   Watchdog watchdog([&] {
@@ -343,6 +378,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   });
   watchdog.set(given.timeout_s);
   check_files(given);
+  if (const auto status = solve_stack(given, arguments)) return *status;
   System system = read_system(given);
   const Sparse* sparse = system.sparse();
   RightHandSide& rhs = system.rhs;

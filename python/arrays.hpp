@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lugpu/batch.hpp"
 #include "lugpu/view.hpp"
 
 namespace lugpu::python {
@@ -56,13 +57,36 @@ View<T> writable_view_of(py::array& array) {
   return {static_cast<T*>(array.mutable_data()), view.rows, view.columns, view.ld, view.order};
 }
 
-/// An array that owns the elements of a vector, column after column: nothing is copied.
+/// A batch of `count` x rows x columns elements of T, by rows and without gaps.
+template <typename T>
+Batch<const T> batch_of(const py::array_t<T, py::array::c_style>& array) {
+  if (array.ndim() != 3) throw py::value_error("the array is not a batch of matrices");
+  const auto rows = std::size_t(array.shape(1)), columns = std::size_t(array.shape(2));
+  return {{array.data(), rows, columns, columns, Order::rows},
+          std::size_t(array.shape(0)),
+          rows * columns};
+}
+
+/// The same, to be written to.
+template <typename T>
+Batch<T> writable_batch_of(py::array_t<T, py::array::c_style>& array) {
+  const Batch<const T> batch = batch_of<T>(array);
+  return {{array.mutable_data(), batch.rows(), batch.columns(), batch.columns(), Order::rows},
+          batch.size(),
+          batch.rows() * batch.columns()};
+}
+
+/// An array that owns the elements of a vector, each matrix column after column: nothing is copied.
 template <typename T>
 py::array_t<T> array_of(std::vector<T> elements, std::vector<py::ssize_t> shape) {
   auto* owned = new std::vector<T>(std::move(elements));
   const py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
   std::vector<py::ssize_t> strides = {py::ssize_t(sizeof(T))};
   if (shape.size() == 2) strides.push_back(py::ssize_t(sizeof(T)) * shape[0]);
+  if (shape.size() == 3) {
+    const py::ssize_t column = py::ssize_t(sizeof(T)) * shape[1];
+    strides = {column * shape[2], py::ssize_t(sizeof(T)), column};
+  }
   return py::array_t<T>(std::move(shape), std::move(strides), owned->data(), owner);
 }
 

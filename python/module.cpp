@@ -188,6 +188,88 @@ py::tuple solve_sparse(const Contiguous<std::int64_t>& row_begin,
   return answer(std::move(solution), b, options);
 }
 
+// X, info, solve_ratio (empty without checks), the status and the phases of a batch.
+template <typename T>
+py::tuple solve_batch_as(const Contiguous<T>& a, const Contiguous<T>& b, const std::string& device,
+                         const std::string& pivot, bool check) {
+  const Batch<const T> matrices = batch_of<T>(a), sides = batch_of<T>(b);
+  BatchOptions options;
+  options.pivot = pivot_of(pivot);
+  options.check = check;
+  BatchSolution<T> solution = [&] {
+    const py::gil_scoped_release release;
+    return solve_batch<T>(context(device), matrices, sides, options);
+  }();
+  py::list status;
+  for (const Status of_member : solution.status) status.append(name(kStatuses, of_member));
+  const auto count = py::ssize_t(solution.count), ratios = py::ssize_t(solution.solve_ratio.size());
+  return py::make_tuple(
+      array_of(std::move(solution.x), shape_of(b)), array_of(std::move(solution.info), {count}),
+      array_of(std::move(solution.solve_ratio), {ratios}), status, solution.phases_s);
+}
+
+py::tuple solve_batch_of(const py::array& a, const py::array& b, const std::string& device,
+                         const std::string& pivot, bool check) {
+  return py::isinstance<py::array_t<float>>(a) ? solve_batch_as<float>(a, b, device, pivot, check)
+                                               : solve_batch_as<double>(a, b, device, pivot, check);
+}
+
+// The factors of a batch on the device, and arrays of them: by members, piv as SciPy's.
+template <typename T>
+class BatchFactors {
+ public:
+  BatchFactors(const Contiguous<T>& a, const std::string& pivot, const std::string& device)
+      : factors_([&, matrices = batch_of<T>(a)] {
+          const py::gil_scoped_release release;
+          return factorize_batch<T>(context(device), matrices, pivot_of(pivot));
+        }()) {}
+
+  py::array_t<int> info() const {
+    std::vector<int> info = factors_->info();
+    const auto count = py::ssize_t(info.size());
+    return array_of(std::move(info), {count});
+  }
+
+  py::array_t<int> piv() const {
+    const auto count = py::ssize_t(factors_->size()), n = py::ssize_t(factors_->n());
+    py::array_t<int> rows({count, n});
+    for (py::ssize_t i = 0; i < count * n; ++i) {
+      const bool moved = !factors_->ipiv().empty();
+      rows.mutable_data()[i] = moved ? factors_->ipiv()[std::size_t(i)] - 1 : int(i % n);
+    }
+    return rows;
+  }
+
+  // b becomes X.
+  void solve(Contiguous<T>& b) const {
+    const Batch<T> batch = writable_batch_of<T>(b);
+    const py::gil_scoped_release release;
+    factors_->solve(batch);
+  }
+
+  py::array lu() const {
+    Contiguous<T> array({factors_->size(), factors_->n(), factors_->n()});
+    const Batch<T> batch = writable_batch_of<T>(array);
+    const py::gil_scoped_release release;
+    factors_->factors(batch);
+    return array;
+  }
+
+ private:
+  OnDevice<BatchFactorization<T>> factors_;
+};
+
+template <typename T>
+void add_batch_factors(py::module_& module, const char* python_name) {
+  py::class_<BatchFactors<T>>(module, python_name)
+      .def(py::init<const Contiguous<T>&, const std::string&, const std::string&>(), py::arg("a"),
+           py::arg("pivot"), py::arg("device"))
+      .def("info", &BatchFactors<T>::info)
+      .def("piv", &BatchFactors<T>::piv)
+      .def("lu", &BatchFactors<T>::lu)
+      .def("solve", &BatchFactors<T>::solve, py::arg("b").noconvert());
+}
+
 // Factors on the device. piv: as SciPy's, 0-based.
 template <typename T>
 class Factors {
@@ -318,6 +400,10 @@ PYBIND11_MODULE(_core, module) {
   module.def("solve_sparse", solve_sparse, py::arg("row_begin"), py::arg("columns"),
              py::arg("values"), py::arg("b"), py::arg("start"), py::arg("device"),
              py::arg("options"));
+  module.def("solve_batch", solve_batch_of, py::arg("a"), py::arg("b"), py::arg("device"),
+             py::arg("pivot"), py::arg("check"));
+  add_batch_factors<float>(module, "BatchFactorsSingle");
+  add_batch_factors<double>(module, "BatchFactorsDouble");
   add_factors<float>(module, "FactorsSingle");
   add_factors<double>(module, "FactorsDouble");
   add_simulation(module);

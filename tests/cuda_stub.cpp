@@ -1,7 +1,7 @@
-// libcusolver, libcusolverMg and libcudart for machines without CUDA: the functions that lugpu
-// calls, on the host. The one device, or LUGPU_CUDA_STUB_DEVICES of them, have the name that the
-// variable LUGPU_CUDA_STUB holds; without it there is none. Addresses of device memory are shifted,
-// so that no side reads the other's unnoticed.
+// libcublas, libcusolver, libcusolverMg and libcudart for machines without CUDA: the functions that
+// lugpu calls, on the host. The one device, or LUGPU_CUDA_STUB_DEVICES of them, have the name that
+// the variable LUGPU_CUDA_STUB holds; without it there is none. Addresses of device memory are
+// shifted, so that no side reads the other's unnoticed.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -110,6 +110,44 @@ int getrs_dealt(const Dealt& of_a, void** a, int** ipiv, const Dealt& of_b, void
   return 0;
 }
 
+// cuBLAS's batches: arrays of pointers, on the device as what they point to.
+template <typename Real>
+int getrf_batched(int n, void* const* a, int lda, int* ipiv, int* info, int count) {
+  char workspace[kWorkspace];
+  for (int m = 0; m < count; ++m) {
+    getrf<Real>(n, host(a)[m], lda, device(workspace), ipiv + m * n, info + m);
+  }
+  return 0;
+}
+
+template <typename Real>
+int getrs_batched(int n, int nrhs, void* const* a, int lda, const int* ipiv, void* const* b,
+                  int ldb, int count) {
+  for (int m = 0; m < count; ++m) {
+    getrs<Real>(n, nrhs, host(a)[m], lda, ipiv + m * n, host(b)[m], ldb);
+  }
+  return 0;
+}
+
+template <typename Real>
+int matinv_batched(int n, void* const* a, int lda, void* const* inverse, int ld_inverse, int* info,
+                   int count) {
+  if (n > 32) return 7;  // CUBLAS_STATUS_INVALID_VALUE
+  char workspace[kWorkspace];
+  std::vector<int> ipiv(n);
+  for (int m = 0; m < count; ++m) {
+    const Real* const from = host(static_cast<Real*>(host(a)[m]));
+    std::vector<Real> lu(from, from + lda * n);
+    getrf<Real>(n, device(lu.data()), lda, device(workspace), device(ipiv.data()), info + m);
+    Real* const to = host(static_cast<Real*>(host(inverse)[m]));
+    for (int j = 0; j < n; ++j) {
+      for (int i = 0; i < n; ++i) to[i + j * ld_inverse] = i == j;
+    }
+    getrs<Real>(n, n, device(lu.data()), lda, device(ipiv.data()), device(to), ld_inverse);
+  }
+  return 0;
+}
+
 }  // namespace
 
 // clang-format off
@@ -141,6 +179,28 @@ int cudaMemcpy2D(char* to, std::size_t to_pitch, const char* from, std::size_t f
 }
 int cudaMemcpy(char* to, const char* from, std::size_t w, int kind) { return cudaMemcpy2D(to, 0, from, 0, w, 1, kind); }
 
+int cublasCreate_v2(void**) { return 0; }
+int cublasDestroy_v2(void*) { return 0; }
+int cublasSgetrfBatched(void*, int n, void* const* a, int lda, int* ipiv, int* info, int count) {
+  return getrf_batched<float>(n, a, lda, ipiv, info, count);
+}
+int cublasDgetrfBatched(void*, int n, void* const* a, int lda, int* ipiv, int* info, int count) {
+  return getrf_batched<double>(n, a, lda, ipiv, info, count);
+}
+int cublasSgetrsBatched(void*, int, int n, int m, void* const* a, int lda, const int* ipiv, void* const* b, int ldb,
+                        int* info, int count) {
+  return *info = 0, getrs_batched<float>(n, m, a, lda, ipiv, b, ldb, count);
+}
+int cublasDgetrsBatched(void*, int, int n, int m, void* const* a, int lda, const int* ipiv, void* const* b, int ldb,
+                        int* info, int count) {
+  return *info = 0, getrs_batched<double>(n, m, a, lda, ipiv, b, ldb, count);
+}
+int cublasSmatinvBatched(void*, int n, void* const* a, int lda, void* const* to, int ld, int* info, int count) {
+  return matinv_batched<float>(n, a, lda, to, ld, info, count);
+}
+int cublasDmatinvBatched(void*, int n, void* const* a, int lda, void* const* to, int ld, int* info, int count) {
+  return matinv_batched<double>(n, a, lda, to, ld, info, count);
+}
 int cusolverGetProperty(int type, int* value) { return *value = type + 1, 0; }  // version 1.2.3
 int cusolverMgCreate(void**) { return 0; }
 int cusolverMgDestroy(void*) { return 0; }

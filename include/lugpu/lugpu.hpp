@@ -1,6 +1,7 @@
 // lugpu: dense and sparse linear systems, and simulations, on OpenCL devices.
 #pragma once
 
+#include "lugpu/batch.hpp"
 #include "lugpu/device.hpp"
 #include "lugpu/error.hpp"
 #include "lugpu/factorize.hpp"

@@ -6,6 +6,7 @@
 [1. 2.]
 """
 
+from lugpu._batch import BatchReport
 from lugpu._devices import Device, devices
 from lugpu._errors import AccuracyWarning, Error, InputError, LinAlgWarning
 from lugpu._factors import SlogdetResult, det, inv, lu_factor, lu_solve, slogdet
@@ -15,6 +16,7 @@ from lugpu._solve import Checks, Equilibration, Refinement, Report, solve
 
 __all__ = [
     "AccuracyWarning",
+    "BatchReport",
     "Checks",
     "Device",
     "Equilibration",

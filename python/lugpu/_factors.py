@@ -13,11 +13,13 @@ from numpy.linalg import LinAlgError
 
 from lugpu import _core
 from lugpu._arrays import Array, real_type, require_finite, square, straight
+from lugpu._batch import BatchFactors, is_batch, require_batch_of_squares
 from lugpu._devices import Device, device_text
 from lugpu._errors import AccuracyWarning, LinAlgWarning
 from lugpu._solve import require_choice
 
 Factors = _core.FactorsSingle | _core.FactorsDouble
+Kept = Factors | BatchFactors
 
 
 class _Known(NamedTuple):
@@ -25,13 +27,13 @@ class _Known(NamedTuple):
 
     lu: weakref.ref[Array]
     piv: weakref.ref[Array]
-    factors: Factors
+    factors: Kept
 
 
 _known: dict[int, _Known] = {}  # by id(lu), until lu is gone
 
 
-def _remember(lu: Array, piv: Array, factors: Factors) -> None:
+def _remember(lu: Array, piv: Array, factors: Kept) -> None:
     """Read-only, the arrays are what is on the device as long as they live."""
     lu.flags.writeable = piv.flags.writeable = False
     known, key = _known, id(lu)  # the module may be gone before lu is
@@ -42,7 +44,7 @@ def _remember(lu: Array, piv: Array, factors: Factors) -> None:
     known[key] = _Known(weakref.ref(lu, forget), weakref.ref(piv), factors)
 
 
-def _recall(lu: Array, piv: Array) -> Factors | None:
+def _recall(lu: Array, piv: Array) -> Kept | None:
     """The factors of a pair that lu_factor gave and nobody can have changed."""
     known = _known.get(id(lu))
     if known is None or known.lu() is not lu or known.piv() is not piv:
@@ -74,6 +76,8 @@ def lu_factor(
 
     lu: U, and below its diagonal L; piv: row k was interchanged with row piv[k], 0-based. Both are
     read-only; copies of them can be changed, and lu_solve uploads those.
+    a: n x n, or (..., n, n), a batch of matrices with n at most 512; lu and piv have its leading
+    dimensions then.
     overwrite_a: for SciPy's sake; a is never changed.
     Warns (LinAlgWarning) of an exact zero on U's diagonal.
 
@@ -88,6 +92,8 @@ def lu_factor(
     """
     require_choice("pivot", pivot, ("none", "partial"))
     matrix = np.asarray(a)
+    if is_batch(matrix):
+        return _batch_lu_factor(matrix, check_finite, pivot, device_text(device))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError("expected square matrix")
     dtype = real_type(matrix)
@@ -105,6 +111,24 @@ def lu_factor(
     return lu, piv
 
 
+def _batch_lu_factor(
+    matrices: Array, check_finite: bool, pivot: str, device: str
+) -> tuple[Array, npt.NDArray[np.int32]]:
+    require_batch_of_squares(matrices.shape)
+    if check_finite:
+        require_finite(matrices)
+    factors = BatchFactors(matrices, real_type(matrices), pivot, device)
+    if factors.info.any():
+        warnings.warn(
+            f"{np.count_nonzero(factors.info)} of {factors.info.size} matrices are singular.",
+            LinAlgWarning,
+            stacklevel=3,
+        )
+    lu, piv = factors.lu(matrices.shape), factors.piv(matrices.shape[:-1])
+    _remember(lu, piv, factors)
+    return lu, piv
+
+
 def lu_solve(
     lu_and_piv: tuple[npt.ArrayLike, npt.ArrayLike],
     b: npt.ArrayLike,
@@ -115,7 +139,9 @@ def lu_solve(
     """X of A X = B from (lu, piv) of lu_factor, as scipy.linalg.lu_solve. Any other pair, SciPy's too,
     is uploaded to the default device first.
 
-    trans: 0 for A X = B; 1 and 2 for A^T X = B.
+    Of a batch, lu and piv must be what lu_factor gave; b: of shape (n,) or (..., n, k), which
+    broadcasts to its leading dimensions; X is NaN where A is singular.
+    trans: 0 for A X = B; 1 and 2 for A^T X = B, but not of a batch.
     overwrite_b: for SciPy's sake; b is never changed.
     Raises LinAlgError if U has an exact zero on its diagonal.
 
@@ -127,6 +153,8 @@ def lu_solve(
         raise ValueError(f"trans must be 0, 1 or 2, not {trans!r}")
     lu, piv = (np.asarray(part) for part in lu_and_piv)
     rhs = np.asarray(b)
+    if is_batch(lu):
+        return _batch_lu_solve(lu, piv, rhs, trans, check_finite)
     if lu.ndim != 2 or lu.shape[0] != lu.shape[1] or piv.shape != lu.shape[:1]:
         raise ValueError(f"lu of shape {lu.shape} and piv of shape {piv.shape} are not factors")
     if rhs.ndim not in (1, 2) or lu.shape[0] != rhs.shape[0]:
@@ -135,13 +163,28 @@ def lu_solve(
     if check_finite:
         require_finite(rhs)
     factors = _recall(lu, piv) if dtype == real_type(lu) else None
-    if factors is None:
+    if factors is None or isinstance(factors, BatchFactors):
         rows = piv.astype(np.int32, casting="same_kind")
         factors = _factors_of(lu, rows, dtype, device_text(None))
     _require_regular(factors)
     x = np.array(rhs, dtype, order="F", copy=True)
     factors.solve(x, trans != 0)
     return x
+
+
+def _batch_lu_solve(lu: Array, piv: Array, rhs: Array, trans: int, check_finite: bool) -> Array:
+    factors = _recall(lu, piv)
+    if not isinstance(factors, BatchFactors):
+        raise ValueError("lu and piv of a batch must be the arrays that lu_factor gave")
+    if trans != 0:
+        raise ValueError("trans must be 0 for a batch")
+    rows = rhs.shape[0] if rhs.ndim == 1 else rhs.shape[-2] if rhs.ndim > 1 else -1
+    if rows != lu.shape[-1]:
+        raise ValueError(f"Shapes of lu {lu.shape} and b {rhs.shape} are incompatible")
+    if check_finite:
+        require_finite(rhs)
+    real_type(rhs)
+    return factors.solve(rhs, real_type(lu))
 
 
 def inv(a: npt.ArrayLike, device: int | str | Device | None = None) -> Array:

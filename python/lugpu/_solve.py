@@ -12,6 +12,7 @@ from numpy.linalg import LinAlgError
 
 from lugpu import _core
 from lugpu._arrays import Array, real_type, square, straight
+from lugpu._batch import BatchReport, is_batch, solve_batch
 from lugpu._devices import Device, device_text
 from lugpu._errors import AccuracyWarning, argument, sentence
 from lugpu._sparse import SparseMatrix, compressed, is_sparse
@@ -158,7 +159,7 @@ def solve(
     full_output: Literal[True],
     tolerance: float = ...,
     iterations: int = ...,
-) -> tuple[Array, Report]: ...
+) -> tuple[Array, Any]: ...
 def solve(
     a: npt.ArrayLike | SparseMatrix,
     b: npt.ArrayLike,
@@ -173,10 +174,13 @@ def solve(
     tolerance: float = 1e-10,
     iterations: int = 100_000,
     x0: npt.ArrayLike | None = None,
-) -> Array | tuple[Array, Report]:
+) -> Array | tuple[Array, Report] | tuple[Array, BatchReport]:
     """X of A X = B, as numpy.linalg.solve.
 
     a: n x n, an array or a sparse matrix or array of SciPy; b: of shape (n,) or (n, k), and so is X.
+    Arrays with leading dimensions are batches, which broadcast: a of shape (..., n, n), n at most
+    512, and b of shape (n,) or (..., n, k). Their pivot is "none", "partial" or "full", their method
+    "auto", and with full_output there is a BatchReport, which names singular members.
     float32 stays float32; everything else real is float64, and so is float32 with precision
     "double" or "mixed". With a sparse A, X is float64.
     pivot: "none", "partial", "scaled", "rook" or "full".
@@ -191,7 +195,7 @@ def solve(
     that share a dense system; default: the environment variable LUGPU_DEVICE, or the first GPU, or the
     first device.
     check: compute residuals, condition and error bounds; without them nothing is known about X.
-    full_output: return (X, Report).
+    full_output: return (X, Report), or of a batch (X, BatchReport).
     tolerance: what ||b - A x||_2 / ||b||_2 "cg", "gauss-seidel" and "jacobi" must reach; iterations:
     within how many steps; x0: where they start, of the shape of b; default: zeros.
 
@@ -226,10 +230,24 @@ def solve(
     rhs = _right_hand_side(b)
     if is_sparse(a):
         x, facts = _solve_sparse(a, rhs, x0, device_text(device), options)
-    elif x0 is None:
-        x, facts = _solve_dense(a, rhs, precision, device_text(device), options)
-    else:
+    elif x0 is not None:
         raise ValueError("x0 is for sparse matrices")
+    elif is_batch(matrix := np.asarray(a), rhs):
+        if method != "auto" or precision == "mixed" or refine or equilibrate:
+            raise ValueError("a batch is solved by method 'auto', neither refined nor equilibrated")
+        if precision == "single":
+            matrix, rhs = matrix.astype(np.float32), rhs.astype(np.float32)
+        return solve_batch(
+            matrix,
+            rhs,
+            device_text(device),
+            pivot=pivot,
+            double=precision == "double",
+            check=bool(check),
+            full_output=full_output,
+        )
+    else:
+        x, facts = _solve_dense(a, rhs, precision, device_text(device), options)
     report = _report(facts)
     if x is None:
         raise LinAlgError(report.reason)

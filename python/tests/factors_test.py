@@ -72,7 +72,7 @@ class LuFactor(unittest.TestCase):
                     lugpu.lu_solve(pair, np.ones(3))
 
     def test_bad_input(self):
-        for shape in ((), (3,), (3, 4), (2, 3, 3)):
+        for shape in ((), (3,), (3, 4), (2, 3, 4)):
             with self.assertRaises(ValueError):
                 lugpu.lu_factor(np.ones(shape))
         for pivot in ("full", "rook", "x"):

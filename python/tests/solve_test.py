@@ -116,10 +116,10 @@ class Solve(unittest.TestCase):
                 lugpu.solve(a, b.astype(dtype))
 
     def test_shapes(self):
-        for shape in ((), (3,), (3, 4), (2, 3, 3)):
+        for shape in ((), (3,), (3, 4), (2, 3, 4)):
             with self.subTest(shape=shape), self.assertRaises(LinAlgError):
                 lugpu.solve(np.ones(shape), np.ones(3))
-        for shape in ((), (4,), (4, 3), (0,), (2, 3, 3)):
+        for shape in ((), (4,), (4, 3), (0,), (2, 4, 3)):
             with self.subTest(shape=shape), self.assertRaisesRegex(ValueError, "do not fit together"):
                 lugpu.solve(np.eye(3), np.ones(shape))
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "bench/batch_bench.hpp"
 #include "bench/result.hpp"
 #include "bench/simulation_run.hpp"
 #include "bench/structured_result.hpp"
@@ -17,7 +18,8 @@ using nlohmann::json;
 
 std::span<const char* const> fields_of(const json& row) {
   if (row.contains("scene")) return simulation_fields();
-  return row.contains("problem") ? structured_case_fields() : case_fields();
+  if (row.contains("problem")) return structured_case_fields();
+  return row.contains("batch") ? batch_case_fields() : case_fields();
 }
 
 // The values of a field in a report, apart from null.

@@ -182,6 +182,31 @@ const std::vector<Field>& fields_of_structured_row() {
   return fields;
 }
 
+// Of rows with a batch (batch_bench.hpp).
+const std::vector<Field>& fields_of_batch() {
+  static const std::vector<Field> fields = {
+      {"batch", is_whole, "a whole number"},
+      {"implementation", is_text, "a text"},
+      {"routine", is_text, "a text"},
+      {"pivot", is_pivot, "a pivoting"},
+      {"precision", is_precision, "a precision"},
+      {"n", is_whole, "a whole number"},
+      {"nrhs", is_whole, "a whole number"},
+      {"matrix", is_text, "a text"},
+      {"seed", or_null<is_whole>, "a whole number or null"},
+      {"device", or_null<is_text>, "a text or null"},
+      {"compute_units", or_null<is_size>, "a positive whole number or null"},
+      {"times_s", is_list_of<is_amount>, "a list of seconds"},
+      {"median_s", or_null<is_amount>, "seconds or null"},
+      {"other_load", or_null<is_amount>, "a number or null"},
+      {"gflops", or_null<is_amount>, "a number or null"},
+      {"bandwidth", or_null<is_object_of<is_amount>>, "an object of numbers or null"},
+      {"checks", is_object, "an object"},
+      {"status", is_status, "a status"},
+      {"reason", is_any_text, "a text"}};
+  return fields;
+}
+
 // Of rows with a scene (simulation_run.hpp).
 const std::vector<Field>& fields_of_simulation() {
   static const std::vector<Field> fields = {
@@ -259,6 +284,7 @@ std::string fault_of_row(const json& row, const std::string& place) {
   if (row.is_object() && row.contains("problem")) {
     return fault(row, fields_of_structured_row(), place);
   }
+  if (row.is_object() && row.contains("batch")) return fault(row, fields_of_batch(), place);
   if (std::string text = fault(row, fields_of_row(), place); !text.empty()) return text;
   if (std::string text = fault(row["checks"], fields_of_checks(), place + ".checks"); !text.empty())
     return text;

@@ -334,6 +334,29 @@ Matrix made_dense(const std::string& path, const Sparse& a) {
   return within_memory(path, [&] { return checked_dense(Origin(path), a); });
 }
 
+std::optional<MatrixStack> read_stack(const std::string& path) {
+  if (path == kStandardInput || !std::filesystem::is_regular_file(path)) return std::nullopt;
+  const Format* format = input_of(path, {}, {}).format;
+  if (format == nullptr || format->read_dense != read_npy) return std::nullopt;
+  return within_memory(path, [&]() -> std::optional<MatrixStack> {
+    std::string beginning(std::size_t{16}, ' ');
+    const InputFile file(path);
+    beginning.resize(file.read(0, beginning));
+    if (!is_npy(beginning) || npy_dimensions(file) != 3) return std::nullopt;
+    return read_npy_stack(file);
+  });
+}
+
+void check_stack_format(const std::string& path) {
+  if (format_to_write(path).write == write_npy) return;
+  throw InputError(path + ": a batch of matrices is written to .npy alone.");
+}
+
+void write_stack(const std::vector<double>& values, std::size_t count, std::size_t rows,
+                 std::size_t columns, const std::string& path) {
+  write_file(path, [&](std::FILE* file) { write_npy_stack(values, count, rows, columns, file); });
+}
+
 void write_matrix(const Matrix& matrix, const std::string& path) {
   const Format& format = format_to_write(path);
   write_file(path, [&](std::FILE* file) { format.write(matrix, file); });

@@ -8,6 +8,7 @@
 
 #include "formats/input_file.hpp"
 #include "formats/mapped_matrix.hpp"
+#include "formats/npy.hpp"
 #include "matrix/matrix.hpp"
 #include "matrix/sparse.hpp"
 
@@ -45,6 +46,17 @@ std::optional<MappedMatrix> map_matrix(const std::string& path, WantedShape want
 /// The matrix of read_dense_or_sparse as read_matrix would have given it. Throws Unsupported as
 /// that does.
 Matrix made_dense(const std::string& path, const Sparse& a);
+
+/// The matrices in `path` if that is a .npy file with three dimensions, a batch; else absent, also
+/// if it cannot be read. Values need not be finite. Throws as read_npy_stack.
+std::optional<MatrixStack> read_stack(const std::string& path);
+
+/// Throws InputError if `path` is not a .npy file; call it before the work.
+void check_stack_format(const std::string& path);
+
+/// Writes `count` matrices to a .npy file, as write_npy_stack and write_file do.
+void write_stack(const std::vector<double>& values, std::size_t count, std::size_t rows,
+                 std::size_t columns, const std::string& path);
 
 /// Writes `matrix` to `path` in the format of its extension, with enough digits to read back the
 /// same doubles. The file appears whole or not at all (written beside it, then renamed).

@@ -288,18 +288,10 @@ struct Contents {
   std::size_t rows, cols, data;
 };
 
-// check: of the shape, before the amount of data.
-Contents contents_of(const InputFile& file, decltype(check_shape)* check) {
-  const Start start = read_start(file);
-  const Header header = HeaderParser(file, start.header).parse();
+// Of a file whose header has been read. check: of the shape, before the amount of data.
+Contents contents_of(const InputFile& file, const Start& start, const Header& header,
+                     std::size_t rows, std::size_t cols, decltype(check_shape)* check) {
   const Storage storage = storage_of(file, *header.descr);
-  const std::vector<std::size_t>& shape = *header.shape;
-  if (shape.empty() || shape.size() > 2) {
-    throw file.error(0, "the array has " + std::to_string(shape.size()) +
-                            " dimensions; expected 2, or 1 for a vector");
-  }
-  const std::size_t rows = shape[0];
-  const std::size_t cols = shape.size() == 2 ? shape[1] : 1;
   check(file, 0, rows, cols);
   const std::size_t bytes = rows * cols * storage.type->size();
   if (file.size() - start.data != bytes) {
@@ -310,14 +302,44 @@ Contents contents_of(const InputFile& file, decltype(check_shape)* check) {
   return {storage, *header.fortran_order, rows, cols, start.data};
 }
 
-}  // namespace
+// Of a file that holds one matrix, or a vector.
+Contents contents_of(const InputFile& file, decltype(check_shape)* check) {
+  const Start start = read_start(file);
+  const Header header = HeaderParser(file, start.header).parse();
+  const std::vector<std::size_t>& shape = *header.shape;
+  if (shape.empty() || shape.size() > 2) {
+    throw file.error(0, "the array has " + std::to_string(shape.size()) +
+                            " dimensions; expected 2, or 1 for a vector");
+  }
+  return contents_of(file, start, header, shape[0], shape.size() == 2 ? shape[1] : 1, check);
+}
 
-Matrix read_npy(const InputFile& file) {
-  const Contents contents = contents_of(file, check_shape);
+Matrix elements_of(const InputFile& file, const Contents& contents) {
   check_available(file, 0, contents.rows, contents.cols);
   Matrix a(contents.rows, contents.cols);
   read_elements(file, contents.data, contents.storage, contents.fortran_order, a);
   return a;
+}
+
+// The magic string, the version and the header, which ends so that the data begin at a multiple of
+// 64 bytes.
+void write_start(const std::string& order, const std::string& shape, std::FILE* out) {
+  std::string header = std::string("{'descr': '") + (kLittleEndian ? '<' : '>') +
+                       "f8', 'fortran_order': " + order + ", 'shape': (" + shape + "), }";
+  const std::size_t before = kMagic.size() + 4;
+  header.append(63 - (before + header.size()) % 64, ' ');
+  header += '\n';
+  std::string start(kMagic);
+  start += {'\x01', '\x00', static_cast<char>(header.size() & 0xFF),
+            static_cast<char>(header.size() >> 8)};
+  start += header;
+  std::fwrite(start.data(), 1, start.size(), out);
+}
+
+}  // namespace
+
+Matrix read_npy(const InputFile& file) {
+  return elements_of(file, contents_of(file, check_shape));
 }
 
 std::optional<MappedMatrix> map_npy(const InputFile& file) {
@@ -331,24 +353,55 @@ std::optional<MappedMatrix> map_npy(const InputFile& file) {
                       contents.fortran_order ? Order::columns : Order::rows);
 }
 
+std::size_t npy_dimensions(const InputFile& file) {
+  return HeaderParser(file, read_start(file).header).parse().shape->size();
+}
+
+MatrixStack read_npy_stack(const InputFile& file) {
+  const Start start = read_start(file);
+  const Header header = HeaderParser(file, start.header).parse();
+  const std::vector<std::size_t>& shape = *header.shape;
+  if (shape.size() != 3) {
+    throw file.error(0, "the array has " + std::to_string(shape.size()) +
+                            " dimensions; expected 3, matrices one after the other");
+  }
+  if (*header.fortran_order) {
+    throw file.error(0,
+                     "the array is in Fortran order; expected C order, as "
+                     "numpy.ascontiguousarray() makes it");
+  }
+  constexpr std::size_t kMost = std::size_t{1} << 31;
+  if (shape[0] >= kMost || shape[1] >= kMost || shape[0] * shape[1] >= kMost) {
+    throw file.error(0, "the array has " + std::to_string(shape[0]) + " matrices of " +
+                            std::to_string(shape[1]) + " rows; expected less than 2^31 rows");
+  }
+  const Contents contents =
+      contents_of(file, start, header, shape[0] * shape[1], shape[2], check_shape);
+  return {elements_of(file, contents), shape[0]};
+}
+
 bool is_npy(std::string_view beginning) {
   return beginning.starts_with(kMagic);
 }
 
 void write_npy(const Matrix& matrix, std::FILE* out) {
-  std::string header = std::string("{'descr': '") + (kLittleEndian ? '<' : '>') +
-                       "f8', 'fortran_order': True, 'shape': (" + std::to_string(matrix.rows()) +
-                       ", " + std::to_string(matrix.cols()) + "), }";
-  // Blanks up to a newline, so that the data begin at a multiple of 64 bytes.
-  const std::size_t before = kMagic.size() + 4;
-  header.append(63 - (before + header.size()) % 64, ' ');
-  header += '\n';
-  std::string start(kMagic);
-  start += {'\x01', '\x00', static_cast<char>(header.size() & 0xFF),
-            static_cast<char>(header.size() >> 8)};
-  start += header;
-  std::fwrite(start.data(), 1, start.size(), out);
+  write_start("True", std::to_string(matrix.rows()) + ", " + std::to_string(matrix.cols()), out);
   std::fwrite(matrix.values().data(), sizeof(double), matrix.values().size(), out);
+}
+
+void write_npy_stack(const std::vector<double>& values, std::size_t count, std::size_t rows,
+                     std::size_t columns, std::FILE* out) {
+  write_start("False",
+              std::to_string(count) + ", " + std::to_string(rows) + ", " + std::to_string(columns),
+              out);
+  std::vector<double> member(rows * columns);
+  for (std::size_t m = 0; m < count; ++m) {
+    const double* from = values.data() + m * rows * columns;
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) member[i * columns + j] = from[j * rows + i];
+    }
+    std::fwrite(member.data(), sizeof(double), member.size(), out);
+  }
 }
 
 }  // namespace lugpu

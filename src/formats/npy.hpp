@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "formats/input_file.hpp"
 #include "formats/mapped_matrix.hpp"
@@ -25,11 +26,28 @@ Matrix read_npy(const InputFile& file);
 /// in memory. Does not ask how much memory there is.
 std::optional<MappedMatrix> map_npy(const InputFile& file);
 
+/// Matrices of one shape, one below the other.
+struct MatrixStack {
+  Matrix rows;  ///< (count * m) x n: member i has the rows i * m to i * m + m - 1
+  std::size_t count;
+};
+
+/// How many dimensions the array has; throws as read_npy() for a malformed header.
+std::size_t npy_dimensions(const InputFile& file);
+
+/// The matrices of a three-dimensional array, count x m x n in C order. Otherwise as read_npy().
+MatrixStack read_npy_stack(const InputFile& file);
+
 /// Whether a file that begins like this is one.
 bool is_npy(std::string_view beginning);
 
 /// Writes version 1.0 in Fortran order, 8-byte floats, shape (rows, cols).
 /// A failure to write is left in the error indicator of `out`.
 void write_npy(const Matrix& matrix, std::FILE* out);
+
+/// The same for `count` matrices, rows x columns each, column after column, one after the other: an
+/// array of shape (count, rows, columns) in C order.
+void write_npy_stack(const std::vector<double>& values, std::size_t count, std::size_t rows,
+                     std::size_t columns, std::FILE* out);
 
 }  // namespace lugpu

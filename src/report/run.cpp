@@ -131,7 +131,10 @@ std::string subject_of(const json& from, const Row& row) {
   switch (row.kind) {
     case Kind::dense: {
       const std::string pivot = text_at(from, "pivot");
-      return (pivot == "none" ? "no" : pivot) + " pivoting, " + precision;
+      const std::string count = counted(number_at(from, "batch"), "member");
+      return joined({(pivot == "none" ? "no" : pivot) + " pivoting", precision,
+                     count.empty() ? "" : "batches of " + count},
+                    ", ");
     }
     case Kind::structured:
       return joined({problem.empty() ? text_at(from, "matrix") : problem, until, precision}, ", ");

@@ -44,7 +44,7 @@ class BadMatrixTest(CommandLine):
     def test_complex_or_otherwise_no_real_matrix(self):
         i = 1j * np.eye(2)
         for name, content in [("complex.mtx", i), ("complex.npy", i),
-                              ("cube.npy", np.ones((2, 2, 2))),
+                              ("four.npy", np.ones((2, 2, 2, 2))),
                               ("text.npy", np.array([["a", "b"], ["c", "d"]])),
                               ("nan.npy", [[1.0, np.nan], [0.0, 1.0]])]:
             with self.subTest(name=name):

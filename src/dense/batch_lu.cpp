@@ -1,0 +1,302 @@
+#include "dense/batch_lu.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+
+namespace lugpu {
+namespace {
+
+constexpr std::size_t kMostRegisters = 128;    // order of a matrix that they hold
+constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
+constexpr std::size_t kMemoryItems = 256;      // of a work-group of gpu/batch_memory.cl
+constexpr std::size_t kLocalElements =
+    5200;                                // of gpu/batch_memory.cl's local memory, with the rest
+constexpr std::size_t kSolveItems = 64;  // of gpu/batch_solve.cl
+
+/// Of gpu/batch_lu.cl: the work-items of a matrix are a square of `grid`, each with a square of
+/// `tile` elements.
+struct Registers {
+  std::size_t grid, tile, matrices;
+};
+
+Registers registers_for(std::size_t n) {
+  if (n <= 8) return {4, 2, 4};
+  if (n <= 16) return {4, 4, 4};
+  if (n <= 32) return {8, 4, 1};
+  if (n <= 64) return {16, 4, 1};
+  return {16, 8, 1};
+}
+
+const char* macro_of(Pivot pivot) {
+  return pivot == Pivot::none ? "NONE" : pivot == Pivot::partial ? "PARTIAL" : "FULL";
+}
+
+std::string definition(const char* name, std::size_t value) {
+  return std::string(" -D") + name + "=" + std::to_string(value);
+}
+
+// The member's elements to or from their places in a group.
+template <typename T, typename Real>
+void copy_member(const View<T>& member, const BatchLayout& layout, Real* group, std::size_t lane) {
+  constexpr bool to_device = std::is_const_v<T>;
+  const auto move = [&](T& element, std::size_t i, std::size_t j) {
+    Real& there = group[(i * layout.pitch + j) * layout.lanes + lane];
+    if constexpr (to_device) {
+      there = element;
+    } else {
+      element = there;
+    }
+  };
+  if (member.order == Order::rows) {
+    for (std::size_t i = 0; i < layout.rows; ++i) {
+      T* row = member.data + i * member.ld;
+      for (std::size_t j = 0; j < layout.columns; ++j) move(row[j], i, j);
+    }
+  } else {
+    for (std::size_t j = 0; j < layout.columns; ++j) {
+      T* column = member.data + j * member.ld;
+      for (std::size_t i = 0; i < layout.rows; ++i) move(column[i], i, j);
+    }
+  }
+}
+
+// Members first : first + count of a batch, and units of matrices where a group has no more.
+template <typename T>
+void pack(const Batch<const T>& from, std::size_t first, std::size_t count,
+          const BatchLayout& layout, T* to) {
+  const std::size_t size = layout.elements_of_group();
+  in_parallel(ceiling(count, layout.lanes), size * sizeof(T), [&](std::size_t g) {
+    T* group = to + g * size;
+    for (std::size_t lane = 0; lane < layout.lanes; ++lane) {
+      const std::size_t member = g * layout.lanes + lane;
+      if (member < count) {
+        copy_member(from[first + member], layout, group, lane);
+        continue;
+      }
+      for (std::size_t e = 0; e < layout.rows * layout.pitch; ++e) {
+        group[e * layout.lanes + lane] = e / layout.pitch == e % layout.pitch;
+      }
+    }
+  });
+}
+
+template <typename T>
+void unpack(const T* from, std::size_t first, std::size_t count, const BatchLayout& layout,
+            const Batch<T>& to) {
+  const std::size_t size = layout.elements_of_group();
+  in_parallel(ceiling(count, layout.lanes), size * sizeof(T), [&](std::size_t g) {
+    const std::size_t end = std::min(layout.lanes, count - g * layout.lanes);
+    for (std::size_t lane = 0; lane < end; ++lane) {
+      copy_member<T, const T>(to[first + g * layout.lanes + lane], layout, from + g * size, lane);
+    }
+  });
+}
+
+std::size_t lanes_of(const Device& device, BatchPath path, Precision precision) {
+  return path == BatchPath::vectors ? vector_width(device, precision) : 1;
+}
+
+}  // namespace
+
+BatchPath BatchLu::path(const Device& device, std::size_t n, Precision) {
+  if (device.type == "cpu") return BatchPath::vectors;
+  return n <= kMostRegisters ? BatchPath::registers : BatchPath::memory;
+}
+
+void BatchLu::require_room(const Device& device, const BatchSize& size, Precision precision,
+                           Pivot pivot) {
+  if (pivot != Pivot::none && pivot != Pivot::partial && pivot != Pivot::full) {
+    throw Unsupported(std::string("Batches have no pivoting named ") + name(pivot),
+                      {"pivot", "partial"});
+  }
+  if (size.n > kMostBatchOrder) {
+    throw Unsupported("Members of a batch have an order of at most " +
+                      std::to_string(kMostBatchOrder) + ", not " + std::to_string(size.n) + ".");
+  }
+  if (precision == Precision::double_precision && !device.double_precision) {
+    throw Unsupported(device.name + " has no double precision", {"precision", "single"});
+  }
+  const BatchPath way = path(device, size.n, precision);
+  const std::size_t local = kLocalElements * element_size(precision);
+  if (way == BatchPath::memory && local > device.local_memory) {
+    throw Unsupported("Members of order " + std::to_string(size.n) + " take " +
+                      std::to_string(local) + " bytes of local memory; " + device.name + " has " +
+                      std::to_string(device.local_memory) + ".");
+  }
+  const std::size_t lanes = lanes_of(device, way, precision);
+  const double members = static_cast<double>(ceiling(size.count, lanes) * lanes);
+  const double order = static_cast<double>(size.n);
+  const double bytes = members * (order * order * static_cast<double>(element_size(precision)) +
+                                  (2 * order + 1) * sizeof(cl_int));
+  if (bytes + 2.0 * kSliceBytes <= static_cast<double>(device.global_memory)) return;
+  throw Unsupported("A batch of " + std::to_string(size.count) + " matrices of order " +
+                    std::to_string(size.n) + " needs " + std::to_string(bytes / 1e9) + " GB; " +
+                    device.name + " has " + std::to_string(device.global_memory / 1e9) + ".");
+}
+
+BatchLu::BatchLu(DeviceContext& context, const BatchSize& size, Precision precision, Pivot pivot,
+                 BatchPath path, std::size_t most_elements)
+    : context_(context),
+      size_(size),
+      precision_(precision),
+      pivot_(pivot),
+      path_(path),
+      layout_{lanes_of(context.device(), path, precision), size.n, size.n,
+              path == BatchPath::vectors ? size.n | 1 : size.n},
+      options_(std::string(" -DPIVOT=") + macro_of(pivot)) {
+  if (size.count == 0 || size.n == 0) return;
+  if (path == BatchPath::vectors) options_ += definition("VECTOR", layout_.lanes);
+  const std::size_t group_bytes = layout_.elements_of_group() * element_size(precision);
+  const std::size_t most_groups =
+      std::max<std::size_t>(std::min(most_elements / layout_.elements_of_group(),
+                                     context.device().max_allocation / group_bytes),
+                            1);
+  for (std::size_t first = 0; first < size.count; first += most_groups * layout_.lanes) {
+    const std::size_t count = std::min(most_groups * layout_.lanes, size.count - first);
+    const std::size_t members = groups(count) * layout_.lanes;
+    const std::size_t places = members * size.n * sizeof(cl_int);
+    parts_.push_back({context.allocate(groups(count) * group_bytes),
+                      context.allocate(pivot == Pivot::none ? 0 : places),
+                      context.allocate(pivot == Pivot::full ? places : 0),
+                      context.allocate(members * sizeof(cl_int)), first, count,
+                      groups(count) * group_bytes});
+  }
+}
+
+void BatchLu::for_slices(
+    std::size_t columns,
+    const std::function<void(Part&, std::size_t first, std::size_t count)>& work) {
+  const std::size_t bytes = layout_.lanes * size_.n * columns * element_size(precision_);
+  const std::size_t members = std::max<std::size_t>(kSliceBytes / bytes, 1) * layout_.lanes;
+  for (Part& part : parts_) {
+    for (std::size_t done = 0; done < part.count; done += members) {
+      work(part, part.first + done, std::min(members, part.count - done));
+    }
+  }
+}
+
+template <typename T>
+void BatchLu::upload(const Batch<const T>& a) {
+  const std::size_t group = layout_.elements_of_group() * sizeof(T);
+  for_slices(size_.n, [&](Part& part, std::size_t first, std::size_t count) {
+    const std::size_t bytes = groups(count) * group;
+    T* room = static_cast<T*>(context_.staging().room(bytes));
+    pack(a, first, count, layout_, room);
+    context_.queue().enqueueWriteBuffer(part.matrices, CL_TRUE,
+                                        (first - part.first) / layout_.lanes * group, bytes, room);
+  });
+}
+
+void BatchLu::factor() {
+  const auto n = static_cast<cl_int>(size_.n);
+  for (const Part& part : parts_) {
+    KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
+    std::size_t items = groups(part.count);
+    if (path_ == BatchPath::registers) {
+      const Registers shape = registers_for(size_.n);
+      id.file = "gpu/batch_lu.cl";
+      id.options += definition("GRID", shape.grid) + definition("TILE", shape.tile) +
+                    definition("MATRICES", shape.matrices);
+      if (context_.device().type == "gpu") id.options += " -DUNROLLED";
+      items = part.count * shape.grid * shape.grid;
+    } else if (path_ == BatchPath::memory) {
+      id.file = "gpu/batch_memory.cl";
+      items = part.count * kMemoryItems;
+    }
+    context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info, n,
+                 static_cast<cl_int>(part.count));
+    context_.timeline().add_bytes(2 * std::uint64_t{part.bytes});
+  }
+}
+
+std::vector<int> BatchLu::info() {
+  std::vector<int> info(size_.count);
+  for (const Part& part : parts_) {
+    context_.read_back("factor", part.info, 0, part.count * sizeof(cl_int),
+                       info.data() + part.first);
+  }
+  return info;
+}
+
+std::vector<int> BatchLu::places(bool columns) {
+  if (pivot_ == Pivot::none || (columns && pivot_ != Pivot::full)) return {};
+  std::vector<int> places(size_.count * size_.n);
+  for (const Part& part : parts_) {
+    context_.read_back("factor", columns ? part.jpiv : part.ipiv, 0,
+                       part.count * size_.n * sizeof(cl_int), places.data() + part.first * size_.n);
+  }
+  for (int& place : places) ++place;
+  return places;
+}
+
+std::vector<int> BatchLu::ipiv() {
+  return places(false);
+}
+
+std::vector<int> BatchLu::jpiv() {
+  return places(true);
+}
+
+void BatchLu::enqueue_solve(const Part& part, const cl::Buffer& x, std::size_t first,
+                            std::size_t count, std::size_t columns) {
+  const bool on_cpu = path_ == BatchPath::vectors;
+  const KernelId id{on_cpu ? "cpu/batch_lu.cl" : "gpu/batch_solve.cl",
+                    "solve_batch",
+                    precision_,
+                    Storage::buffer,
+                    Texel::r,
+                    options_};
+  context_.run("solve", id, {on_cpu ? groups(count) : count * kSolveItems}, part.matrices,
+               part.ipiv, part.jpiv, x, static_cast<cl_int>(first - part.first),
+               static_cast<cl_int>(size_.n), static_cast<cl_int>(columns));
+}
+
+template <typename T>
+void BatchLu::solve(const Batch<const T>& from, const Batch<T>& to) {
+  const BatchLayout layout{layout_.lanes, size_.n, from.columns(), from.columns()};
+  if (layout.columns == 0) return;
+  for_slices(layout.columns, [&](Part& part, std::size_t first, std::size_t count) {
+    const std::size_t bytes = groups(count) * layout.elements_of_group() * sizeof(T);
+    T* room = static_cast<T*>(context_.staging().room(bytes));
+    const cl::Buffer& x = context_.scratch(bytes);
+    pack(from, first, count, layout, room);
+    context_.queue().enqueueWriteBuffer(x, CL_TRUE, 0, bytes, room);
+    enqueue_solve(part, x, first, count, layout.columns);
+    context_.read_back("solve", x, 0, bytes, room);
+    unpack(room, first, count, layout, to);
+  });
+}
+
+template <typename T>
+void BatchLu::inverse(const Batch<T>& to) {
+  const std::size_t n = size_.n;
+  std::vector<T> identity(n * n);
+  for (std::size_t i = 0; i < n; ++i) identity[i * (n + 1)] = 1;
+  solve<T>(Batch<const T>({identity.data(), n, n, n}, size_.count, 0), to);
+}
+
+template <typename T>
+void BatchLu::download_factors(const Batch<T>& to) {
+  const std::size_t group = layout_.elements_of_group() * sizeof(T);
+  for_slices(size_.n, [&](Part& part, std::size_t first, std::size_t count) {
+    const std::size_t bytes = groups(count) * group;
+    T* room = static_cast<T*>(context_.staging().room(bytes));
+    context_.read_back("download", part.matrices, (first - part.first) / layout_.lanes * group,
+                       bytes, room);
+    unpack(room, first, count, layout_, to);
+  });
+}
+
+template void BatchLu::upload(const Batch<const float>&);
+template void BatchLu::upload(const Batch<const double>&);
+template void BatchLu::solve(const Batch<const float>&, const Batch<float>&);
+template void BatchLu::solve(const Batch<const double>&, const Batch<double>&);
+template void BatchLu::inverse(const Batch<float>&);
+template void BatchLu::inverse(const Batch<double>&);
+template void BatchLu::download_factors(const Batch<float>&);
+template void BatchLu::download_factors(const Batch<double>&);
+
+}  // namespace lugpu
