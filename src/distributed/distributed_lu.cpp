@@ -267,7 +267,7 @@ void DistributedLu::get(std::size_t j, std::size_t first, std::size_t count,
     std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(end), 1);
     cl::Buffer moved = context.allocate(host.size());
     gather_rows(context, part, moved, permutation_of(later, size_.n), count, options_.precision);
-    part = moved;
+    part = std::move(moved);
   }
   context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
 }
