@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every command, the library and the drop-in LAPACK on a device that misbehaves, and says what became
-# of it (docs/reliability.md). Takes a quarter of an hour on two cores.
+# of it (docs/reliability.md).
 #   scripts/faults.sh [FOLDER_OF_THE_BUILD]   default: build-dev
 set -euo pipefail
 cd "$(dirname "$0")/.."
