@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A device that misbehaves at one call of OpenCL after another, under every command and the drop-in LAPACK.
 
-    tests/faults.py PATH_TO_LUGPU [--quick] [--only WORD]
+    tests/faults.py PATH_TO_LUGPU [--quick] [--only WORD] [--python INTERPRETER]
 
 Runs each command once undisturbed, which counts its calls of OpenCL, and then once for every chosen call
 and kind of fault (tests/opencl_faults.cpp). What must hold whatever happens:
@@ -9,7 +9,8 @@ and kind of fault (tests/opencl_faults.cpp). What must hold whatever happens:
   - status 0 comes with a right x; another one with one sentence on stderr, and no file with an x;
   - a JSON file that is there keeps to the schema.
 Prints a line for each command and kind of fault, and above it every case that broke a rule, with what repeats it.
---quick: a few calls of each function, for ctest.
+--quick: a few calls of each function, for ctest. --python: an interpreter that has the module lugpu.
+Exit status 0 only if no run broke a rule.
 """
 
 import argparse
@@ -48,15 +49,24 @@ lapack.dgesv_(whole(n), whole(1), data(a), whole(n), data(ipiv), data(b), whole(
 if info.value != 0: sys.exit(4)
 np.save("x.npy", b.reshape(-1, 1))
 """
+PYTHON = """
+import lugpu, numpy as np
+a = np.load("a.npy")
+np.save("x.npy", lugpu.solve(a, a.sum(axis=1)).reshape(-1, 1))
+"""
+# Commands that are tried at most of their calls; others at a few, and these at a few functions.
+THOROUGH = ["solve lu-blocked partial", "solve sparse", "solve two devices", "bench"]
+OF_VERIFY = ["clBuildProgram", "clCreateBuffer", "clCreateKernel", "clEnqueueNDRangeKernel", "clEnqueueReadBuffer",
+             "clFinish", "clRetainMemObject"]
 
 
 def solve(*options, matrix="a.npy"):
     return ["solve", matrix, *options, "-o", "x.npy", "--json", "r.json", "-q"]
 
 
-def commands(lapack):
+def commands(lapack, python):
     """Each command line by a name."""
-    found = {}
+    found = {"devices": ["devices", "--format", "json"]}
     for method, pivot in (("lu-blocked", "partial"), ("lu", "none"), ("lu", "full"), ("lu", "rook"),
                           ("gauss-jordan", "partial")):
         options = ["--method", method, "--pivot", pivot]
@@ -75,6 +85,8 @@ def commands(lapack):
     found["verify"] = ["verify", "--json", "r.json", "-q"]
     if lapack.is_file():  # which checks no more than LAPACK does: for errors alone
         found["lapack"] = ["/usr/bin/python3", "-c", LAPACK, str(lapack)]
+    if python:
+        found["python"] = [python, "-c", PYTHON]
     return found
 
 
@@ -82,7 +94,7 @@ class Faults:
     def __init__(self, program, quick):
         self.program, self.quick = program, quick
         self.layer = Path(program).parent / "tests/libopencl_faults.so"
-        self.problems = 0
+        self.runs = self.problems = 0
 
     def run(self, arguments, fault):
         """The finished process (None if it is late) and its folder with what it wrote."""
@@ -122,9 +134,11 @@ class Faults:
 
     def chosen(self, count, few):
         """Which of so many calls: all of a few; else the first, the last, and some between."""
-        wanted = 2 if self.quick else few
+        wanted = min(few, 2) if self.quick else few
         if count <= wanted:
             return range(1, count + 1)
+        if wanted == 1:
+            return [(count + 1) // 2]
         return sorted({1 + round(i * (count - 1) / (wanted - 1)) for i in range(wanted)})
 
     def faults(self, name, calls):
@@ -138,21 +152,24 @@ class Faults:
                                 "OPENCL_FAULT_KIND": kinds.get(kind, "error"), "OPENCL_FAULT_CODE": str(code)})
 
         slow = name == "verify"  # it tries every path of the device
+        few = 1 if slow else 4 if name in THOROUGH else 2
         for function, count in calls.items():
+            if slow and function not in OF_VERIFY:
+                continue
             code = MEMORY_CODE if function in ("clCreateBuffer", "clCreateImage") else COMMON_CODE
-            for call in self.chosen(count, 2 if slow else 4):
+            for call in self.chosen(count, few):
                 add("error", function, call, code=code)
             add("error for good", function, f"{(count + 1) // 2}+", code=code)
             if slow or name == "lapack":
                 continue
             if function.startswith("clEnqueue") and "Map" not in function:
-                for call in self.chosen(count, 8):
+                for call in self.chosen(count, 2 * few):
                     add("dropped", function, call)
             if re.match("clEnqueue(Read|Write)Buffer", function):
-                for call in self.chosen(count, 8):
+                for call in self.chosen(count, 2 * few):
                     for bits in (1, 64) if not self.quick else (64,):
                         add("flipped", function, call, code=bits)
-            if name.startswith("solve") and function in WAITS:
+            if name.startswith("solve") and function in (WAITS if name in THOROUGH else ["clFinish"]):
                 add("hang", function, (count + 1) // 2)
         if name == "bench" and not self.quick:
             add("hang", "clFinish", calls["clFinish"] - 2)
@@ -167,13 +184,15 @@ class Faults:
         if done.returncode not in range(6) or (hangs and done.returncode != 1):
             return f"exit status {done.returncode}: {done.stderr}"
         x = place / "x.npy"
-        if done.returncode == 0 and (name.startswith("solve") or name == "lapack"):
+        if done.returncode == 0 and (name.startswith("solve") or name in ("lapack", "python")):
             if error := self.error_of(name, x):
                 return error
         if done.returncode != 0 and x.exists():
             return f"x although status {done.returncode}"
         lines = [line for line in done.stderr.splitlines()
                  if not line.startswith(("lugpu: warning: ", "lugpu: note: "))]
+        if name == "python" and done.returncode != 0:
+            return "" if re.match(r"lugpu\.\w+: ", lines[-1]) else f"stderr is {done.stderr!r}"
         is_log = lines and "do not build" in lines[0]
         if done.returncode != 0 and name != "lapack" and not is_log and not self.has_bad_row(place):
             if len(lines) != 1 or not lines[0].startswith("lugpu: "):
@@ -225,6 +244,7 @@ class Faults:
         for kind, faults in self.faults(name, self.calls(arguments)).items():
             start = time.monotonic()
             ends = list(pool.map(lambda fault: self.try_one(name, arguments, fault), faults))
+            self.runs += len(ends)
             print(f"{name:24} {kind:14} {len(faults):4} runs: {ends.count('right'):4} done right, "
                   f"{ends.count('refused'):4} refused, {ends.count('wrong'):3} WRONG "
                   f"({time.monotonic() - start:.0f} s)", flush=True)
@@ -235,13 +255,17 @@ def main():
     parser.add_argument("program", type=os.path.abspath)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--python", default="")
     given = parser.parse_args()
     faults = Faults(given.program, given.quick)
-    quick = ("solve lu-blocked partial", "bench")
+    quick = ("devices", "solve lu-blocked partial", "bench")
+    start = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for name, arguments in commands(Path(given.program).parent / "liblugpu_lapack.so").items():
+        for name, arguments in commands(Path(given.program).parent / "liblugpu_lapack.so", given.python).items():
             if given.only in name and (not given.quick or name in quick):
                 faults.sweep(name, arguments, pool)
+    what = f"{faults.problems} BROKE A RULE" if faults.problems else "all as expected"
+    print(f"{faults.runs} runs: {what} ({time.monotonic() - start:.0f} s)")
     sys.exit(1 if faults.problems else 0)
 
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <lugpu/lugpu.hpp>
@@ -575,6 +576,33 @@ TEST(SparseLibraryInSingle, EveryMethodSolves) {
     expect_error(ErrorKind::bad_input, "The value 1e+300 overflows single precision", [&] {
       solve(shared_context(), huge.view(), {&truth[0], 1, 1, 1}, options);
     });
+  }
+}
+
+// Where a reference is not counted, nothing is given back that is not held: in every method, at
+// every call.
+TEST(FaultySparseLibrary, ReleasesOnlyWhatItHolds) {
+  const Rows a = laplacian(6, 5);
+  const std::vector<double> right(a.n(), 1);
+  Context context;
+  setenv("OPENCL_FAULT_CODE", "-5", 1);
+  for (const char* method : {"cg", "gauss-seidel", "jacobi", "banded", "gauss-jordan"}) {
+    solve(context, a.view(), columns_of(right, a.n()), with(method));  // kernels are built
+    int failed = 0;
+    for (int call = 1; call <= 400 && failed == call - 1; ++call) {
+      SCOPED_TRACE(std::string(method) + ", call " + std::to_string(call));
+      setenv("OPENCL_FAULT_CALL", std::to_string(call).c_str(), 1);
+      setenv("OPENCL_FAULT_FUNCTION", "clRetainMemObject", 1);
+      try {
+        solve(context, a.view(), columns_of(right, a.n()), with(method));
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::failure);
+        ++failed;
+      }
+      unsetenv("OPENCL_FAULT_FUNCTION");
+    }
+    EXPECT_EQ(solve(context, a.view(), columns_of(right, a.n()), with(method)).status(),
+              Status::ok);
   }
 }
 

@@ -318,7 +318,8 @@ void FastDiagonal::require_fields(std::size_t nrhs) {
   const std::size_t bytes =
       (wanted * lines + layout_.rows) * layout_.pitch * element_size(precision_);
   at_once_ = 0;
-  field_ = result_ = cl::Buffer();
+  field_ = cl::Buffer();
+  result_ = cl::Buffer();
   field_ = context_.allocate(bytes);
   result_ = context_.allocate(bytes);
   if (layout_.on_cpu) {

@@ -100,10 +100,10 @@ const cl::Buffer& GaussJordan::solve() {
   const Outcome pivots = outcome();
   solved_ = export_columns(context_, ab_.src, size_.n, size_.nrhs);
   if (!pivots.jpiv.empty()) {
-    const cl::Buffer x = context_.allocate(size_.n * size_.nrhs * element());
+    cl::Buffer x = context_.allocate(size_.n * size_.nrhs * element());
     gather_rows(context_, solved_, x, inverse_permutation(permutation_of(pivots.jpiv, size_.n)),
                 size_.nrhs, options_.precision);
-    solved_ = x;
+    solved_ = std::move(x);
   }
   context_.queue().finish();
   return solved_;

@@ -38,7 +38,8 @@ void move_rows(DeviceContext& context, const Surface& columns, std::size_t first
   const std::size_t packs = a.texels(first, end);
   const auto run = [&](const char* function, const cl::Buffer& list) {
     context.run("interchange", a.kernel("dense/move_rows.cl", function), {packs, rows}, a, moved,
-                list, static_cast<cl_int>(first / a.pack()), static_cast<cl_int>(packs));
+                list, static_cast<cl_int>(a.rows()), static_cast<cl_int>(first / a.pack()),
+                static_cast<cl_int>(packs));
   };
   run("take_rows", from);
   run("put_rows", to);
@@ -267,7 +268,7 @@ void DistributedLu::get(std::size_t j, std::size_t first, std::size_t count,
     std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(end), 1);
     cl::Buffer moved = context.allocate(host.size());
     gather_rows(context, part, moved, permutation_of(later, size_.n), count, options_.precision);
-    part = moved;
+    part = std::move(moved);
   }
   context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
 }

@@ -96,12 +96,8 @@ class StoredSteps : public Steps {
   }
   ~StoredSteps() override {
     vectors_.give_back(std::move(q_));
-    try {
-      vectors_.give_back_room(alpha_, kRoom);
-      vectors_.give_back_room(over_, kRoom);
-    } catch (const cl::Error&) {
-      // Memory that cannot be kept for others is released; an error may be on its way already.
-    }
+    vectors_.give_back_room(std::move(alpha_), kRoom);
+    vectors_.give_back_room(std::move(over_), kRoom);
   }
   StoredSteps(const StoredSteps&) = delete;
   StoredSteps& operator=(const StoredSteps&) = delete;
@@ -211,17 +207,17 @@ class Cg {
   State started(const Surface& b, Surface& x) {
     if (b_.scale != 1) scale(vectors_, b_.scale, x);
     Surface r = vectors_.take();
-    const cl::Buffer rr = vectors_.take_room(partials_bytes());
-    const cl::Buffer ended = vectors_.take_room(sizeof(cl_int));
+    cl::Buffer rr = vectors_.take_room(partials_bytes());
+    cl::Buffer ended = vectors_.take_room(sizeof(cl_int));
     vectors_.context().fill(ended, 0, sizeof(cl_int));
     steps_.start(b_.scale, b, x, r, rr);
     return {updated(x),
             updated(std::move(r)),
             {vectors_.take(), vectors_.take()},
-            rr,
+            std::move(rr),
             vectors_.take_room(partials_bytes()),
             vectors_.take_room(history_bytes()),
-            ended,
+            std::move(ended),
             rule_.tolerance * rule_.tolerance * b_.square};
   }
 
@@ -269,15 +265,15 @@ class Cg {
   // x after so many steps; the rest goes back.
   void keep_x(State& state, std::size_t steps, Surface& x) {
     if (state.x.other && steps % 2 == 1) std::swap(state.x.old, *state.x.other);
-    x = state.x.old;
+    x = std::move(state.x.old);
     for (auto* both : {&state.x, &state.r, &state.p}) {
       if (both->other) vectors_.give_back(std::move(*both->other));
       if (both != &state.x) vectors_.give_back(std::move(both->old));
     }
-    vectors_.give_back_room(state.rr_partials, partials_bytes());
-    vectors_.give_back_room(state.curvature_partials, partials_bytes());
-    vectors_.give_back_room(state.history, history_bytes());
-    vectors_.give_back_room(state.ended, sizeof(cl_int));
+    vectors_.give_back_room(std::move(state.rr_partials), partials_bytes());
+    vectors_.give_back_room(std::move(state.curvature_partials), partials_bytes());
+    vectors_.give_back_room(std::move(state.history), history_bytes());
+    vectors_.give_back_room(std::move(state.ended), sizeof(cl_int));
   }
 
   void finish(State& state, Iteration& result, Surface& x) {

@@ -36,10 +36,10 @@ void sweep_together(const GridOperator& a, Vectors& vectors, const Surface& b, c
       x.kernel("cpu/jacobi_sweeps.cl", "jacobi_sweeps", cut.options() + a.options());
   const std::size_t rows = 1 + (sweeps - 1) * (2 * planes.rows + 1);  // of a work-item's room
   const std::size_t bytes = cut.groups_x * rows * row_bytes(b);
-  const cl::Buffer room = vectors.take_room(bytes);
+  cl::Buffer room = vectors.take_room(bytes);
   a.run(vectors.context(), cut, kernel, x, b, x_new, room, static_cast<cl_int>(sweeps),
         static_cast<cl_int>(share));
-  vectors.give_back_room(room, bytes);
+  vectors.give_back_room(std::move(room), bytes);
 }
 
 }  // namespace

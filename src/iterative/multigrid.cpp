@@ -307,7 +307,9 @@ MultigridCg::Hierarchy::Level MultigridCg::Hierarchy::level_of(const Cells& cell
   level.offset = numbers_of(how.offset);
   level.weights = Weights::make(cells, how);
   const cl::Buffer none = context_.zeros(1);
-  level.held = level.inverse = level.links[0] = level.links[1] = level.links[2] = none;
+  level.held = cl::Buffer(none);
+  level.inverse = cl::Buffer(none);
+  for (cl::Buffer& links : level.links) links = cl::Buffer(none);
   return level;
 }
 
@@ -690,7 +692,7 @@ Iteration MultigridCg::Hierarchy::solve(const Surface& b, double square_of_b, Su
 
 std::vector<double> MultigridCg::Hierarchy::preconditioned(Vectors& vectors, const Surface& r) {
   const Level& finest = levels_.front();
-  const Surface unused = vectors.take();
+  Surface unused = vectors.take();
   run("vector", finest, "grid/multigrid.cl", "import_vectors", unused, unused, r, p_, finest.r);
   cycle();
   const Matrix padded = download(context_, finest.z, finest.shape.elements(), 1, precision_);
@@ -699,7 +701,7 @@ std::vector<double> MultigridCg::Hierarchy::preconditioned(Vectors& vectors, con
     const double* first = padded.column(0) + kLead + row * finest.shape.pitch;
     z.insert(z.end(), first, first + finest.shape.size[0]);
   }
-  vectors.give_back(unused);
+  vectors.give_back(std::move(unused));
   return z;
 }
 

@@ -175,7 +175,7 @@ Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b
   ColouredGrid grid(a.grid(), vectors);
   const VectorCut cut = a.cut(grid.halves());
   const KernelId kernel = x.kernel("grid/red_black.cl", "red_black", cut.options() + a.options());
-  const Colours right = grid.split(b);
+  Colours right = grid.split(b);
   Colours now = grid.split(x);
   const Iteration result =
       relax(a, vectors, b, x, rule, [&](Surface& whole, Surface&, std::size_t count) {
@@ -185,8 +185,8 @@ Iteration gauss_seidel(const GridOperator& a, Vectors& vectors, const Surface& b
         }
         grid.merge(now, whole);
       });
-  grid.give_back(right);
-  grid.give_back(now);
+  grid.give_back(std::move(right));
+  grid.give_back(std::move(now));
   return result;
 }
 

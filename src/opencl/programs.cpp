@@ -26,7 +26,7 @@ Programs::Programs(const cl::Context& context, const Device& device, KernelSetti
       settings_(std::move(settings)) {}
 
 std::string Programs::build_options(const KernelId& id) const {
-  std::string options = "-cl-std=CL1.2" + id.options;
+  std::string options = "-cl-std=CL1.2" + id.options + settings_.options;
   if (id.precision == Precision::double_precision) options += " -DLUGPU_DOUBLE";
   if (id.storage == Storage::image) options += " -DLUGPU_IMAGE";
   if (id.texel == Texel::rgba) options += " -DLUGPU_RGBA";

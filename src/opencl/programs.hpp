@@ -24,9 +24,10 @@ struct KernelId {
 
 /// Which kernels are used.
 struct KernelSettings {
-  std::string folder = "";  ///< one like kernels/ to read them from; empty for the embedded ones
-  bool vendor = true;       ///< whether kernels for one vendor's devices may be used
-  bool verbose = false;     ///< print build logs to stderr
+  std::string folder = "";   ///< one like kernels/ to read them from; empty for the embedded ones
+  bool vendor = true;        ///< whether kernels for one vendor's devices may be used
+  bool verbose = false;      ///< print build logs to stderr
+  std::string options = "";  ///< more build options, for tests: " -cl-opt-disable"
 };
 
 /// A kernel that was built, and its fixed work-group size.

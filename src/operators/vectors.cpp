@@ -98,7 +98,7 @@ Surface Vectors::take() {
 cl::Buffer Vectors::take_room(std::size_t bytes) {
   const auto found = rooms_.find(bytes);
   if (found == rooms_.end()) return context_.allocate(bytes);
-  const cl::Buffer room = found->second;
+  cl::Buffer room = std::move(found->second);
   rooms_.erase(found);
   return room;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "opencl/surface.hpp"
@@ -81,7 +82,9 @@ class Vectors {
   void give_back(Surface vector) { pool_.push_back(std::move(vector)); }
   /// A buffer of so many bytes, uninitialized: one that was given back, or a new one.
   cl::Buffer take_room(std::size_t bytes);
-  void give_back_room(const cl::Buffer& room, std::size_t bytes) { rooms_.emplace(bytes, room); }
+  void give_back_room(cl::Buffer room, std::size_t bytes) {
+    rooms_.emplace(bytes, std::move(room));
+  }
   /// Vectors of another layout, which last as long as these.
   Vectors& companion(const VectorLayout& layout);
 

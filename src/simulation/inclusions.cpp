@@ -104,7 +104,7 @@ void Inclusions::build(double rise_speed) {
 void Inclusions::solve() {
   factors_->take_columns(system_, 0, order() + 1);
   factors_->factor();
-  q_ = factors_->solve();
+  q_ = cl::Buffer(factors_->solve());
 }
 
 void Inclusions::velocity(const Cells& cells, std::size_t cell, double rise_speed,

@@ -104,6 +104,16 @@ class MachineTest(CommandLine):
                 parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
                 (self.folder / "r.json").unlink()
 
+    def test_the_clock_is_set_meanwhile(self):
+        """Times and deadlines are of a clock that only runs."""
+        env = {"LD_PRELOAD": str(Path(self.program).parent / "tests/libclock_steps.so")}
+        self.lugpu(*small(runs=5, json="r.json"), env=env)
+        (row,) = parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+        self.assertEqual(row["status"], "ok")
+        self.assertTrue(all(0 < seconds < SECONDS for seconds in row["times_s"]), row["times_s"])
+        done = self.lugpu("solve", "a.npy", "--timeout", "50", env=env)
+        self.assertIn("passed", done.stdout)
+
     def at_once(self, count):
         """So many processes on one device that find no compiled kernels."""
         cache = {"POCL_CACHE_DIR": str(self.new_folder()), "XDG_CACHE_HOME": str(self.new_folder())}
