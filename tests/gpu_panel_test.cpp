@@ -55,8 +55,8 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
                                      {0, columns, columns, static_cast<cl_int>(groups(m)), 0, 0},
                                      {},
                                      {}};
-    const std::string options =
-        std::string(" -DNB=64 -DGROUPS_MAX=64 -DPIVOT=") + (pivot == Pivot::partial ? "1" : "0");
+    const std::string options = pivot == Pivot::partial ? " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"
+                                                        : " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=0";
     context.run("test",
                 {"gpu/lu_blocked.cl", "update_and_factor", precision, Storage::buffer, Texel::rgba,
                  options},
