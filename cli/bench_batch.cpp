@@ -1,10 +1,12 @@
 #include "bench_batch.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include "base/cores.hpp"
 #include "base/error.hpp"
+#include "base/host_memory.hpp"
 #include "bench/probe.hpp"
 #include "bench/report.hpp"
 #include "bench/statistics.hpp"
@@ -149,7 +151,10 @@ class BatchSweep {
     const auto run = [&](const BatchCase& one, const Ceilings* ceilings, const auto& make) {
       if (is_known(one)) return;
       show_progress(one.routine + format(" n=%zu", n));
-      if (!system) system.emplace(what);
+      if (!system) {
+        if (const std::string why = no_room(what); !why.empty()) return add_unsupported(one, why);
+        system.emplace(what);
+      }
       BatchResult result = measure_batch<T>(one, *system, make, given_.effort);
       if (ceilings) result.copy_bytes_per_s = ceilings->copy_bytes_per_s;
       add(result);
@@ -178,8 +183,30 @@ class BatchSweep {
       BatchCase one = on_device(what, contexts_[i].device());
       one.implementation = "lugpu";
       one.routine = kBatchRoutine;
+      contexts_[i].deadline().set(given_.effort.timeout_s);
       run(one, &ceilings_[i], [&] { return make_batch_lu<T>(contexts_[i], one); });
+      contexts_[i].deadline().set(INFINITY);
     }
+  }
+
+  // Why the host cannot hold A, B and X, and the two copies of A that a rival there has; empty if
+  // it can.
+  static std::string no_room(const BatchCase& what) {
+    const double n = static_cast<double>(what.size.n), nrhs = static_cast<double>(what.nrhs);
+    const double bytes = static_cast<double>(what.size.count) * n * (3 * n + 2 * nrhs) *
+                         static_cast<double>(element_size(what.precision));
+    const double left = host_memory_left();
+    if (bytes <= left) return "";
+    return "The batch takes " + gigabytes(bytes) + " of the host's memory, of which " +
+           gigabytes(left) + " are left.";
+  }
+
+  void add_unsupported(const BatchCase& what, const std::string& why) {
+    BatchResult result;
+    result.what = what;
+    result.status = RunStatus::unsupported;
+    result.reason = why;
+    add(result);
   }
 
   void add(const BatchResult& result) {

@@ -20,10 +20,12 @@
 namespace lugpu::cli {
 namespace {
 
-// For --device: entries between single commas.
-CLI::Validator device_list(DeviceUse use) {
+// For --device: entries between single commas. CLI11 shows the value of LUGPU_DEVICE to all
+// subcommands, those too that are not called.
+CLI::Validator device_list(DeviceUse use, const CLI::App* command) {
   return CLI::Validator(
       [=](const std::string& value) -> std::string {
+        if (!command->parsed()) return "";
         if (use == DeviceUse::one && value.find(',') != std::string::npos) {
           return '"' + value + "\" has a comma; this subcommand uses one device";
         }
@@ -57,7 +59,7 @@ void add_device_options(CLI::App& command, Options& options, DeviceUse use) {
                   std::string("Device: its index in `lugpu devices` or part of its name") +
                       more[static_cast<int>(use)] +
                       " (default: the first GPU, or else the first device)")
-      ->check(device_list(use))
+      ->check(device_list(use, &command))
       ->type_name("DEVICE")
       ->envname("LUGPU_DEVICE");
   CLI::Option* units =

@@ -351,13 +351,15 @@ BatchFiles batch_files(const Arguments& given) {
   refuse(!given.start.empty(), "--start");
   refuse(given.precision == "mixed", "--precision mixed");
   refuse(given.options.device_memory.has_value(), "--device-memory");
-  BatchFiles files{given.matrix, given.rhs, given.output, given.inverse, to_pivot(given.pivot), {}};
+  BatchFiles files{given.matrix,          given.rhs, given.output, given.inverse, given.format,
+                   to_pivot(given.pivot), {}};
   if (!given.precision.empty()) files.precision = to_arithmetic(given.precision).precision;
   return files;
 }
 
 // Nothing if A is one matrix.
-std::optional<Exit> solve_stack(const Arguments& given, const std::vector<std::string>& arguments) {
+std::optional<Exit> solve_stack(const Arguments& given, const std::vector<std::string>& arguments,
+                                Watchdog& watchdog) {
   const std::optional<MatrixStack> stack = read_stack(given.matrix);
   if (!stack) return std::nullopt;
   const BatchFiles files = batch_files(given);
@@ -365,7 +367,22 @@ std::optional<Exit> solve_stack(const Arguments& given, const std::vector<std::s
   if (contexts.size() > 1 || process_group().size() > 1) {
     throw Unsupported(given.matrix + " is a batch, which one device solves alone.");
   }
-  return solve_batch(contexts.front(), *stack, files, given.options, arguments);
+  return solve_batch(contexts.front(), *stack, files, given.options, arguments, watchdog);
+}
+
+// Writes what was asked for, and says how it was solved.
+Exit report_dense(const Plan& plan, const Arguments& given,
+                  const std::vector<DeviceContext>& contexts, const RightHandSide& rhs,
+                  const Solution<double>& solution, const std::vector<std::string>& arguments) {
+  const Result result = record_of(case_of(plan, contexts.front().device(), given), solution);
+  const Exit status = status_of(solution.diagnosis, plan.problem.dense.pivot);
+  const Written written = status == Exit::ok ? write_answers(given, solution) : Written{};
+  JsonOutput json(given.options);
+  json.write(make_report(contexts, result, arguments));
+  if (given.options.prints()) print_result(given, contexts, rhs, result, solution, written);
+  for (const std::string& warning : result.warnings) print_warning(warning);
+  if (status != Exit::ok) print_error(given.matrix + " is not solved: " + result.reason);
+  return json.status(status == Exit::ok ? written.status : status);
 }
 
 Exit solve(Arguments given, const std::vector<std::string>& arguments) {
@@ -378,7 +395,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   });
   watchdog.set(given.timeout_s);
   check_files(given);
-  if (const auto status = solve_stack(given, arguments)) return *status;
+  if (const auto status = solve_stack(given, arguments, watchdog)) return *status;
   System system = read_system(given);
   const Sparse* sparse = system.sparse();
   RightHandSide& rhs = system.rhs;
@@ -422,19 +439,10 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
   if (given.dry_run) return Exit::ok;
   const double build_s = build_kernels(context, *plan.method, plan.problem);
   Solution<double> solution = solve_files(context, plan, given, a, b);
-  solution.phases_s["build"] = build_s;
   watchdog.clear();
+  solution.phases_s["build"] = build_s;
   solution.why = why;
-  const Result result = record_of(case_of(plan, context.device(), given), solution);
-
-  const Exit status = status_of(solution.diagnosis, plan.problem.dense.pivot);
-  const Written written = status == Exit::ok ? write_answers(given, solution) : Written{};
-  JsonOutput json(given.options);
-  json.write(make_report(contexts, result, arguments));
-  if (given.options.prints()) print_result(given, contexts, rhs, result, solution, written);
-  for (const std::string& warning : result.warnings) print_warning(warning);
-  if (status != Exit::ok) print_error(given.matrix + " is not solved: " + result.reason);
-  return json.status(status == Exit::ok ? written.status : status);
+  return report_dense(plan, given, contexts, rhs, solution, arguments);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Sides ones_times(const MatrixStack& a) {
   return {{std::move(b), a.count}, true};
 }
 
-Sides read_sides(const std::string& path, const MatrixStack& a) {
+Sides read_sides(const std::string& path, const std::string& format, const MatrixStack& a) {
   if (path.empty()) return ones_times(a);
   const std::size_t n = a.rows.cols();
   const std::string expected = "; expected " + std::to_string(a.count) + " x " + std::to_string(n) +
@@ -40,7 +40,7 @@ Sides read_sides(const std::string& path, const MatrixStack& a) {
     }
     return {std::move(*stack), false};
   }
-  const Matrix vectors = read_matrix(path);
+  const Matrix vectors = read_matrix(path, {}, format);
   if (vectors.rows() != a.count || vectors.cols() != n) {
     throw InputError(path + ": B is " + std::to_string(vectors.rows()) + " x " +
                      std::to_string(vectors.cols()) + expected);
@@ -90,7 +90,9 @@ void print_report(const BatchFiles& files, const BatchResult& result,
     times += (times.empty() ? "" : ", ") + phase + " " + duration(seconds);
   }
   print_line("time", times + "; kernels built on the way");
-  print_line("residual", format("largest solve_ratio %.3g (passes under 30)", *result.solve_ratio));
+  print_line("residual", result.solve_ratio ? format("largest solve_ratio %.3g (passes under 30)",
+                                                     *result.solve_ratio)
+                                            : "not known: no member was solved");
   constexpr std::size_t kMostLines = 10;
   for (std::size_t i = 0; i < std::min(kMostLines, result.bad.size()); ++i) {
     const BatchResult::Member& member = result.bad[i];
@@ -107,14 +109,16 @@ void print_report(const BatchFiles& files, const BatchResult& result,
 
 template <typename T>
 Exit solve_in(DeviceContext& context, const MatrixStack& a, const BatchFiles& files,
-              const Options& options, const std::vector<std::string>& arguments) {
-  const Sides sides = read_sides(files.rhs, a);
+              const Options& options, const std::vector<std::string>& arguments,
+              Watchdog& watchdog) {
+  const Sides sides = read_sides(files.rhs, files.format, a);
   if (!files.inverse.empty()) check_stack_format(files.inverse);
   if (!files.output.empty() && !sides.vectors) check_stack_format(files.output);
   BatchOptions batch;
   batch.pivot = files.pivot;
   batch.inverse = !files.inverse.empty();
   const BatchSolution<T> solution = solve_as<T>(context, a, sides.b, batch);
+  watchdog.clear();
   BatchCase what;
   what.implementation = "lugpu";
   what.routine = kBatchRoutine;
@@ -161,13 +165,14 @@ Exit solve_in(DeviceContext& context, const MatrixStack& a, const BatchFiles& fi
 }  // namespace
 
 Exit solve_batch(DeviceContext& context, const MatrixStack& a, const BatchFiles& files,
-                 const Options& options, const std::vector<std::string>& arguments) {
+                 const Options& options, const std::vector<std::string>& arguments,
+                 Watchdog& watchdog) {
   const bool has_double = context.device().double_precision;
   const Precision precision = files.precision.value_or(has_double ? Precision::double_precision
                                                                   : Precision::single_precision);
   return precision == Precision::double_precision
-             ? solve_in<double>(context, a, files, options, arguments)
-             : solve_in<float>(context, a, files, options, arguments);
+             ? solve_in<double>(context, a, files, options, arguments, watchdog)
+             : solve_in<float>(context, a, files, options, arguments, watchdog);
 }
 
 }  // namespace lugpu::cli

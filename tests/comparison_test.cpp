@@ -158,6 +158,16 @@ TEST(Compare, WhatLugpuChoosesMayBeAnother) {
   EXPECT_EQ(comparison.cases[1].what["texel"], "r");
 }
 
+TEST(Compare, AChoiceIsThatOfTheOtherReportWhereOneHasNone) {
+  json before = row(8, kSecond), skipped = before;
+  before["nb"] = 64;
+  skipped["texel"] = nullptr;
+  skipped["status"] = "skipped";
+  const json what = compare(report({before}), report({skipped}), kThreshold).cases[0].what;
+  EXPECT_EQ(what["nb"], 64);
+  EXPECT_EQ(what["texel"], "r");
+}
+
 TEST(Compare, ASweepOfBlocksHasACaseForEach) {
   std::vector<json> rows;
   for (const int nb : {64, 96}) {

@@ -48,7 +48,7 @@ LUGPU_API Device choose_device(const std::string& platform = "", const std::stri
 
 /// The devices that share a system: choose_device() of each entry of a list with commas, where a
 /// device may be named several times, e.g. "0,1" or "0,0"; with "all" the default device and all
-/// others of its kind. Throws as choose_device().
+/// others of its kind. Throws as choose_device(), and bad_input for an empty entry of several.
 LUGPU_API std::vector<Device> choose_devices(const std::string& platform,
                                              const std::string& devices);
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.linalg import LinAlgError
 
 from lugpu import _core
-from lugpu._arrays import Array, real_type
+from lugpu._arrays import Array
 from lugpu._errors import AccuracyWarning
 
 _SOLVE_RATIO_LIMIT = 30
@@ -68,7 +68,7 @@ def solve_batch(
     device: str,
     *,
     pivot: str,
-    double: bool,
+    dtype: np.dtype[Any],
     check: bool,
     full_output: bool,
 ) -> Array | tuple[Array, BatchReport]:
@@ -79,7 +79,6 @@ def solve_batch(
     if right.ndim < 2 or right.shape[-2] != matrices.shape[-1]:
         raise ValueError(f"a of shape {matrices.shape} and b of shape {sides.shape} do not fit together")
     lead = np.broadcast_shapes(matrices.shape[:-2], right.shape[:-2])
-    dtype = np.dtype(np.float64) if double else real_type(matrices, sides)
     x, info, ratio, status, phases = _core.solve_batch(
         stacked(matrices, lead, dtype), stacked(right, lead, dtype), device, pivot, check
     )

@@ -235,14 +235,15 @@ def solve(
     elif is_batch(matrix := np.asarray(a), rhs):
         if method != "auto" or precision == "mixed" or refine or equilibrate:
             raise ValueError("a batch is solved by method 'auto', neither refined nor equilibrated")
-        if precision == "single":
-            matrix, rhs = matrix.astype(np.float32), rhs.astype(np.float32)
+        natural = real_type(matrix, rhs)
         return solve_batch(
             matrix,
             rhs,
             device_text(device),
             pivot=pivot,
-            double=precision == "double",
+            dtype={"single": np.dtype(np.float32), "double": np.dtype(np.float64)}.get(
+                precision or "", natural
+            ),
             check=bool(check),
             full_output=full_output,
         )

@@ -5,6 +5,7 @@
 
 #include "accuracy/checks.hpp"
 #include "base/parallel.hpp"
+#include "matrix/norms.hpp"
 
 namespace lugpu {
 namespace {
@@ -25,11 +26,6 @@ void for_elements(const View<const T>& a, const Use& use) {
     const T* row = a.data + i * a.ld;
     for (std::size_t j = 0; j < a.columns; ++j) use(i, j, static_cast<double>(row[j]));
   }
-}
-
-// A NaN is larger than anything.
-double larger(double x, double y) {
-  return x > y || std::isnan(x) ? x : y;
 }
 
 template <typename T>

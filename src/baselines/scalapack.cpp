@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <type_traits>
 #include <utility>
@@ -34,23 +35,25 @@ struct Api {
   Getrs<double>* pdgetrs;
 };
 
-// Found once. Throws Unsupported.
+Api find_api() {
+  Api api;
+  const SharedLibrary library({{"libscalapack-openmpi.so.2.2", "libscalapack.so.2.2"},
+                               {""},
+                               "install ScaLAPACK for Open MPI (libscalapack-openmpi2.2)",
+                               "use version 2.0 or later"});
+  library.find(api.get, "Cblacs_get");
+  library.find(api.gridinit, "Cblacs_gridinit");
+  library.find(api.psgetrf, "psgetrf_");
+  library.find(api.pdgetrf, "pdgetrf_");
+  library.find(api.psgetrs, "psgetrs_");
+  library.find(api.pdgetrs, "pdgetrs_");
+  return api;
+}
+
+// The functions, found once. Throws Unsupported.
 const Api& api() {
-  static const Api found = [] {
-    Api api;
-    const SharedLibrary library({{"libscalapack-openmpi.so.2.2", "libscalapack.so.2.2"},
-                                 {""},
-                                 "install ScaLAPACK for Open MPI (libscalapack-openmpi2.2)",
-                                 "use version 2.0 or later"});
-    library.find(api.get, "Cblacs_get");
-    library.find(api.gridinit, "Cblacs_gridinit");
-    library.find(api.psgetrf, "psgetrf_");
-    library.find(api.pdgetrf, "pdgetrf_");
-    library.find(api.psgetrs, "psgetrs_");
-    library.find(api.pdgetrs, "pdgetrs_");
-    return api;
-  }();
-  return found;
+  static const Opened<Api> opened(find_api);
+  return opened.get();
 }
 
 // All processes, row by row.
@@ -311,30 +314,25 @@ class Scalapack : public HostSolver<Real> {
 
   void upload(const MatrixView& a, const MatrixView& b) override {
     HostSolver<Real>::upload(a, b);
-    announce(Step::take);
-    share_->take(lu_.data(), x_.data());
+    together(Step::take, [&] { share_->take(lu_.data(), x_.data()); });
   }
   void reset() override {
     HostSolver<Real>::reset();
     if (!taken()) return;
-    announce(Step::reset);
-    share_->reset();
+    together(Step::reset, [&] { share_->reset(); });
   }
   void factor() override {
-    announce(Step::factor);
-    share_->factor();
+    together(Step::factor, [&] { share_->factor(); });
   }
   Outcome outcome() override {
     fetch();
     return {share_->info, ipiv_, {}, this->diagonal()};
   }
   void solve() override {
-    announce(Step::solve);
-    share_->solve();
+    together(Step::solve, [&] { share_->solve(); });
   }
   Matrix download() override {
-    announce(Step::give_x);
-    share_->give_x(x_.data());
+    together(Step::give_x, [&] { share_->give_x(x_.data()); });
     return HostSolver<Real>::download();
   }
   std::optional<Matrix> lu() override {
@@ -352,10 +350,14 @@ class Scalapack : public HostSolver<Real> {
     task_.first = static_cast<std::size_t>(step);
     processes_.broadcast(&task_, sizeof task_, 0);
   }
+  // With all processes; if this one fails in the middle, the others would wait for it.
+  void together(Step step, const std::function<void()>& action) {
+    announce(step);
+    end_all_if_fails(processes_, action);
+  }
   bool taken() const { return task_.first >= static_cast<std::size_t>(Step::take); }
   void fetch() {
-    announce(Step::give_factors);
-    share_->give_factors(lu_.data(), ipiv_.data());
+    together(Step::give_factors, [&] { share_->give_factors(lu_.data(), ipiv_.data()); });
   }
 
   using HostSolver<Real>::lu_;
@@ -395,7 +397,9 @@ void obey_scalapack(const Task& task) {
   const auto step = static_cast<Step>(task.first);
   if (step == Step::build) {
     open(processes);
-    agree(processes, [&] { shares[task.system] = make_share(processes, task); });
+    std::unique_ptr<Share> share;
+    agree(processes, [&] { share = make_share(processes, task); });
+    shares.emplace(task.system, std::move(share));
   } else if (step == Step::release) {
     shares.erase(task.system);
   } else {

@@ -11,6 +11,7 @@
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
 #include "matrix/generate.hpp"
+#include "matrix/norms.hpp"
 #include "matrix/random.hpp"
 #include "solve/diagnosis.hpp"
 
@@ -94,7 +95,7 @@ void check(BatchContender<T>& contender, const BatchSystem<T>& system, BatchResu
   for (const double ratio : solve_ratios(
            a, b, Batch<const T>({x.data(), n, nrhs, n}, count, n * nrhs), epsilon(kPrecision<T>))) {
     if (!(ratio < kSolveRatioLimit)) ++result.failed;
-    if (!(ratio <= largest)) largest = ratio;
+    largest = larger(largest, ratio);
   }
   result.solve_ratio = largest;
   result.status = result.failed == 0 ? RunStatus::ok : RunStatus::failed;
@@ -167,32 +168,55 @@ std::unique_ptr<BatchContender<T>> make_batch_lu(DeviceContext& context, const B
   return std::make_unique<LuContender<T>>(context, what);
 }
 
+namespace {
+
+// Why a batch is not solved, with its first bad member.
+std::string reason_of(const BatchResult& result) {
+  const bool pivoted = result.what.pivot != Pivot::none;
+  const auto members = [](std::size_t count, const char* one, const char* many) {
+    return std::to_string(count) +
+           (count == 1 ? std::string(" member ") + one : std::string(" members ") + many);
+  };
+  std::string text;
+  if (result.singular > 0) {
+    text = pivoted ? members(result.singular, "is singular", "are singular")
+                   : members(result.singular, "has a pivot that is exactly zero",
+                             "have a pivot that is exactly zero");
+  }
+  if (result.failed > 0) {
+    text += (text.empty() ? "" : " and ") +
+            members(result.failed, "fails its check", "fail their checks");
+  }
+  const BatchResult::Member& first = result.bad.front();
+  return text + ", of " + std::to_string(result.what.size.count) + "; the first is member " +
+         std::to_string(first.number) + ", counted from 0: " +
+         (first.info > 0 ? "pivot " + std::to_string(first.info) + " is exactly zero"
+                         : "solve_ratio is " + short_number(first.solve_ratio) + ", not under 30") +
+         (pivoted ? "." : "; try --pivot partial.");
+}
+
+}  // namespace
+
 template <typename T>
 BatchResult record_of(const BatchCase& what, const BatchSolution<T>& solution) {
   BatchResult result;
   result.what = what;
   result.times_s = {solution.phases_s.at("factor")};
-  result.solve_ratio = 0;
   for (std::size_t i = 0; i < solution.count; ++i) {
     const double ratio = solution.solve_ratio[i];
     const Status status = solution.status[i];
     if (status == Status::singular) ++result.singular;
     if (status == Status::failed) ++result.failed;
-    if (status != Status::singular && !(ratio <= *result.solve_ratio)) result.solve_ratio = ratio;
+    if (status != Status::singular) {
+      result.solve_ratio = larger(result.solve_ratio.value_or(0), ratio);
+    }
     if (status != Status::ok && result.bad.size() < BatchResult::kMostMembers) {
       result.bad.push_back({i, solution.info[i], ratio});
     }
   }
   result.status = result.bad.empty() ? RunStatus::ok : RunStatus::failed;
   if (result.bad.empty()) return result;
-  const auto first = result.bad.front();
-  const std::string what_of_it =
-      first.info > 0 ? "pivot " + std::to_string(first.info) + " is exactly zero"
-                     : "solve_ratio is " + short_number(first.solve_ratio) + ", not under 30";
-  result.reason = std::to_string(result.singular) + " of " + std::to_string(solution.count) +
-                  " members are singular and " + std::to_string(result.failed) +
-                  " fail their check; the first is member " + std::to_string(first.number) +
-                  ", counted from 0: " + what_of_it + ".";
+  result.reason = reason_of(result);
   return result;
 }
 

@@ -80,7 +80,10 @@ std::string text_of(const json& value) {
 json with_choices(json what, const std::set<std::string>& fields, const json& a, const json& b) {
   for (const std::string& field : fields) {
     const json of_a = a.value(field, json()), of_b = b.value(field, json());
-    what[field] = of_a == of_b ? of_a : json(text_of(of_a) + '/' + text_of(of_b));
+    if (of_a == of_b || of_b.is_null())
+      what[field] = of_a;
+    else
+      what[field] = of_a.is_null() ? of_b : json(text_of(of_a) + '/' + text_of(of_b));
   }
   return what;
 }

@@ -169,6 +169,7 @@ BatchLu::BatchLu(DeviceContext& context, const BatchSize& size, Precision precis
 void BatchLu::for_slices(
     std::size_t columns,
     const std::function<void(Part&, std::size_t first, std::size_t count)>& work) {
+  if (parts_.empty()) return;
   const std::size_t bytes = layout_.lanes * size_.n * columns * element_size(precision_);
   const std::size_t members = std::max<std::size_t>(kSliceBytes / bytes, 1) * layout_.lanes;
   for (Part& part : parts_) {
@@ -258,6 +259,11 @@ template <typename T>
 void BatchLu::solve(const Batch<const T>& from, const Batch<T>& to) {
   const BatchLayout layout{layout_.lanes, size_.n, from.columns(), from.columns()};
   if (layout.columns == 0) return;
+  if (layout.elements_of_group() >
+      std::min<std::size_t>(context_.device().max_allocation / sizeof(T), kMostElements)) {
+    throw Unsupported(std::to_string(layout.columns) +
+                      " right-hand sides are too many for the device; solve for fewer at a time.");
+  }
   for_slices(layout.columns, [&](Part& part, std::size_t first, std::size_t count) {
     const std::size_t bytes = groups(count) * layout.elements_of_group() * sizeof(T);
     T* room = static_cast<T*>(context_.staging().room(bytes));

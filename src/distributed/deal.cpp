@@ -140,7 +140,7 @@ void require_window(const Device& device, const Size& size, const DenseOptions& 
   throw Unsupported(why + ".");
 }
 
-// For the factors, besides A, which the caller has.
+// For the factors; A is the caller's.
 void require_host_memory(const Device& device, const Size& size, const DenseOptions& options,
                          const BlockColumns& dealt) {
   const std::uint64_t bytes = HostColumns::bytes(dealt, options.precision);

@@ -352,7 +352,7 @@ void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& 
   }
 }
 
-// P A(k:n, k:k+nb) = L U, with k = first(j), where the panel before the last has been
+// P A(k:n, k:k+nb) = L U, with k = first(j), in the buffer of panel j - 2 once that has left
 void DistributedLu::factor_panel(std::size_t j) {
   Member& member = owner(j);
   Surface surface = panel(member, j);

@@ -154,8 +154,8 @@ class DistributedLu : public DenseFactorization {
   std::vector<int> ipiv_;             // of Outcome
   int info_ = 0;                      // of Outcome
   cl::Event factored_;                // the last panel, on its owner
-  std::vector<cl::Event> at_home_;    // each panel; none if it is there already
-  std::array<cl::Event, 2> leaving_;  // of them, the last from each of Member::panels
+  std::vector<cl::Event> at_home_;    // when each panel is at home; none: it is
+  std::array<cl::Event, 2> leaving_;  // when what is in panels[0], [1] has left; none: it has
   std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
   std::size_t holder_ = 0;            // the device that has X
 };

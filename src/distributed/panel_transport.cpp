@@ -34,9 +34,8 @@ using Extent = cl::array<cl::size_type, 3>;
 
 PanelTransport::PanelTransport(DeviceContext& context, std::span<DeviceContext* const> devices,
                                std::size_t bytes, ProcessGroup& processes)
-    : links_(links_of(devices, false)),
-      staging_(context.handle(), context.queue()),
-      processes_(processes) {
+    : staging_(context.handle(), context.queue()), processes_(processes) {
+  for (DeviceContext* device : devices) links_.push_back(link_of(*device));
   if (bytes == 0) return;
   char* const memory = static_cast<char*>(staging_.room(2 * bytes));
   rooms_ = {Room{memory, {}}, Room{memory + bytes, {}}};
@@ -49,29 +48,23 @@ PanelTransport::~PanelTransport() {
   }
 }
 
-std::vector<PanelTransport::Link> PanelTransport::links_of(std::span<DeviceContext* const> devices,
-                                                           bool timed) {
-  const cl_command_queue_properties properties = timed ? CL_QUEUE_PROFILING_ENABLE : 0;
-  std::vector<Link> links;
-  for (DeviceContext* device : devices) {
-    const auto queue = [&] {
-      return cl::CommandQueue(device->handle(), handle_of(device->device()), properties);
-    };
-    links.push_back({device, queue(), queue()});
-  }
-  return links;
+PanelTransport::Link PanelTransport::link_of(DeviceContext& device) {
+  const bool timed = is_timed(device.queue());
+  const auto queue = [&] {
+    return cl::CommandQueue(device.handle(), handle_of(device.device()),
+                            timed ? CL_QUEUE_PROFILING_ENABLE : 0);
+  };
+  return {&device, timed, queue(), queue()};
 }
 
 void PanelTransport::begin() {
-  if (links_.empty() || is_timed(links_.front().device->queue()) == timed_) return;
-  std::vector<DeviceContext*> devices;
-  for (const Link& link : links_) devices.push_back(link.device);
-  timed_ = !timed_;
-  links_ = links_of(devices, timed_);
+  for (Link& link : links_) {
+    if (is_timed(link.device->queue()) != link.timed) link = link_of(*link.device);
+  }
 }
 
 void PanelTransport::note(std::size_t d, Timeline::Way way, const cl::Event& event) {
-  if (timed_) links_[d].device->timeline().add_copy(way, event);
+  if (links_[d].timed) links_[d].device->timeline().add_copy(way, event);
 }
 
 void PanelTransport::read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from,
@@ -79,7 +72,7 @@ void PanelTransport::read(std::size_t owner, const cl::Event& ready, const cl::B
   const std::vector<cl::Event> waits = after({ready});
   cl::Event read;
   links_[owner].out.enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &waits, &read);
-  links_[owner].device->timeline().add_readback("panel", timed_ ? read : cl::Event());
+  links_[owner].device->timeline().add_readback("panel", links_[owner].timed ? read : cl::Event());
 }
 
 char* PanelTransport::next_room() {

@@ -41,8 +41,8 @@ class PanelTransport {
   /// those of all others: panels[d] of this process is overwritten after `idle[d]`, and what is
   /// enqueued to device d later waits for it. On the way they are at `host`, where they stay; if
   /// that is null, in a room. All processes call it. Returns when the panel has left its owner and
-  /// its process, or has come to this one. Only if it goes from the one device to the host alone it
-  /// returns at once: then the event tells when it has left.
+  /// its process, or has come to this one. From an only device to the host it returns at once, and
+  /// the event tells when the panel has left; otherwise there is none.
   cl::Event send(const Place& owner, const cl::Event& ready, std::span<const cl::Memory> panels,
                  std::span<const cl::Event> idle, std::size_t bytes, char* host);
   /// The same from the host to the first panels.size() devices, after `ready` too, each an event or
@@ -79,10 +79,11 @@ class PanelTransport {
   /// The queues of a device.
   struct Link {
     DeviceContext* device;
+    bool timed;  // as the device's own queue
     cl::CommandQueue in, out;
   };
 
-  static std::vector<Link> links_of(std::span<DeviceContext* const> devices, bool timed);
+  static Link link_of(DeviceContext& device);
   cl::Event send_home(const cl::Event& ready, const cl::Memory& panel, std::size_t bytes,
                       char* host);
   void note(std::size_t d, Timeline::Way way, const cl::Event& event);
@@ -92,7 +93,6 @@ class PanelTransport {
   char* next_room();
 
   std::vector<Link> links_;
-  bool timed_ = false;
   Staging staging_;
   ProcessGroup& processes_;
   std::array<Room, 2> rooms_;  // one for every other panel

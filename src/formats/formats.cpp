@@ -335,7 +335,10 @@ Matrix made_dense(const std::string& path, const Sparse& a) {
 }
 
 std::optional<MatrixStack> read_stack(const std::string& path) {
-  if (path == kStandardInput || !std::filesystem::is_regular_file(path)) return std::nullopt;
+  std::error_code unknown;
+  if (path == kStandardInput || !std::filesystem::is_regular_file(path, unknown)) {
+    return std::nullopt;
+  }
   const Format* format = input_of(path, {}, {}).format;
   if (format == nullptr || format->read_dense != read_npy) return std::nullopt;
   return within_memory(path, [&]() -> std::optional<MatrixStack> {

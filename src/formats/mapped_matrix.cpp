@@ -6,6 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/host_memory.hpp"
+
 namespace lugpu {
 
 MappedMatrix::MappedMatrix(const InputFile& file, std::size_t offset, std::size_t rows,
@@ -17,6 +20,10 @@ MappedMatrix::MappedMatrix(const InputFile& file, std::size_t offset, std::size_
       cols_(cols),
       element_(element),
       order_(order) {
+  if (memory_ == MAP_FAILED && errno == ENOMEM) {
+    throw Unsupported(file.path() + ": its " + gigabytes(static_cast<double>(bytes_)) +
+                      " do not fit into the addresses that `ulimit -v` leaves; raise that limit.");
+  }
   if (memory_ == MAP_FAILED) {
     throw file.error(0, std::string("cannot be mapped to memory (") + std::strerror(errno) + ")");
   }

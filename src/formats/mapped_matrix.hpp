@@ -9,12 +9,13 @@
 namespace lugpu {
 
 /// A file in the address space, read-only: the system reads what is used, and may drop it again
-/// when memory is needed for something else. A file that becomes shorter meanwhile ends the process
-/// by a signal (SIGBUS), as a library that is overwritten while it runs does.
+/// when memory is needed for something else. A file that becomes shorter meanwhile, or a disk that
+/// fails, ends the process by a signal (SIGBUS).
 class MappedMatrix {
  public:
   /// rows x cols floats or doubles (element: 4 or 8 bytes) of this machine from byte `offset` on, a
-  /// multiple of `element`. Throws InputError if the file cannot be mapped.
+  /// multiple of `element`. Throws InputError if the file cannot be mapped, Unsupported if there
+  /// are too few addresses.
   MappedMatrix(const InputFile& file, std::size_t offset, std::size_t rows, std::size_t cols,
                std::size_t element, Order order);
   ~MappedMatrix();

@@ -373,7 +373,8 @@ MatrixStack read_npy_stack(const InputFile& file) {
   constexpr std::size_t kMost = std::size_t{1} << 31;
   if (shape[0] >= kMost || shape[1] >= kMost || shape[0] * shape[1] >= kMost) {
     throw file.error(0, "the array has " + std::to_string(shape[0]) + " matrices of " +
-                            std::to_string(shape[1]) + " rows; expected less than 2^31 rows");
+                            std::to_string(shape[1]) +
+                            " rows; expected fewer than 2^31 rows in all");
   }
   const Contents contents =
       contents_of(file, start, header, shape[0] * shape[1], shape[2], check_shape);

@@ -226,7 +226,12 @@ std::vector<Device> choose_devices(const std::string& platform, const std::strin
   }
   for (std::size_t begin = 0; begin <= devices.size();) {
     const std::size_t end = std::min(devices.find(',', begin), devices.size());
-    chosen.push_back(choose_device(platform, devices.substr(begin, end - begin)));
+    const std::string entry = devices.substr(begin, end - begin);
+    if (entry.empty() && !devices.empty()) {
+      throw Error(ErrorKind::bad_input,
+                  '"' + devices + "\" has an empty entry; each must name a device.");
+    }
+    chosen.push_back(choose_device(platform, entry));
     begin = end + 1;
   }
   return chosen;

@@ -50,6 +50,14 @@ class DeviceChoiceTest(CommandLine):
                     row, = self.results("solve", "a.csv", *flags, **chosen)
                     self.assertEqual(row["device"], self.first)
 
+    def test_a_list_in_the_environment(self):
+        """Devices that share for solve; what uses one device refuses it, and what uses none does not mind."""
+        env = {"LUGPU_DEVICE": "0,0"}
+        row, = self.results("solve", "a.csv", "--method", "lu-blocked", env=env)
+        self.assertEqual(row["devices_used"], 2)
+        self.refused("verify", words=['"0,0" has a comma'], env=env)
+        self.lugpu("generate", "random", "3", "-o", "b.csv", env=env)
+
     def test_flag_goes_before_environment(self):
         self.lugpu("solve", "a.csv", "-d", "0", env={"LUGPU_DEVICE": "none-such"})
 
