@@ -373,7 +373,7 @@ std::optional<Exit> solve_stack(const Arguments& given, const std::vector<std::s
 // Writes what was asked for, and says how it was solved.
 Exit report_dense(const Plan& plan, const Arguments& given,
                   const std::vector<DeviceContext>& contexts, const RightHandSide& rhs,
-                  const Solution<double>& solution, const std::vector<std::string>& arguments) {
+                  Solution<double>& solution, const std::vector<std::string>& arguments) {
   const Result result = record_of(case_of(plan, contexts.front().device(), given), solution);
   const Exit status = status_of(solution.diagnosis, plan.problem.dense.pivot);
   const Written written = status == Exit::ok ? write_answers(given, solution) : Written{};
