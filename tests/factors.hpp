@@ -24,11 +24,14 @@ struct LuFactors {
   int info = 0;
 };
 
-/// A device's context in which no work-group waits for another: one compute unit of a CPU.
+/// A device's context in which no work-group waits for another: one compute unit of a CPU. For
+/// kernels of GPUs, which a CPU builds without optimizations: PoCL needs minutes for them.
 inline DeviceContext& context_of_one_unit() {
   const Device& device = shared_context().device();
+  const bool on_cpu = device.type == "cpu";
   static DeviceContext context(
-      device.type == "cpu" && device.compute_units > 1 ? with_compute_units(device, 1) : device);
+      on_cpu && device.compute_units > 1 ? with_compute_units(device, 1) : device,
+      {.options = on_cpu ? " -cl-opt-disable" : ""});
   return context;
 }
 
