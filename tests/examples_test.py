@@ -27,8 +27,8 @@ NEEDED = {"libOpenCL.so.1", "libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "lib
 # What include/lugpu declares, and the type of its exception.
 API = re.compile(r"""lugpu::(
     list_devices\(|choose_devices?\(|simulation_scenes|solve\(|name\(lugpu::Pivot\)|pivot_name(s|d)\b|
-    Context::|Error::|Determinant::multiply\(|Checks::(failure|digits)\b|Simulation::|Factorization<(float|double)>::)|
-    .*\blugpu::(solve|factorize|adopt)<(float|double)>\(|
+    Context::|Error::|Determinant::multiply\(|Checks::(failure|digits)\b|Simulation::|(Batch)?Factorization<(float|double)>::)|
+    .*\blugpu::(solve|factorize|adopt|solve_batch|factorize_batch)<(float|double)>\(|
     (typeinfo|typeinfo\ name|vtable)\ for\ lugpu::Error$""", re.VERBOSE)
 
 
