@@ -235,15 +235,15 @@ def solve(
     elif is_batch(matrix := np.asarray(a), rhs):
         if method != "auto" or precision == "mixed" or refine or equilibrate:
             raise ValueError("a batch is solved by method 'auto', neither refined nor equilibrated")
-        natural = real_type(matrix, rhs)
+        dtype = real_type(matrix, rhs)
+        if precision is not None:
+            dtype = np.dtype(np.float64 if precision == "double" else np.float32)
         return solve_batch(
             matrix,
             rhs,
             device_text(device),
             pivot=pivot,
-            dtype={"single": np.dtype(np.float32), "double": np.dtype(np.float64)}.get(
-                precision or "", natural
-            ),
+            dtype=dtype,
             check=bool(check),
             full_output=full_output,
         )
