@@ -24,7 +24,11 @@ std::uint64_t Blocked::workspace(const Device& device, const Shape& shape) {
   const std::uint64_t panels = shape.n > nb ? 2 : 1;
   return (nb * (panels * shape.m + shape.n + 64) + 40 * shape.m) * element_size(shape.precision) +
          std::min(shape.m, shape.n) * sizeof(cl_int) + tiles + (1 << 20) +
-         (device.type == "cpu" ? 0 : BlockedGpu::resident_workspace(shape));
+         (device.type == "cpu"
+              ? 0
+              : BlockedGpu::resident_workspace(shape) +
+                    BlockedGpu::halves_workspace(device, {shape.m, shape.n, shape.pivot,
+                                                          shape.precision, nb, shape.ping_pong}));
 }
 
 Blocked::Blocked(DeviceContext& context, const Shape& shape)
