@@ -307,7 +307,7 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   if (limited && kernels_.wgmma) {
     id.options += " -DLUGPU_WGMMA";
     id.patch = Patch{WGMMA_PLACEHOLDER_BYTES,
-                     kernels_.halves > 0 ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES, 2};
+                     std::size_t{kernels_.halves > 0 ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES}, 2};
   } else if (limited) {
     id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128";
     id.group = kItems;
