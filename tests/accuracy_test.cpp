@@ -760,7 +760,7 @@ TEST(Mixed, HasItsResidualsOnTheDeviceWhereThereIsRoom) {
     expect(false, part);
     part = whole;
     const Problem complete = completed(problem, method, whole, std::nullopt, 0, {});
-    part.global_memory = least_memory(whole, method, complete) + residual_bytes(60, 3);
+    part.global_memory = least_memory(whole, method, complete) + bytes_of_refinement(60, 3);
     expect(true, part);
     --part.global_memory;
     expect(false, part);
@@ -846,7 +846,9 @@ struct MixedByShares {
 MixedByShares mixed_by(const std::vector<double>& shares, double a_norm_inf = 1) {
   const Matrix a = identity(shares.size());
   MixedByShares solved;
-  solved.report = solve_mixed(host_residual(a), a_norm_inf, a, solved.x, inverse_by_shares(shares));
+  const auto columns = host_columns(host_residual(a), a, inverse_by_shares(shares));
+  solved.report = solve_mixed(*columns, a_norm_inf);
+  solved.x = columns->solution();
   return solved;
 }
 
@@ -901,8 +903,9 @@ TEST(Mixed, GmresGoesOnWhereRefinementStalls) {
   for (const double condition : {1e7, 1e9, 2e9, 4e9, 8e9}) {
     for (const std::uint64_t seed : {4, 6, 8, 10}) {
       const Matrix a = with_condition(200, condition, seed), b = times_ones(a);
-      Matrix x;
-      const Refinement report = solve_mixed(host_residual(a), norm_inf(a), b, x, single_inverse(a));
+      const auto columns = host_columns(host_residual(a), b, single_inverse(a));
+      const Refinement report = solve_mixed(*columns, norm_inf(a));
+      const Matrix x = columns->solution();
       if (report.gmres_steps > 0 && report.converged) ++with_gmres;
       EXPECT_LE(report.steps, 30);
       EXPECT_TRUE(report.converged || condition > 1e7);

@@ -71,7 +71,9 @@ Matrix inverse_by_columns(const FactoredSystem& system, const Problem& problem, 
     for (std::size_t j = 0; j < columns; ++j) identity(first + j, j) = 1;
     Matrix part = identity;
     if (refinement == Refine::mixed && !in_double) {
-      solve_mixed(residual, norm, identity, part, apply_inverse);
+      const auto by_columns = host_columns(residual, identity, apply_inverse);
+      solve_mixed(*by_columns, norm);
+      part = by_columns->solution();
     } else {
       apply_inverse(part, Op::none);
       if (refinement == Refine::fixed) {

@@ -6,12 +6,15 @@
 #include "base/error.hpp"
 #include "matrix/norms.hpp"
 #include "matrix/rounded.hpp"
+#include "solve/memory.hpp"
 
 namespace lugpu {
-namespace {
 
-// Whether A in double fits on the device besides what the method needs.
-bool has_room_for_residuals(const Device& device, const Method& method, const Problem& problem) {
+std::uint64_t bytes_of_refinement(std::size_t n, std::size_t nrhs) {
+  return DoubleMatrix::bytes(n) + device_columns_bytes(n, nrhs);
+}
+
+bool has_room_for_double(const Device& device, const Method& method, const Problem& problem) {
   const Size& size = problem.size;
   try {
     require_fits(device, size.n, size.n, Precision::double_precision, Storage::buffer, 1, 0);
@@ -19,43 +22,63 @@ bool has_room_for_residuals(const Device& device, const Method& method, const Pr
     return false;
   }
   return has_room_beside(device, method, size_on_device(problem), problem.dense,
-                         residual_bytes(size.n, size.nrhs));
+                         bytes_of_refinement(size.n, size.nrhs));
 }
-
-}  // namespace
 
 SystemSolver::SystemSolver(DeviceContext& context, const Method& method, const Problem& problem)
     : context_(context),
       method_(method),
       problem_((require_possible(context.device(), method, problem), problem)),
-      residuals_on_device_(problem.solve.refine == Refine::mixed &&
-                           has_room_for_residuals(context.device(), method, problem)),
+      has_double_(problem.solve.refine == Refine::mixed &&
+                  has_room_for_double(context.device(), method, problem)),
       first_(method.make(context, size_on_device(problem), problem.dense)) {}
 
 void SystemSolver::upload(const MatrixView& a, const MatrixView& b, double largest) {
   a_ = a;
   b_ = b;
   largest_ = largest;
+  columns_.reset();
+  a_in_double_.reset();
   if (!is_mixed()) {
     first_->upload(a, b);
     return;
   }
-  norm_inf_ = norm_inf(a);
   overflows_ = largest > static_cast<double>(std::numeric_limits<float>::max());
-  if (overflows_) return;
-  first_->upload(a, Matrix(a.rows(), 0));
-  residual_ = make_residual();
+  if (has_double_) {
+    a_in_double_.emplace(context_, a);
+    norm_inf_ = a_in_double_->norm_inf();
+  } else {
+    norm_inf_ = lugpu::norm_inf(a);
+  }
+  if (!overflows_) load(*first_);
+}
+
+// Where several devices share A, each gets its part from the host.
+void SystemSolver::load(DenseFactorization& factors) {
+  const std::size_t nrhs = factors.size().nrhs;
+  if (!a_in_double_ || problem_.dense.shared()) {
+    factors.upload(*a_, nrhs > 0 ? *b_ : MatrixView(Matrix(a_->rows(), 0)));
+    return;
+  }
+  const Precision precision = factors.options().precision;
+  a_in_double_->give_columns(precision,
+                             [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                               factors.take_columns(piece, first, count);
+                             });
+  if (nrhs > 0) {
+    upload_columns(context_, {&*b_, 1}, precision,
+                   [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                     factors.take_columns(piece, factors.size().n + first, count);
+                   });
+  }
+  context_.queue().finish();
 }
 
 void SystemSolver::upload_again(const std::optional<cl::Buffer>& columns) {
-  const bool fell_back = double_ != nullptr;
   double_.reset();
+  if (is_mixed() && has_double_ && !a_in_double_) a_in_double_.emplace(context_, *a_);
   if (overflows_) return;
-  if (fell_back) residual_ = make_residual();
-  if (!columns) {
-    first_->upload(*a_, is_mixed() ? MatrixView(Matrix(a_->rows(), 0)) : *b_);
-    return;
-  }
+  if (!columns) return load(*first_);
   const Size& size = first_->size();
   first_->take_columns(*columns, 0, size.n + size.nrhs);
   context_.queue().finish();
@@ -77,22 +100,34 @@ void SystemSolver::factor() {
   }
 }
 
+RefinedColumns& SystemSolver::columns() {
+  if (!columns_) {
+    columns_ = a_in_double_
+                   ? device_columns(*a_in_double_, *b_, *first_)
+                   : host_columns(host_residual(*a_), widened(*b_), inverse_by(*first_, largest_));
+  }
+  return *columns_;
+}
+
 void SystemSolver::solve() {
   if (problem_.solve.refine == Refine::none) {
     first_->solve();
     return;
   }
-  const Matrix b = widened(*b_);
-  x_ = Matrix(b.rows(), b.cols());
+  x_ = Matrix(b_->rows(), b_->cols());
   if (problem_.solve.refine == Refine::fixed) {
     first_->solve();
     first_->download(x_.view());
-    refinement_ = refine(*a_, b, x_, problem_.dense.precision, inverse_by(*first_, largest_));
+    refinement_ =
+        refine(*a_, widened(*b_), x_, problem_.dense.precision, inverse_by(*first_, largest_));
     return;
   }
   if (!double_) {
-    refinement_ = solve_mixed(residual_, norm_inf_, b, x_, inverse_by(*first_, largest_));
-    if (refinement_.converged || !fall_back("refinement did not converge")) return;
+    refinement_ = solve_mixed(columns(), norm_inf_);
+    if (refinement_.converged || !fall_back("refinement did not converge")) {
+      x_ = columns().solution();
+      return;
+    }
   }
   if (double_->outcome().info > 0) return;
   double_->solve();
@@ -120,27 +155,30 @@ ApplyInverse SystemSolver::inverse() {
 std::optional<Refinement> SystemSolver::refinement() const {
   if (problem_.solve.refine == Refine::none) return std::nullopt;
   Refinement report = refinement_;
-  report.residuals_on_device = residuals_on_device_;
+  report.residuals_on_device = has_double_;
   return report;
 }
 
-Residual SystemSolver::make_residual() {
-  return residuals_on_device_ ? device_residual(context_, *a_) : host_residual(*a_);
-}
-
+// From A in double on the device, where there is room for that beside both factors.
 bool SystemSolver::fall_back(const std::string& because) {
   refinement_.converged = false;
   DenseOptions in_double = problem_.dense;
   in_double.precision = Precision::double_precision;
+  const Device& device = context_.device();
   try {
-    method_.require_room(context_.device(), problem_.size, in_double);
+    method_.require_room(device, problem_.size, in_double);
   } catch (const Unsupported&) {
     return false;
   }
   refinement_.fallback = because;
-  residual_ = nullptr;  // makes room
+  columns_.reset();
+  const std::uint64_t single = bytes_on_device(device, method_, first_->size(), problem_.dense);
+  if (!has_room_beside(device, method_, problem_.size, in_double,
+                       single + DoubleMatrix::bytes(problem_.size.n))) {
+    a_in_double_.reset();
+  }
   double_ = method_.make(context_, problem_.size, in_double);
-  double_->upload(*a_, *b_);
+  load(*double_);
   double_->factor();
   return true;
 }
