@@ -9,6 +9,15 @@
 #include "solve/memory.hpp"
 
 namespace lugpu {
+namespace {
+
+std::string zero_pivot(FactorArithmetic factors) {
+  const bool half = factors == FactorArithmetic::half_products;
+  return std::string("a pivot is exactly zero ") +
+         (half ? "with products in half precision" : "in single precision");
+}
+
+}  // namespace
 
 std::uint64_t bytes_of_refinement(std::size_t n, std::size_t nrhs) {
   return DoubleMatrix::bytes(n) + device_columns_bytes(n, nrhs);
@@ -31,6 +40,7 @@ SystemSolver::SystemSolver(DeviceContext& context, const Method& method, const P
       problem_((require_possible(context.device(), method, problem), problem)),
       has_double_(problem.solve.refine == Refine::mixed &&
                   has_room_for_double(context.device(), method, problem)),
+      factors_(first_factors(problem.dense)),
       first_(method.make(context, size_on_device(problem), problem.dense)) {}
 
 void SystemSolver::upload(const MatrixView& a, const MatrixView& b, double largest) {
@@ -38,6 +48,7 @@ void SystemSolver::upload(const MatrixView& a, const MatrixView& b, double large
   b_ = b;
   largest_ = largest;
   columns_.reset();
+  later_.reset();
   a_in_double_.reset();
   if (!is_mixed()) {
     first_->upload(a, b);
@@ -75,7 +86,8 @@ void SystemSolver::load(DenseFactorization& factors) {
 }
 
 void SystemSolver::upload_again(const std::optional<cl::Buffer>& columns) {
-  double_.reset();
+  if (later_) columns_.reset();
+  later_.reset();
   if (is_mixed() && has_double_ && !a_in_double_) a_in_double_.emplace(context_, *a_);
   if (overflows_) return;
   if (!columns) return load(*first_);
@@ -86,8 +98,9 @@ void SystemSolver::upload_again(const std::optional<cl::Buffer>& columns) {
 
 void SystemSolver::factor() {
   refinement_ = {};
+  factors_ = first_factors(problem_.dense);
   if (overflows_) {
-    if (!fall_back("A overflows single precision")) {
+    if (!descend_to_double("A overflows single precision")) {
       throw Unsupported("A overflows single precision, and " + context_.device().name +
                             " cannot factor it in double",
                         {"equilibrate", ""});
@@ -95,16 +108,14 @@ void SystemSolver::factor() {
     return;
   }
   first_->factor();
-  if (is_mixed() && first_->outcome().info > 0) {
-    fall_back("a pivot is exactly zero in single precision");
-  }
+  if (is_mixed() && first_->outcome().info > 0) descend(zero_pivot(factors_));
 }
 
 RefinedColumns& SystemSolver::columns() {
   if (!columns_) {
-    columns_ = a_in_double_
-                   ? device_columns(*a_in_double_, *b_, *first_)
-                   : host_columns(host_residual(*a_), widened(*b_), inverse_by(*first_, largest_));
+    columns_ = a_in_double_ ? device_columns(*a_in_double_, *b_, current())
+                            : host_columns(host_residual(*a_), widened(*b_),
+                                           inverse_by(current(), largest_));
   }
   return *columns_;
 }
@@ -122,16 +133,19 @@ void SystemSolver::solve() {
         refine(*a_, widened(*b_), x_, problem_.dense.precision, inverse_by(*first_, largest_));
     return;
   }
-  if (!double_) {
-    refinement_ = solve_mixed(columns(), norm_inf_);
-    if (refinement_.converged || !fall_back("refinement did not converge")) {
+  while (factors_ != FactorArithmetic::double_precision) {
+    const Refinement tried = solve_mixed(columns(), norm_inf_);
+    refinement_.steps = tried.steps;
+    refinement_.gmres_steps = tried.gmres_steps;
+    refinement_.converged = tried.converged;
+    if (tried.converged || !descend("refinement did not converge")) {
       x_ = columns().solution();
       return;
     }
+    if (outcome().info > 0) return;
   }
-  if (double_->outcome().info > 0) return;
-  double_->solve();
-  double_->download(x_.view());
+  current().solve();
+  current().download(x_.view());
 }
 
 template <typename T>
@@ -156,31 +170,65 @@ std::optional<Refinement> SystemSolver::refinement() const {
   if (problem_.solve.refine == Refine::none) return std::nullopt;
   Refinement report = refinement_;
   report.residuals_on_device = has_double_;
+  report.factors = factors_;
   return report;
 }
 
+bool SystemSolver::descend(const std::string& because) {
+  const bool half = factors_ == FactorArithmetic::half_products;
+  return half ? descend_to_single(because) : descend_to_double(because);
+}
+
+// In double where there is no room for a second matrix in single.
+bool SystemSolver::descend_to_single(const std::string& because) {
+  DenseOptions options = problem_.dense;
+  options.half_products = false;
+  const auto [rows, n, nrhs] = problem_.size;
+  const std::uint64_t others = has_double_ ? bytes_of_refinement(n, nrhs) : 0;
+  if (!has_room_beside(context_.device(), method_, first_->size(), options,
+                       bytes_of_first() + others)) {
+    return descend_to_double(because);
+  }
+  refinement_.given_up.push_back({factors_, because});
+  factors_ = FactorArithmetic::single_precision;
+  factor_anew(first_->size(), options);
+  return current().outcome().info == 0 || descend_to_double(zero_pivot(factors_));
+}
+
 // From A in double on the device, where there is room for that beside both factors.
-bool SystemSolver::fall_back(const std::string& because) {
+bool SystemSolver::descend_to_double(const std::string& because) {
   refinement_.converged = false;
-  DenseOptions in_double = problem_.dense;
-  in_double.precision = Precision::double_precision;
+  DenseOptions options = problem_.dense;
+  options.precision = Precision::double_precision;
+  options.half_products = false;
   const Device& device = context_.device();
   try {
-    method_.require_room(device, problem_.size, in_double);
+    method_.require_room(device, problem_.size, options);
   } catch (const Unsupported&) {
     return false;
   }
+  refinement_.given_up.push_back({factors_, because});
   refinement_.fallback = because;
+  factors_ = FactorArithmetic::double_precision;
   columns_.reset();
-  const std::uint64_t single = bytes_on_device(device, method_, first_->size(), problem_.dense);
-  if (!has_room_beside(device, method_, problem_.size, in_double,
-                       single + DoubleMatrix::bytes(problem_.size.n))) {
+  if (!has_room_beside(device, method_, problem_.size, options,
+                       bytes_of_first() + DoubleMatrix::bytes(problem_.size.n))) {
     a_in_double_.reset();
   }
-  double_ = method_.make(context_, problem_.size, in_double);
-  load(*double_);
-  double_->factor();
+  factor_anew(problem_.size, options);
   return true;
+}
+
+void SystemSolver::factor_anew(const Size& size, const DenseOptions& options) {
+  columns_.reset();
+  later_.reset();
+  later_ = method_.make(context_, size, options);
+  load(*later_);
+  later_->factor();
+}
+
+std::uint64_t SystemSolver::bytes_of_first() const {
+  return bytes_on_device(context_.device(), method_, first_->size(), problem_.dense);
 }
 
 }  // namespace lugpu

@@ -13,8 +13,9 @@ bool has_room_for_double(const Device& device, const Method& method, const Probl
 
 /// Solves one system with the factors of a method, then refines (refine.hpp). With Refine::mixed, A
 /// is loaded in double and refinement is done on the device, if that has doubles, and room for A in
-/// double, otherwise on the host; and A is factored in double after all, as dsgesv does, where
-/// single precision overflows, meets a zero pivot or does not lead to X: from then on those are the
+/// double, otherwise on the host. Factors that overflow, meet a zero pivot or do not lead to X are
+/// given up, with the reason, for the next ones of a ladder: with products in half precision, where
+/// the problem begins with those; in single; in double, as dsgesv does. From then on those are the
 /// factors.
 class SystemSolver {
  public:
@@ -40,7 +41,7 @@ class SystemSolver {
   void download(View<T> x);
 
   /// The factors that were used last.
-  DenseFactorization& current() { return double_ ? *double_ : *first_; }
+  DenseFactorization& current() { return later_ ? *later_ : *first_; }
   const DenseFactorization& first() const { return *first_; }
   /// inv(A) by the factors that are used last when it is called; only for a method that keeps them.
   ApplyInverse inverse();
@@ -52,20 +53,27 @@ class SystemSolver {
   /// A as it was uploaded, for these factors; B too if they are for it.
   void load(DenseFactorization& factors);
   RefinedColumns& columns();
-  /// Factors in double, `because` single precision failed. False if the device cannot.
-  bool fall_back(const std::string& because);
+  /// Factors as the next step of the ladder says, `because` those at hand failed. False if there
+  /// is none, or the device has no room for it.
+  bool descend(const std::string& because);
+  bool descend_to_single(const std::string& because);
+  bool descend_to_double(const std::string& because);
+  /// later_ with these options, A being loaded.
+  void factor_anew(const Size& size, const DenseOptions& options);
+  std::uint64_t bytes_of_first() const;
 
   DeviceContext& context_;
   const Method& method_;
   Problem problem_;
-  bool has_double_;  // mixed precision has A in double on the device
-  std::unique_ptr<DenseFactorization> first_, double_;
+  bool has_double_;           // mixed precision has A in double on the device
+  FactorArithmetic factors_;  // of current()
+  std::unique_ptr<DenseFactorization> first_, later_;
   std::optional<MatrixView> a_, b_;
   double largest_ = 0;                       // max |a_ij|
   double norm_inf_ = 0;                      // of A, for mixed precision
   bool overflows_ = false;                   // single precision
   std::optional<DoubleMatrix> a_in_double_;  // until the factors in double need its room
-  std::unique_ptr<RefinedColumns> columns_;  // of mixed precision, for first_
+  std::unique_ptr<RefinedColumns> columns_;  // of mixed precision, for current()
   Matrix x_;                                 // refined, once it is on the host
   Refinement refinement_;
 };
