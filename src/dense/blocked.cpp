@@ -18,6 +18,11 @@ std::size_t Blocked::block_size(const Device& device, const Shape& shape) {
   return device.type == "cpu" ? BlockedCpu::block_size(shape) : BlockedGpu::block_size(shape);
 }
 
+// No device yet.
+bool Blocked::has_half_products(const Device&, const Shape&) {
+  return false;
+}
+
 std::uint64_t Blocked::workspace(const Device& device, const Shape& shape) {
   const std::uint64_t nb = shape.nb > 0 ? shape.nb : 256;
   const std::uint64_t tiles = shape.ping_pong ? BlockedCpu::tile_bytes(device, shape.precision) : 0;

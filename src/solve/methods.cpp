@@ -54,6 +54,10 @@ std::unique_ptr<DenseFactorization> make_blocked(DeviceContext& context, const S
   return make<DistributedLu>(context, size, options);
 }
 
+bool half_products_of_blocked(const Device& device, const Size& size, const DenseOptions& options) {
+  return has_whole(device, size, options) && LuBlocked::has_half_products(device, size, options);
+}
+
 double lu_flops(double n) {
   return 2.0 / 3.0 * n * n * n;
 }
@@ -123,7 +127,7 @@ std::span<const Method> methods() {
          return rule.pivot == Pivot::none || rule.pivot == Pivot::partial;
        },
        kLuFlops, lu_work, true, false, true, require_room_of_blocked, make_blocked,
-       block_size_of_blocked, windows_of_blocked},
+       block_size_of_blocked, windows_of_blocked, half_products_of_blocked},
       {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
        [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, false,
        Lu::require_room, make<Lu>},
@@ -283,6 +287,8 @@ Problem completed(Problem problem, const Method& method, const Device& device,
                : goes_by_tuning ? tuned->nb
                                 : method.block_size(device, problem.size, dense);
   }
+  dense.half_products = problem.solve.refine == Refine::mixed && method.half_products &&
+                        method.half_products(device, problem.size, dense);
   return problem;
 }
 
