@@ -48,23 +48,37 @@ bool suits_wgmma(const Device& device, const Shape& shape) {
 }
 
 // L and U of a block of such a matrix: see kernels/nvidia/split_layout.clh.
-constexpr int kHalves = 2;                // of a number
-constexpr std::size_t kChunk = 32;        // values of k
-constexpr std::size_t kRowsSplit = 32;    // of a work-group
-constexpr std::size_t kLeastSplit = 320;  // columns of a block that are worth it
+constexpr int kHalves = 2;                     // of a number
+constexpr std::size_t kChunk = 32;             // values of k
+constexpr std::size_t kRowsSplit = 32;         // of a work-group
+constexpr std::size_t kLeastHalfOrder = 8192;  // for which half products are worth it
+constexpr std::size_t kLeastSplit = 320;       // columns of a block that are worth it
 split_block room_for_split(const Shape& shape) {
   const auto with_a_tile_more = [](std::size_t n) { return to_int(ceiling(n, 16) * 16 + kTile); };
   return {0, 0, with_a_tile_more(shape.m), with_a_tile_more(shape.n)};
 }
+int halves_of(const Shape& shape) {
+  if (shape.half_products) return 1;
+  return shape.nb >= kLeastSplit ? 2 : 0;
+}
 std::size_t halves_bytes(const Shape& shape) {
   const split_block room = room_for_split(shape);
   return static_cast<std::size_t>(room.rows + room.columns) *
-         (sizeof(cl_float) + shape.nb * kHalves * sizeof(cl_half));
+         (sizeof(cl_float) + shape.nb * 2 * sizeof(cl_half));
 }
 
 // Which kernel of LuNone it is then.
 bool has_squares(const Shape& shape) {
   return suits_none(shape) && shape.n > LuNone::kMostWithoutSquares;
+}
+
+// Of the elements of P A v - L (U v) and A X - A v for a test system; with half products four to
+// eight times what these make of it.
+double limit_of_proof(const Shape& shape, bool half_products, std::size_t m, std::size_t n,
+                      double norm) {
+  if (half_products) return shape.pivot == Pivot::none ? 0x1p-7 : 0x1p-9 * static_cast<double>(n);
+  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+  return 30 * static_cast<double>(m) * norm * eps;
 }
 
 }  // namespace
@@ -85,12 +99,11 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
       context.settings().vendor && has_matrix_units(context.device(), shape.precision);
   const bool wgmma = nvidia && suits_wgmma(context.device(), shape);
   Proof proof;
-  const bool halves = wgmma && shape.nb >= kLeastSplit;
-  for (const Kernels kernels : {Kernels{true, true, true, kHalves}, Kernels{true, true, true},
+  const int halves = wgmma ? halves_of(shape) : 0;
+  for (const Kernels kernels : {Kernels{true, true, true, halves}, Kernels{true, true, true},
                                 Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
     if (proof.outcome == Proof::Outcome::right) break;
-    if ((kernels.nvidia && !nvidia) || (kernels.wgmma && !wgmma) || (kernels.halves && !halves))
-      continue;
+    if ((kernels.nvidia && !nvidia) || (kernels.wgmma && !wgmma)) continue;
     kernels_ = kernels;
     proof = prove(context, shape, kernels);
   }
@@ -129,18 +142,21 @@ void BlockedGpu::allocate() {
   }
 }
 
-std::uint64_t BlockedGpu::resident_workspace(const Shape& shape) {
-  if (suits_none(shape)) return LuNone::workspace(shape.n, shape.precision);
-  if (shape.pivot == Pivot::none) return 0;
-  return ResidentLu::workspace(shape.m, shape.n, shape.precision);
+std::uint64_t BlockedGpu::other_workspace(const Device& device, const Shape& shape) {
+  const bool halves = suits_wgmma(device, shape) && halves_of(shape) > 0;
+  const std::uint64_t split = halves ? halves_bytes(shape) : 0;
+  if (suits_none(shape)) return split + LuNone::workspace(shape.n, shape.precision);
+  if (shape.pivot == Pivot::none) return split;
+  return split + ResidentLu::workspace(shape.m, shape.n, shape.precision);
 }
 
-std::uint64_t BlockedGpu::halves_workspace(const Device& device, const Shape& shape) {
-  return suits_wgmma(device, shape) && shape.nb >= kLeastSplit ? halves_bytes(shape) : 0;
+bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
+  return suits_wgmma(device, shape) && std::min(shape.m, shape.n) >= kLeastHalfOrder;
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
+  if (shape.half_products) return 6 * kPanel;
   if (shape.ping_pong || n < 8192) return kPanel;
   return n < 16384 ? 4 * kPanel : 6 * kPanel;
 }
@@ -268,8 +284,7 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t i = j + 1; i < m; ++i) error[i] -= lu(i, j) * uv[j];
   }
-  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
-  const double limit = 30 * static_cast<double>(m) * norm * eps;
+  const double limit = limit_of_proof(shape, kernels.halves == 1, m, n, norm);
   const auto small = [&](double e) { return std::abs(e) <= limit; };
   right = std::all_of(error.begin(), error.end(), small);
   if (m != n || !right) return right;
@@ -288,7 +303,9 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
 std::optional<std::string> BlockedGpu::variant() const {
   const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
   return std::string(kernels_.nvidia ? nvidia : "portable") + (kernels_.wgmma ? ", wgmma" : "") +
-         (kernels_.halves > 0 ? ", halves" : "") +
+         (kernels_.halves == 1   ? ", half products"
+          : kernels_.halves == 2 ? ", halves"
+                                 : "") +
          (kernels_.waiting ? "" : ", panels by launches") +
          (resident_ && resident_from() == 0 ? ", resident" : "") + (none_ ? ", one launch" : "");
 }
@@ -306,8 +323,8 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
                        compute_capability(context_.device()) > 0;
   if (limited && kernels_.wgmma) {
     id.options += " -DLUGPU_WGMMA";
-    id.patch = Patch{WGMMA_PLACEHOLDER_BYTES,
-                     std::size_t{kernels_.halves > 0 ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES}, 2};
+    const std::size_t bytes = kernels_.halves > 0 ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES;
+    id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, bytes, 2};
   } else if (limited) {
     id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128";
     id.group = kItems;

@@ -15,15 +15,17 @@ namespace lugpu {
 /// matrix is left to LuNone.
 class BlockedGpu : public Blocked {
  public:
-  /// Chooses the fastest kernels that are proven on the device (see prove()). Throws Unsupported if
+  /// Chooses the fastest kernels that are proven on the device (see prove()); if none with half
+  /// products are, products are exact. Throws Unsupported if
   /// the last of them solve a test system wrong or cannot run, NotTried if an error kept them from
   /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
-  /// Bytes of device memory that ResidentLu or LuNone has, at most.
-  static std::uint64_t resident_workspace(const Shape& shape);
-  /// Bytes of device memory for L and U of a block as halves, where wgmma multiplies them.
-  static std::uint64_t halves_workspace(const Device& device, const Shape& shape);
+  /// As Blocked's.
+  static bool has_half_products(const Device& device, const Shape& shape);
+  /// Bytes of device memory that ResidentLu or LuNone has, and L and U of a block in halves, at
+  /// most; for a shape with nb.
+  static std::uint64_t other_workspace(const Device& device, const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
 
   std::optional<std::string> variant() const override;

@@ -17,6 +17,15 @@ std::string zero_pivot(FactorArithmetic factors) {
          (half ? "with products in half precision" : "in single precision");
 }
 
+// Half products are those of a vendor's kernels.
+Problem possible_problem(const DeviceContext& context, const Method& method,
+                         const Problem& problem) {
+  require_possible(context.device(), method, problem);
+  Problem possible = problem;
+  if (!context.settings().vendor) possible.dense.half_products = false;
+  return possible;
+}
+
 }  // namespace
 
 std::uint64_t bytes_of_refinement(std::size_t n, std::size_t nrhs) {
@@ -37,11 +46,11 @@ bool has_room_for_double(const Device& device, const Method& method, const Probl
 SystemSolver::SystemSolver(DeviceContext& context, const Method& method, const Problem& problem)
     : context_(context),
       method_(method),
-      problem_((require_possible(context.device(), method, problem), problem)),
+      problem_(possible_problem(context, method, problem)),
       has_double_(problem.solve.refine == Refine::mixed &&
                   has_room_for_double(context.device(), method, problem)),
-      factors_(first_factors(problem.dense)),
-      first_(method.make(context, size_on_device(problem), problem.dense)) {}
+      factors_(first_factors(problem_.dense)),
+      first_(method.make(context, size_on_device(problem), problem_.dense)) {}
 
 void SystemSolver::upload(const MatrixView& a, const MatrixView& b, double largest) {
   a_ = a;
