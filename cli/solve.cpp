@@ -129,10 +129,15 @@ std::string refinement_text(const Refinement& refinement) {
     text += ", " + std::to_string(refinement.gmres_steps) + " of them by GMRES";
   }
   text += refinement.residuals_on_device ? ", residuals on the device" : ", residuals on the host";
-  if (!refinement.fallback.empty()) {
-    return text + ", then factored in double: " + refinement.fallback;
+  for (std::size_t k = 0; k < refinement.given_up.size(); ++k) {
+    const bool last = k + 1 == refinement.given_up.size();
+    const char* next = name(last ? refinement.factors : refinement.given_up[k + 1].factors);
+    text += std::string(", then factored in ") + next + ": " + refinement.given_up[k].failure;
   }
-  return refinement.converged ? text : text + ", not converged";
+  if (refinement.factors == FactorArithmetic::half_products) {
+    text += ", factored with products in half precision";
+  }
+  return refinement.converged || !refinement.fallback.empty() ? text : text + ", not converged";
 }
 
 std::string scaling_text(const Scaling& scaling) {

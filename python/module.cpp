@@ -21,6 +21,9 @@ using Names = std::vector<std::pair<Enum, const char*>>;
 
 const Names<Precision> kPrecisions = {{Precision::single_precision, "single"},
                                       {Precision::double_precision, "double"}};
+const Names<FactorArithmetic> kFactors = {{FactorArithmetic::half_products, "half-products"},
+                                          {FactorArithmetic::single_precision, "single"},
+                                          {FactorArithmetic::double_precision, "double"}};
 const Names<Status> kStatuses = {{Status::ok, "ok"},
                                  {Status::unchecked, "unchecked"},
                                  {Status::failed, "failed"},
@@ -87,8 +90,13 @@ py::dict plain(const Checks& checks, Precision precision_of_x) {
 py::object plain(const std::optional<Refinement>& refinement) {
   using namespace py::literals;
   if (!refinement) return py::none();
+  py::list given_up;
+  for (const auto& [factors, failure] : refinement->given_up) {
+    given_up.append(py::make_tuple(name(kFactors, factors), failure));
+  }
   return py::dict("steps"_a = refinement->steps, "gmres_steps"_a = refinement->gmres_steps,
-                  "converged"_a = refinement->converged, "fallback"_a = refinement->fallback);
+                  "converged"_a = refinement->converged, "fallback"_a = refinement->fallback,
+                  "factors"_a = name(kFactors, refinement->factors), "given_up"_a = given_up);
 }
 
 py::object plain(const std::optional<Scaling>& scaling) {

@@ -17,6 +17,7 @@
 #include "accuracy/refine.hpp"
 #include "base/error.hpp"
 #include "bench/measure.hpp"
+#include "conditioned.hpp"
 #include "contenders.hpp"
 #include "formats/formats.hpp"
 #include "opencl_fixture.hpp"
@@ -29,14 +30,6 @@ namespace {
 constexpr double kEps = kEpsilonDouble;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-Matrix transposed(const Matrix& a) {
-  Matrix t(a.cols(), a.rows());
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) t(j, i) = a(i, j);
-  }
-  return t;
-}
 
 Matrix identity(std::size_t n) {
   Matrix a(n, n);
@@ -108,41 +101,6 @@ ApplyInverse single_inverse(const Matrix& a) {
 
 double true_rcond(const Matrix& a) {
   return 1 / norm_1(a) / norm_1(HostFactors(a).explicit_inverse());
-}
-
-/// (I - 2 v v') D (I - 2 w w') for unit vectors v, w and D from 1 to 1 / condition, geometrically.
-Matrix with_condition(std::size_t n, double condition, std::uint64_t seed) {
-  Matrix a(n, n);
-  for (std::size_t i = 0; i < n; ++i) {
-    a(i, i) = std::pow(condition, -static_cast<double>(i) / static_cast<double>(n - 1));
-  }
-  const auto reflect = [&](std::uint64_t from) {
-    Matrix v = random_matrix(n, 1, from);
-    double square = 0;
-    for (const double value : v.values()) square += value * value;
-    for (std::size_t j = 0; j < n; ++j) {
-      double product = 0;
-      for (std::size_t i = 0; i < n; ++i) product += v(i, 0) * a(i, j);
-      for (std::size_t i = 0; i < n; ++i) a(i, j) -= 2 / square * product * v(i, 0);
-    }
-  };
-  reflect(seed);
-  a = transposed(a);
-  reflect(seed + 1);
-  return a;
-}
-
-/// Scaled by powers of two from 2^-range to 2^range, at random.
-Matrix badly_scaled(std::size_t n, int range, std::uint64_t seed) {
-  const Matrix rows = random_matrix(n, 1, seed), columns = random_matrix(n, 1, seed + 1);
-  Matrix a = random_matrix(n, n, seed + 2);
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = 0; i < n; ++i) {
-      const double shift = 2 * range * (rows(i, 0) + columns(j, 0)) / 2;
-      a(i, j) = std::ldexp(a(i, j), static_cast<int>(shift));
-    }
-  }
-  return a;
 }
 
 Problem problem_of(const Matrix& a, const Matrix& b, Pivot pivot, Precision precision,
@@ -760,7 +718,7 @@ TEST(Mixed, HasItsResidualsOnTheDeviceWhereThereIsRoom) {
     expect(false, part);
     part = whole;
     const Problem complete = completed(problem, method, whole, std::nullopt, 0, {});
-    part.global_memory = least_memory(whole, method, complete) + residual_bytes(60, 3);
+    part.global_memory = least_memory(whole, method, complete) + bytes_of_refinement(60, 3);
     expect(true, part);
     --part.global_memory;
     expect(false, part);
@@ -813,17 +771,35 @@ TEST(Mixed, FallsBackToDoubleAndSaysSo) {
   EXPECT_LE(largest_difference(answers.x, filled(200, 1, 1)), result.checks.ferr.at(0));
 }
 
-TEST(Mixed, FallsBackWhereSinglePrecisionCannotFactor) {
-  // Overflows it; and is singular in it.
+// Overflows it; and is singular in it. Scaled as it then is, it is neither.
+TEST(Mixed, EquilibratesWhatSinglePrecisionCannotHold) {
   for (const double value : {1e300, 1e-300}) {
     const Matrix a = matrix({{value, 0}, {1, 2}}), b = matrix({{value}, {3}});
     const auto [result, answers] =
         solve("lu-blocked",
               problem_of(a, b, Pivot::none, Precision::single_precision, Refine::mixed), a, b);
     EXPECT_EQ(result.status, RunStatus::ok) << result.reason;
-    EXPECT_NE(result.refinement.value().fallback, "");
+    EXPECT_EQ(result.refinement.value().fallback, "");
+    EXPECT_EQ(result.refinement.value().factors, FactorArithmetic::single_precision);
+    EXPECT_TRUE(result.equilibration.value().helps());
     for (const double x : answers.x.values()) EXPECT_NEAR(x, 1, 4 * kEpsilonDouble);
   }
+}
+
+TEST(Mixed, FallsBackWhereSinglePrecisionCannotFactor) {
+  const Matrix a = matrix({{1, 1}, {1, 1 + 0x1p-40}}), b = matrix({{2}, {2 + 0x1p-40}});
+  const auto [result, answers] =
+      solve("lu-blocked",
+            problem_of(a, b, Pivot::partial, Precision::single_precision, Refine::mixed), a, b);
+  EXPECT_EQ(result.status, RunStatus::ok) << result.reason;
+  const Refinement& refinement = result.refinement.value();
+  EXPECT_TRUE(mentions(refinement.fallback, "exactly zero")) << refinement.fallback;
+  EXPECT_EQ(refinement.factors, FactorArithmetic::double_precision);
+  ASSERT_EQ(refinement.given_up.size(), 1u);
+  EXPECT_EQ(refinement.given_up[0].factors, FactorArithmetic::single_precision);
+  EXPECT_EQ(refinement.given_up[0].failure, refinement.fallback);
+  EXPECT_FALSE(result.equilibration);
+  for (const double x : answers.x.values()) EXPECT_EQ(x, 1);
 }
 
 TEST(Mixed, OfASingularMatrixIsSingular) {
@@ -846,7 +822,9 @@ struct MixedByShares {
 MixedByShares mixed_by(const std::vector<double>& shares, double a_norm_inf = 1) {
   const Matrix a = identity(shares.size());
   MixedByShares solved;
-  solved.report = solve_mixed(host_residual(a), a_norm_inf, a, solved.x, inverse_by_shares(shares));
+  const auto columns = host_columns(host_residual(a), a, inverse_by_shares(shares));
+  solved.report = solve_mixed(*columns, a_norm_inf);
+  solved.x = columns->solution();
   return solved;
 }
 
@@ -901,8 +879,9 @@ TEST(Mixed, GmresGoesOnWhereRefinementStalls) {
   for (const double condition : {1e7, 1e9, 2e9, 4e9, 8e9}) {
     for (const std::uint64_t seed : {4, 6, 8, 10}) {
       const Matrix a = with_condition(200, condition, seed), b = times_ones(a);
-      Matrix x;
-      const Refinement report = solve_mixed(host_residual(a), norm_inf(a), b, x, single_inverse(a));
+      const auto columns = host_columns(host_residual(a), b, single_inverse(a));
+      const Refinement report = solve_mixed(*columns, norm_inf(a));
+      const Matrix x = columns->solution();
       if (report.gmres_steps > 0 && report.converged) ++with_gmres;
       EXPECT_LE(report.steps, 30);
       EXPECT_TRUE(report.converged || condition > 1e7);

@@ -34,6 +34,7 @@ Result mixed(Pivot pivot, double seconds, double ferr) {
   Result result = stable(pivot, kSingle, seconds, ferr);
   result.what.problem.solve.refine = Refine::mixed;
   result.refinement = Refinement();
+  result.refinement->factors = FactorArithmetic::single_precision;
   return result;
 }
 
@@ -54,6 +55,17 @@ std::vector<Result> five() {
 
 void expect_mentions(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+TEST(Advice, NamesUnusualFactorsOfMixedPrecision) {
+  std::vector<Result> results = {mixed(Pivot::partial, 3, 5e-13)};
+  EXPECT_EQ(advise(results, std::nullopt).sentence.find("factors"), std::string::npos);
+  results[0].refinement->factors = FactorArithmetic::half_products;
+  expect_mentions(advise(results, std::nullopt).sentence,
+                  ", from factors with products in half precision");
+  results[0].refinement->factors = FactorArithmetic::double_precision;
+  results[0].refinement->fallback = "refinement did not converge";
+  expect_mentions(advise(results, std::nullopt).sentence, ", from factors in double after all");
 }
 
 TEST(GuaranteedDigits, AreOfThePrecisionOfX) {

@@ -54,13 +54,16 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
     const update_arguments launch = {static_cast<cl_int>(m),
                                      {0, columns, columns, static_cast<cl_int>(groups(m)), 0, 0},
                                      {},
-                                     {}};
+                                     {},
+                                     {},
+                                     0};
     const std::string options = pivot == Pivot::partial ? " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"
                                                         : " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=0";
     context.run("test",
                 {"gpu/lu_blocked.cl", "update_and_factor", precision, Storage::buffer, Texel::rgba,
                  options},
-                {groups(m) * kItems}, surface, launch, mail, ipiv, row_for, goes_to, info);
+                {groups(m) * kItems}, surface, launch, mail, ipiv, row_for, goes_to, info,
+                context.zeros(1));
     LuFactors factors{contents(context, surface), integers(ipiv, width), 0};
     context.read_back("test", info, 0, sizeof(cl_int), &factors.info);
     expect_moves(factors.ipiv, integers(row_for, width), integers(goes_to, width), m);

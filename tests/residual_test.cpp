@@ -4,6 +4,7 @@
 
 #include "accuracy/error_bounds.hpp"
 #include "base/error.hpp"
+#include "matrix/rounded.hpp"
 #include "opencl_fixture.hpp"
 
 namespace lugpu {
@@ -50,12 +51,16 @@ class ResidualTest : public testing::TestWithParam<const char*> {
     device.type = GetParam();
     context_.emplace(device);
   }
-  Residual of(const Matrix& a) {
-    return context_ ? device_residual(*context_, a) : host_residual(a);
+  /// Until the next one is asked for.
+  Residual of(const MatrixView& a) {
+    if (!context_) return host_residual(a);
+    a_.emplace(*context_, a);
+    return device_residual(*a_);
   }
 
  private:
   std::optional<DeviceContext> context_;
+  std::optional<DoubleMatrix> a_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, ResidualTest, testing::Values("host", "cpu", "gpu"));
@@ -125,15 +130,74 @@ TEST_P(ResidualTest, OfNothing) {
   EXPECT_TRUE(equal(of(a)(Matrix(5, 0), Matrix(5, 0)), Matrix(5, 0)));
 }
 
-TEST(DeviceResidual, NeedsDoublesAndRoom) {
+/// The kernels for one class of devices.
+class DoubleMatrixTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!shared_context().device().double_precision) GTEST_SKIP() << "no double precision";
+    Device device = shared_context().device();
+    device.type = GetParam();
+    context_.emplace(device);
+  }
+
+  std::optional<DeviceContext> context_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Classes, DoubleMatrixTest, testing::Values("cpu", "gpu"));
+
+TEST_P(DoubleMatrixTest, KnowsItsNorms) {
+  for (const std::size_t n : {1, 2, 7, 8, 9, 16, 17, 129, 300, 517}) {
+    Matrix a = integers(n, n, n);
+    a(n / 2, n - 1) = -9;
+    DoubleMatrix on_device(*context_, a);
+    EXPECT_EQ(on_device.norm_inf(), norm_inf(a)) << n;
+    EXPECT_EQ(on_device.largest(), 9) << n;
+    a(n - 1, n / 3) = INFINITY;
+    EXPECT_EQ(DoubleMatrix(*context_, a).largest(), INFINITY) << n;
+    EXPECT_EQ(DoubleMatrix(*context_, a).norm_inf(), INFINITY) << n;
+    a(0, n / 2) = NAN;
+    EXPECT_TRUE(std::isnan(DoubleMatrix(*context_, a).largest())) << n;
+    EXPECT_TRUE(std::isnan(DoubleMatrix(*context_, a).norm_inf())) << n;
+  }
+  DoubleMatrix none(*context_, Matrix());
+  EXPECT_EQ(none.norm_inf(), 0);
+  EXPECT_EQ(none.largest(), 0);
+}
+
+// By columns and by rows, with gaps; more than one piece of columns.
+TEST_P(DoubleMatrixTest, GivesItsColumnsInEitherPrecision) {
+  for (const std::size_t n : {1, 5, 130, 1500}) {
+    const Matrix whole = random_matrix(n + 3, n + 3, n);
+    for (const Order order : {Order::columns, Order::rows}) {
+      const View<const double> a{whole.values().data(), n, n, n + 3, order};
+      const DoubleMatrix on_device(*context_, a);
+      Matrix given(n, n);
+      on_device.give_columns(Precision::double_precision,
+                             [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                               context_->read_back("test", piece, 0, n * count * sizeof(double),
+                                                   given.column(first));
+                             });
+      EXPECT_TRUE(equal(given, widened(a))) << n;
+      std::vector<float> singles(n * n);
+      on_device.give_columns(Precision::single_precision,
+                             [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                               context_->read_back("test", piece, 0, n * count * sizeof(float),
+                                                   &singles[n * first]);
+                             });
+      EXPECT_EQ(singles, rounded<float>(MatrixView(widened(a)))) << n;
+    }
+  }
+}
+
+TEST(DoubleMatrix, NeedsDoublesAndRoom) {
   Device device = shared_context().device();
   device.double_precision = false;
   DeviceContext singles(device);
-  EXPECT_THROW(device_residual(singles, Matrix(5, 5)), Unsupported);
+  EXPECT_THROW(DoubleMatrix(singles, Matrix(5, 5)), Unsupported);
   device.double_precision = true;
   device.max_allocation = 5 * 16 * sizeof(double) - 1;
   DeviceContext small(device);
-  EXPECT_THROW(device_residual(small, Matrix(5, 5)), Unsupported);
+  EXPECT_THROW(DoubleMatrix(small, Matrix(5, 5)), Unsupported);
 }
 
 }  // namespace

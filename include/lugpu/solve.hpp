@@ -37,6 +37,19 @@ struct LUGPU_API Checks {
   std::optional<int> digits(Precision precision_of_x) const;
 };
 
+/// The arithmetic of factors, the least exact first.
+enum class FactorArithmetic {
+  half_products,  ///< single, but for the products of updates: of factors rounded to half precision
+  single_precision,
+  double_precision,
+};
+
+/// Factors that did not lead to X.
+struct Attempt {
+  FactorArithmetic factors;
+  std::string failure;  ///< a clause
+};
+
 /// How a refinement went.
 struct Refinement {
   int steps = 0;          ///< corrections of X
@@ -44,6 +57,8 @@ struct Refinement {
   bool converged = true;  ///< false: X stays less accurate than asked for, unless `fallback`
   std::string fallback;   ///< why A was factored in double after all; empty if it was not
   bool residuals_on_device = false;  ///< else they are computed on the host
+  FactorArithmetic factors = FactorArithmetic::double_precision;  ///< that X is from
+  std::vector<Attempt> given_up;                                  ///< before those, in order
 };
 
 /// mantissa * 2^exponent, which neither overflows nor underflows; 1 <= |mantissa| < 2, or 0, or not
@@ -94,7 +109,8 @@ struct Report {
   Diagnosis diagnosis;
   Checks checks;
   std::optional<Refinement> refinement;    ///< with Options::refine
-  std::optional<Scaling> equilibration;    ///< with Options::equilibrate
+  std::optional<Scaling> equilibration;    ///< with Options::equilibrate, or where mixed precision
+                                           ///< needs it
   std::optional<Determinant> determinant;  ///< with Options::determinant
   std::size_t iterations = 0;              ///< of an iterative method
   std::vector<double> residuals;           ///< ||b - A x||_2 / ||b||_2 as it saw them on its way

@@ -13,13 +13,21 @@
 // tiles.
 //
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
-// NVIDIA's GPUs; with LUGPU_WGMMA, for singles, update_and_factor takes those of compute capability
-// 9.0, and the host has to patch the program.
+// NVIDIA's GPUs; with LUGPU_WGMMA, for singles, update_and_factor takes those of compute
+// capability 9.0, and the host has to patch the program; with HALVES besides, regions whose L and U are there
+// in halves (nvidia/halves_layout.clh) are updated with these.
 
 #include "common/part_times.clh"
 #include "gpu/update_tile.clh"
+#ifdef HALVES
+#include "nvidia/halves_layout.clh"
+#include "nvidia/halves_rows.clh"
+#endif
 #ifdef LUGPU_WGMMA
 #include "nvidia/wgmma_tile.clh"
+#endif
+#if defined(LUGPU_WGMMA) && defined(HALVES)
+#include "nvidia/halves_tile.clh"
 #endif
 #if PIVOT
 #include "gpu/panel_partial.clh"
@@ -28,6 +36,8 @@
 #endif
 #include "gpu/strip.clh"
 #include "gpu/update_arguments.h"
+
+#define BAND 8
 
 inline int tiles_across(int column, int column_end) {
   return max(0, column_end - column + 127) / 128;
@@ -42,8 +52,8 @@ __kernel void update_and_factor(
 __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and_factor(
 #endif
     __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
-    __global int* pivots, __global int* row_for, __global int* row_goes_to,
-    __global int* info PART_TIMES) {
+    __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info,
+    __global const uchar* halves PART_TIMES) {
 #ifdef LUGPU_WGMMA
   __local ulong2 scratch[WGMMA_PLACEHOLDER_BYTES / 16] __attribute__((aligned(1024)));
 #else
@@ -74,7 +84,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
   int across = tiles_across(column, column_end);
   int tile = group - groups;
   const int near_tiles = across * ((m - row + 127) / 128);
-  if (tile >= near_tiles) {
+  const bool tile_is_far = tile >= near_tiles;
+  if (tile_is_far) {
     tile -= near_tiles;
     row = launch.far_region.row, column = launch.far_region.column;
     column_end = launch.far_region.column_end;
@@ -82,6 +93,18 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
     across = tiles_across(column, column_end);
   }
   START_PART(1);
+#if defined(LUGPU_WGMMA) && defined(HALVES)
+  if (launch.split.rows > 0 && (launch.split_near || tile_is_far)) {
+    // In bands of BAND rows of tiles, whose L and U stay in the caches.
+    const int band = tile / (BAND * across) * BAND, in_band = tile - band * across;
+    const int height = min(BAND, (m - row + 127) / 128 - band);
+    update_halves_tile(launch.split, halves, a, pitch, row + (band + in_band % height) * 128,
+                       column + in_band / height * 128, m, column_end, (k_end - k) / CHUNK,
+                       (__local char*)scratch);
+    END_PART(1);
+    return;
+  }
+#endif
   row += tile / across * 128;
   column += tile % across * 128;
 #ifdef LUGPU_WGMMA
@@ -96,11 +119,19 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
 
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.
 // All columns get the panel's interchanges. In columns from panel + width to solve_end, rows
-// solve_from : panel + width become rows of U, inverse(L) times what they were.
+// solve_from : panel + width become rows of U, inverse(L) times what they were. Work-groups behind
+// the strips bring the interchanges to L in halves (HALVES).
 __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
     __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
     int solve_from, int solve_end, __global const int* restrict row_for,
-    __global const int* restrict row_goes_to) {
+    __global const int* restrict row_goes_to, int strips, split_block split,
+    __global uchar* halves) {
+#ifdef HALVES
+  if (get_group_id(0) >= strips) {
+    exchange_halves(panel, width, get_group_id(0) - strips, row_for, row_goes_to, split, halves);
+    return;
+  }
+#endif
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP];
   __local int from[NB], to[NB];

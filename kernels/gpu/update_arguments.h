@@ -21,10 +21,19 @@ typedef struct {
   cl_int row, column, column_end, k, k_end;
 } update_region;
 
+/* L and U of a block as the matrix units of NVIDIA's compute capability 9.0 take them
+   (nvidia/split_layout.clh): L from row `row` of the matrix on, U from column `column` on, in
+   memory that holds `rows` and `columns` of them, multiples of 16. */
+typedef struct {
+  cl_int row, column, rows, columns;
+} split_block;
+
 typedef struct {
   cl_int m; /* rows of the matrix */
   update_panel panel;
   update_region near_region, far_region;
+  split_block split;  /* for all of the far region, if rows > 0 */
+  cl_int split_near;  /* whether for the near region too */
 } update_arguments;
 
 #endif

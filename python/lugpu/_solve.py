@@ -55,12 +55,16 @@ class Checks:
 @dataclasses.dataclass(frozen=True)
 class Refinement:
     """How a refinement went: corrections of X, those by GMRES, and whether they reached their aim.
-    fallback: why A was factored in double precision after all, or empty."""
+    fallback: why A was factored in double precision after all, or empty. factors: those that X is
+    from, "single", "double" or "half-products" (single, with products from operands in half
+    precision). given_up: what mixed precision tried before those, pairs of factors and reason."""
 
     steps: int
     gmres_steps: int
     converged: bool
     fallback: str
+    factors: str
+    given_up: list[tuple[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)

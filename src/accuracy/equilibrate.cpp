@@ -12,6 +12,9 @@ namespace lugpu {
 namespace {
 
 constexpr double kThreshold = 0.1;  // laqge's
+// Within these a number has all its digits, and so have the products that are added to it.
+constexpr double kLeastSingle = 0x1p-103, kMostSingle = 0x1p103;
+constexpr double kLeastHalf = 0x1p-10;  // relative to the largest, of 2^-14 to 2^16
 
 double smallest_normal(Precision precision) {
   return precision == Precision::double_precision ? std::numeric_limits<double>::min()
@@ -127,6 +130,13 @@ Scaling equilibration(const MatrixView& a, double amax, Precision precision) {
   if (found.rowcnd < kThreshold || extreme) found.r = std::move(rows);
   if (found.colcnd < kThreshold) found.c = std::move(columns);
   return found;
+}
+
+bool is_needed(const Scaling& advice, bool half_products) {
+  if (!advice.helps()) return false;
+  const double least = half_products ? kLeastHalf : 0;
+  return advice.rowcnd < least || advice.colcnd < least || advice.colcnd < kLeastSingle ||
+         advice.rowcnd * advice.amax < kLeastSingle || advice.amax > kMostSingle;
 }
 
 Scaling into_range(std::size_t n, double amax, Precision precision) {

@@ -12,6 +12,11 @@ namespace lugpu {
 /// if a row or column is zero or A is not finite. amax: max |a_ij|.
 Scaling equilibration(const MatrixView& a, double amax, Precision precision);
 
+/// Whether factors in single precision would lose digits of A without this scaling, which
+/// equilibration() advised, because rows or columns are beyond its range; with half_products beyond
+/// that of half precision.
+bool is_needed(const Scaling& advice, bool half_products);
+
 /// R = s I, s a power of two, for an n x n matrix whose largest magnitude, amax, is so near the end
 /// of the precision's range that pivots have no reciprocals or sums overflow: s moves it away.
 /// No scaling for other matrices, nor for those that the precision cannot hold.

@@ -9,6 +9,7 @@
 #include "accuracy/error_bounds.hpp"
 #include "accuracy/gmres.hpp"
 #include "matrix/norms.hpp"
+#include "matrix/rounded.hpp"
 #include "operators/product.hpp"
 
 namespace lugpu {
@@ -22,25 +23,10 @@ constexpr std::size_t kMostStalled = 4;
 // the second it would let pass what the limit of solve_ratio, which has no n, refuses.
 constexpr std::size_t kLeastOrder = 16, kMostOrder = 100;
 
-using Columns = std::vector<std::size_t>;
-
-Columns all_columns(const Matrix& x) {
-  Columns columns(x.cols());
+Columns numbered(std::size_t count) {
+  Columns columns(count);
   std::iota(columns.begin(), columns.end(), std::size_t{0});
   return columns;
-}
-
-// X(:, which)
-Matrix chosen(const Matrix& x, const Columns& which) {
-  Matrix part(x.rows(), which.size());
-  for (std::size_t c = 0; c < which.size(); ++c) {
-    std::copy(x.column(which[c]), x.column(which[c]) + x.rows(), part.column(c));
-  }
-  return part;
-}
-
-void set_column(Matrix& x, std::size_t j, const Matrix& from, std::size_t c) {
-  std::copy(from.column(c), from.column(c) + x.rows(), x.column(j));
 }
 
 double in_precision(double value, Precision precision) {
@@ -53,7 +39,7 @@ Refinement refine(const MatrixView& a, const Matrix& b, Matrix& x, Precision pre
                   const ApplyInverse& apply_inverse) {
   Refinement report;
   const double eps = epsilon(precision);
-  Columns active = all_columns(x);
+  Columns active = numbered(x.cols());
   std::vector<double> last(x.cols(), kInfinity);  // backward errors
   Matrix before = x;                              // X(:, active), before the last step
   while (!active.empty()) {
@@ -96,81 +82,81 @@ double tolerance_of(double a_norm_inf, std::size_t n, MixedRules rules) {
   return a_norm_inf * epsilon(Precision::double_precision) * std::sqrt(order);
 }
 
-// The columns on which solve_mixed() works, and what it knows of them.
+// What solve_mixed() knows of the columns.
 struct Progress {
   Columns active, stalled;
-  std::vector<double> last;  // residuals
+  std::vector<double> last;  // max |r|
 };
 
-// From X(:, active) and its residual r: X is updated where it improved, and the result are the
-// places in `active` of the columns that need another step.
-Columns judge_columns(const Matrix& now, const Matrix& r, double tolerance, Progress& progress,
-                      Matrix& x) {
-  Columns unfinished;
+// After a step: the columns that need another one. A step that makes a column worse is undone.
+Columns judge_columns(const std::vector<RefinedColumns::Sizes>& sizes, double tolerance,
+                      Progress& progress, RefinedColumns& columns) {
+  Columns unfinished, worse;
   for (std::size_t c = 0; c < progress.active.size(); ++c) {
     const std::size_t j = progress.active[c];
-    const double size = column_norm_max(r, c);
-    if (!(size <= progress.last[j])) {
-      progress.stalled.push_back(j);  // as it was
+    const auto [x, r] = sizes[c];
+    double& last = progress.last[j];
+    if (!(r <= last)) {
+      worse.push_back(j);
       continue;
     }
-    set_column(x, j, now, c);
-    if (size <= column_norm_max(now, c) * tolerance) continue;
-    if (2 * size <= progress.last[j]) {
-      unfinished.push_back(c);
-    } else {
-      progress.stalled.push_back(j);
-    }
-    progress.last[j] = size;
+    if (!(r <= x * tolerance)) (2 * r <= last ? unfinished : progress.stalled).push_back(j);
+    last = r;
   }
+  columns.undo(worse);
+  progress.stalled.insert(progress.stalled.end(), worse.begin(), worse.end());
   return unfinished;
 }
 
 // LAPACK's: none of the columns is done before all are.
-Columns judge_together(const Matrix& now, const Matrix& r, double tolerance, Matrix& x) {
-  x = now;
-  for (std::size_t j = 0; j < x.cols(); ++j) {
-    if (!(column_norm_max(r, j) <= column_norm_max(now, j) * tolerance)) return all_columns(x);
+Columns judge_together(const std::vector<RefinedColumns::Sizes>& sizes, double tolerance,
+                       const Columns& all) {
+  for (const auto [x, r] : sizes) {
+    if (!(r <= x * tolerance)) return all;
   }
   return {};
 }
 
-}  // namespace
-
-Refinement solve_mixed(const Residual& residual, double a_norm_inf, const Matrix& b, Matrix& x,
-                       const ApplyInverse& apply_inverse, MixedRules rules) {
-  Refinement report;
-  const double tolerance = tolerance_of(a_norm_inf, b.rows(), rules);
-  x = Matrix(b.rows(), b.cols());
-  Matrix r = b;  // of the active columns
-  Progress progress{all_columns(x), {}, std::vector<double>(x.cols(), kInfinity)};
-  Columns& active = progress.active;
-  for (int step = 0; !active.empty() && step <= kMostMixedSteps; ++step) {
-    report.steps = step;
-    // x += inv(A) r
-    const Matrix before = chosen(x, active);
-    Matrix now = std::move(r);
-    apply_inverse(now, Op::none);
-    for (std::size_t k = 0; k < now.values().size(); ++k) now.values()[k] += before.values()[k];
-    r = residual(now, chosen(b, active));
-    Columns unfinished = rules == MixedRules::lapack
-                             ? judge_together(now, r, tolerance, x)
-                             : judge_columns(now, r, tolerance, progress, x);
-    r = chosen(r, unfinished);
-    for (std::size_t& c : unfinished) c = active[c];
-    active = std::move(unfinished);
+// dsgesv's: what overflows single precision is not refined, whatever it is scaled by.
+void require_single(const std::vector<RefinedColumns::Sizes>& sizes, MixedRules rules) {
+  if (rules != MixedRules::lapack) return;
+  for (const auto [x, r] : sizes) {
+    if (overflows<float>(r)) refuse_overflow<float>(r);
   }
-  report.converged = active.empty() && progress.stalled.size() <= kMostStalled;
-  if (!report.converged) return report;
+}
+
+// The columns that stalled, one by one.
+void go_on_with_gmres(RefinedColumns& columns, const Columns& stalled, double tolerance,
+                      Refinement& report) {
   const int left = kMostMixedSteps - report.steps;
-  for (const std::size_t j : progress.stalled) {
-    Matrix column = chosen(x, {j});
-    const Gmres solved = gmres(residual, chosen(b, {j}), column, tolerance, left, apply_inverse);
-    set_column(x, j, column, 0);
+  for (const std::size_t j : stalled) {
+    Matrix x = columns.x(j);
+    const Gmres solved =
+        gmres(columns.residual(), columns.b(j), x, tolerance, left, columns.inverse());
+    columns.set_x(j, x);
     report.gmres_steps = std::max(report.gmres_steps, solved.steps);
     report.converged = report.converged && solved.converged;
   }
   report.steps += report.gmres_steps;
+}
+
+}  // namespace
+
+Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf, MixedRules rules) {
+  Refinement report;
+  const double tolerance = tolerance_of(a_norm_inf, columns.rows(), rules);
+  Progress progress{numbered(columns.count()), {}, std::vector<double>(columns.count(), kInfinity)};
+  require_single(columns.begin(), rules);
+  for (int step = 0; !progress.active.empty() && step <= kMostMixedSteps; ++step) {
+    report.steps = step;
+    const auto sizes = columns.correct(progress.active);
+    progress.active = rules == MixedRules::lapack
+                          ? judge_together(sizes, tolerance, progress.active)
+                          : judge_columns(sizes, tolerance, progress, columns);
+    if (!progress.active.empty()) require_single(sizes, rules);
+  }
+  report.converged = progress.active.empty() && progress.stalled.size() <= kMostStalled;
+  if (report.converged) go_on_with_gmres(columns, progress.stalled, tolerance, report);
   return report;
 }
 

@@ -1,15 +1,15 @@
 // Iterative refinement: LAPACK's gerfs in one precision, dsgesv and GMRES with factors in a lower
-// one. A: n x n, X and B: n x nrhs, on the host in double.
+// one. A: n x n, X and B: n x nrhs, in double.
 #pragma once
 
-#include "dense/factorization.hpp"
+#include "accuracy/refined_columns.hpp"
 #include "lugpu/solve.hpp"
-#include "operators/residual.hpp"
 
 namespace lugpu {
 
 /// Improves X until its componentwise backward error is at most eps of `precision`, to which X is
-/// rounded, for as long as a step halves it, and at most 5 times (gerfs). No column gets worse.
+/// rounded, for as long as a step halves it, and at most 5 times (gerfs). No column gets worse. On
+/// the host.
 /// steps: of the column that took most. Always `converged`.
 Refinement refine(const MatrixView& a, const Matrix& b, Matrix& x, Precision precision,
                   const ApplyInverse& apply_inverse);
@@ -25,9 +25,9 @@ enum class MixedRules {
 /// Solves A X = B to double's accuracy with an inverse from factors in single precision: until
 /// max |b - A x| <= max |x| ||A||_inf eps sqrt(n) for every column. At most 30 corrections a
 /// column; not `converged` if one is not done then. steps: the corrections after the first
-/// solution, of the column that took most. residual: B - A X; a_norm_inf: ||A||_inf. Throws what
-/// the inverse throws, e.g. for a residual that overflows single precision.
-Refinement solve_mixed(const Residual& residual, double a_norm_inf, const Matrix& b, Matrix& x,
-                       const ApplyInverse& apply_inverse, MixedRules rules = MixedRules::by_column);
+/// solution, of the column that took most. a_norm_inf: ||A||_inf. With MixedRules::lapack it throws
+/// InputError for a B or a residual that overflows single precision.
+Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf,
+                       MixedRules rules = MixedRules::by_column);
 
 }  // namespace lugpu

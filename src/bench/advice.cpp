@@ -145,6 +145,20 @@ std::string about_pivoting(const std::vector<Result>& results, const Result& bes
   return "; without pivoting the backward error is " + short_number(*backward_error(*none));
 }
 
+// What the factors of mixed precision are, where that does not go without saying.
+std::string about_factors(const Result& best) {
+  if (!best.refinement || !is_mixed(best)) return {};
+  switch (best.refinement->factors) {
+    case FactorArithmetic::half_products:
+      return ", from factors with products in half precision";
+    case FactorArithmetic::single_precision:
+      return {};
+    case FactorArithmetic::double_precision:
+      return ", from factors in double after all";
+  }
+  return {};
+}
+
 // Why not single precision, where that is an alternative.
 std::string about_single(const std::vector<Result>& results, const Result& best) {
   const Result* single = find(results, best.what.problem.dense.pivot, Precision::single_precision);
@@ -264,7 +278,7 @@ Advice advise(const std::vector<Result>& results, std::optional<int> digits) {
                                      : "it guarantees " + count(guaranteed) + " of X") +
                     (digits ? " (" + std::to_string(*digits) + " wanted)" : "") +
                     ", with a backward error of " + short_number(*backward_error(*best)) +
-                    about_pivoting(results, *best, *advice.wanted) +
+                    about_factors(*best) + about_pivoting(results, *best, *advice.wanted) +
                     (guaranteed == 0 ? "" : about_single(results, *best)) + ".";
   return advice;
 }

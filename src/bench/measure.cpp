@@ -204,7 +204,7 @@ Measurement::Measurement(DeviceContext& context, const Method& method, const Cas
                          const Matrix& a, const Matrix& b, const Effort& effort)
     : context_(&context), method_(&method), system_(a, b, what.problem, true), effort_(effort) {
   result_.what = what;
-  if (what.problem.solve.equilibrate) result_.equilibration = system_.applied();
+  if (system_.is_equilibrated()) result_.equilibration = system_.applied();
   context.deadline().set(INFINITY);  // not that of an earlier case
   require_possible(context.device(), method, what.problem);
   if (effort.build_first) result_.phases_s["build"] = build_kernels(context, method, what.problem);
@@ -306,7 +306,7 @@ void Measurement::conclude() {
   add_up_times(result_);
   // The factors of mixed precision need not be good ones.
   const bool thorough = effort_.check_factors && problem.solve.refine != Refine::mixed;
-  const double factors_eps = epsilon(precision_of_factors(problem, result_.refinement));
+  const double factors_eps = epsilon_of_factors(problem, result_.refinement);
   check_factors(*contender_, system_, eps, factors_eps, outcome, thorough, result_.checks);
   if (x) {
     unscale_solution(system_.applied(), x->view());

@@ -20,12 +20,13 @@ void MethodContender::upload(const MatrixView& a, const MatrixView& b) {
   solver_.upload(a, b, largest_);
 }
 
-// The copy is not part of what a solution takes. What overflows single precision is not copied:
-// mixed precision factors it in double.
+// The copy is not part of what a solution takes. Mixed precision has A in double on the device, if
+// there is room for that; what overflows single precision is not copied either: it factors that in
+// double.
 void MethodContender::prepare() {
   const bool b_too = solver_.first().size().nrhs > 0;
   const bool overflows = problem_.solve.refine == Refine::mixed && largest_ > 0x1p127;
-  if (overflows || !has_room_for_copy()) return;
+  if (solver_.has_double() || overflows || !has_room_for_copy()) return;
   const std::array<MatrixView, 2> parts = {*a_, *b_};
   copy_ = lugpu::upload(context_, {parts.data(), b_too ? 2u : 1u}, problem_.dense.precision);
   context_.queue().finish();

@@ -189,9 +189,11 @@ json achieved(const Result& result, const Ceilings& ceilings) {
 
 std::string disbelief(const Result& result, const Ceilings& ceilings) {
   constexpr double kMargin = 1.5;
+  constexpr double kMatrixUnits = 12;  // over multiply-adds, in half precision, on any device known
   const Precision precision = result.what.problem.dense.precision;
-  const double ceiling = std::max(ceilings.multiply_adds_per_s(precision),
-                                  ceilings.products_per_s(precision).value_or(0));
+  const double peak = ceilings.multiply_adds_per_s(precision);
+  const double own = std::min(result.product_multiply_adds_per_s.value_or(0), kMatrixUnits * peak);
+  const double ceiling = std::max({peak, own, ceilings.products_per_s(precision).value_or(0)});
   const double rate =
       static_cast<double>(result.counters.at("elements_updated")) / median(result.times_s);
   if (!(rate > kMargin * ceiling)) return "";

@@ -32,10 +32,16 @@ json to_json(const std::vector<double>& values) {
 
 json to_json(const Refinement& refinement) {
   const bool fell_back = !refinement.fallback.empty();
+  json given_up = json::array();
+  for (const auto& [factors, failure] : refinement.given_up) {
+    given_up.push_back({{"factors", name(factors)}, {"reason", failure}});
+  }
   return {{"steps", refinement.steps},
           {"gmres_steps", refinement.gmres_steps},
           {"residuals", refinement.residuals_on_device ? "device" : "host"},
           {"converged", refinement.converged},
+          {"factors", name(refinement.factors)},
+          {"given_up", given_up},
           {"fallback", fell_back ? json(refinement.fallback) : json(nullptr)}};
 }
 

@@ -18,13 +18,19 @@ std::size_t Blocked::block_size(const Device& device, const Shape& shape) {
   return device.type == "cpu" ? BlockedCpu::block_size(shape) : BlockedGpu::block_size(shape);
 }
 
+bool Blocked::has_half_products(const Device& device, const Shape& shape) {
+  return device.type != "cpu" && BlockedGpu::has_half_products(device, shape);
+}
+
 std::uint64_t Blocked::workspace(const Device& device, const Shape& shape) {
+  Shape complete = shape;
+  if (shape.nb == 0) complete.nb = block_size(device, shape);
   const std::uint64_t nb = shape.nb > 0 ? shape.nb : 256;
   const std::uint64_t tiles = shape.ping_pong ? BlockedCpu::tile_bytes(device, shape.precision) : 0;
   const std::uint64_t panels = shape.n > nb ? 2 : 1;
   return (nb * (panels * shape.m + shape.n + 64) + 40 * shape.m) * element_size(shape.precision) +
          std::min(shape.m, shape.n) * sizeof(cl_int) + tiles + (1 << 20) +
-         (device.type == "cpu" ? 0 : BlockedGpu::resident_workspace(shape));
+         (device.type == "cpu" ? 0 : BlockedGpu::other_workspace(device, complete));
 }
 
 Blocked::Blocked(DeviceContext& context, const Shape& shape)

@@ -19,8 +19,10 @@ struct Shape {
   std::size_t m = 0, n = 0;
   Pivot pivot = Pivot::partial;  ///< none or partial
   Precision precision = Precision::double_precision;
-  std::size_t nb = 0;      ///< columns of a block; 0 for the fastest
-  bool ping_pong = false;  ///< to be factored from one surface to another, not in place; m = n
+  std::size_t nb = 0;          ///< columns of a block; 0 for the fastest
+  bool ping_pong = false;      ///< to be factored from one surface to another, not in place; m = n
+  bool half_products = false;  ///< in single: the products of updates are of operands scaled and
+                               ///< rounded to half precision; only where has_half_products()
 };
 
 /// Factors and solves; for one shape and precision.
@@ -32,6 +34,8 @@ class Blocked {
 
   /// The fastest number of columns of a block for a shape, as measured.
   static std::size_t block_size(const Device& device, const Shape& shape);
+  /// Whether the device has kernels for Shape::half_products, and they are worth while.
+  static bool has_half_products(const Device& device, const Shape& shape);
   /// Bytes of device memory besides the surfaces, at most: panels, a block row of U, pivots, tiles.
   static std::uint64_t workspace(const Device& device, const Shape& shape);
 

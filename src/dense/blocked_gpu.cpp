@@ -31,7 +31,7 @@ constexpr std::size_t kLargeTestOrder = LuNone::kMostWithoutSquares + 65;
 static_assert(std::is_trivially_copyable_v<update_arguments> &&
               std::is_standard_layout_v<update_arguments> &&
               alignof(update_arguments) == sizeof(cl_int) &&
-              sizeof(update_arguments) == 17 * sizeof(cl_int));
+              sizeof(update_arguments) == 22 * sizeof(cl_int));
 
 cl_int to_int(std::size_t value) {
   return static_cast<cl_int>(value);
@@ -43,9 +43,42 @@ bool suits_none(const Shape& shape) {
          shape.n <= LuNone::kMostOrder;
 }
 
+bool suits_wgmma(const Device& device, const Shape& shape) {
+  return has_wgmma(device) && !shape.ping_pong && shape.precision == Precision::single_precision;
+}
+
+// L and U of a block of such a matrix: see kernels/nvidia/split_layout.clh.
+constexpr int kHalves = 2;                     // of a number
+constexpr std::size_t kChunk = 32;             // values of k
+constexpr std::size_t kRowsSplit = 32;         // of a work-group
+constexpr std::size_t kLeastHalfOrder = 8192;  // for which half products are worth it
+constexpr std::size_t kLeastSplit = 320;       // columns of a block that are worth it
+split_block room_for_split(const Shape& shape) {
+  const auto with_a_tile_more = [](std::size_t n) { return to_int(ceiling(n, 16) * 16 + kTile); };
+  return {0, 0, with_a_tile_more(shape.m), with_a_tile_more(shape.n)};
+}
+int halves_of(const Shape& shape) {
+  if (shape.half_products) return 1;
+  return shape.nb >= kLeastSplit ? 2 : 0;
+}
+std::size_t halves_bytes(const Shape& shape) {
+  const split_block room = room_for_split(shape);
+  return static_cast<std::size_t>(room.rows + room.columns) *
+         (sizeof(cl_float) + shape.nb * 2 * sizeof(cl_half));
+}
+
 // Which kernel of LuNone it is then.
 bool has_squares(const Shape& shape) {
   return suits_none(shape) && shape.n > LuNone::kMostWithoutSquares;
+}
+
+// Of the elements of P A v - L (U v) and A X - A v for a test system; with half products four to
+// eight times what these make of it.
+double limit_of_proof(const Shape& shape, bool half_products, std::size_t m, std::size_t n,
+                      double norm) {
+  if (half_products) return shape.pivot == Pivot::none ? 0x1p-7 : 0x1p-9 * static_cast<double>(n);
+  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
+  return 30 * static_cast<double>(m) * norm * eps;
 }
 
 }  // namespace
@@ -64,11 +97,11 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
   }
   const bool nvidia =
       context.settings().vendor && has_matrix_units(context.device(), shape.precision);
-  const bool wgmma = nvidia && has_wgmma(context.device()) && !shape.ping_pong &&
-                     shape.precision == Precision::single_precision;
+  const bool wgmma = nvidia && suits_wgmma(context.device(), shape);
   Proof proof;
-  for (const Kernels kernels : {Kernels{true, true, true}, Kernels{true, true},
-                                Kernels{false, true}, Kernels{false, false}}) {
+  const int halves = wgmma ? halves_of(shape) : 0;
+  for (const Kernels kernels : {Kernels{true, true, true, halves}, Kernels{true, true, true},
+                                Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
     if (proof.outcome == Proof::Outcome::right) break;
     if ((kernels.nvidia && !nvidia) || (kernels.wgmma && !wgmma)) continue;
     kernels_ = kernels;
@@ -99,6 +132,7 @@ void BlockedGpu::allocate() {
   const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
+  halves_ = context_.allocate(kernels_.halves > 0 ? halves_bytes(shape_) : 0);
   if (!kernels_.resident) return;
   if (shape_.pivot != Pivot::none) {
     resident_.emplace(context_, std::min(shape_.m, ResidentLu::kMostRows), shape_.n,
@@ -108,32 +142,35 @@ void BlockedGpu::allocate() {
   }
 }
 
-std::uint64_t BlockedGpu::resident_workspace(const Shape& shape) {
-  if (suits_none(shape)) return LuNone::workspace(shape.n, shape.precision);
-  if (shape.pivot == Pivot::none) return 0;
-  return ResidentLu::workspace(shape.m, shape.n, shape.precision);
+std::uint64_t BlockedGpu::other_workspace(const Device& device, const Shape& shape) {
+  const bool halves = suits_wgmma(device, shape) && halves_of(shape) > 0;
+  const std::uint64_t split = halves ? halves_bytes(shape) : 0;
+  if (suits_none(shape)) return split + LuNone::workspace(shape.n, shape.precision);
+  if (shape.pivot == Pivot::none) return split;
+  return split + ResidentLu::workspace(shape.m, shape.n, shape.precision);
+}
+
+bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
+  return suits_wgmma(device, shape) && std::min(shape.m, shape.n) >= kLeastHalfOrder;
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
+  if (shape.half_products) return 6 * kPanel;
   if (shape.ping_pong || n < 8192) return kPanel;
   return n < 16384 ? 4 * kPanel : 6 * kPanel;
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, int, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id,
-                   context.settings().folder,
-                   shape.precision,
-                   shape.pivot,
-                   kernels.nvidia,
-                   kernels.waiting,
-                   kernels.wgmma,
-                   kernels.resident,
-                   kernels.resident && has_squares(shape)};
+  const Key key = {context.device().id, context.settings().folder,
+                   shape.precision,     shape.pivot,
+                   kernels.nvidia,      kernels.waiting,
+                   kernels.wgmma,       kernels.halves,
+                   kernels.resident,    kernels.resident && has_squares(shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -170,13 +207,13 @@ bool BlockedGpu::prefers_resident(DeviceContext& context, const Shape& shape, Ke
   if (shape.ping_pong || (shape.pivot == Pivot::none && !suits_none(shape))) return false;
   Kernels resident = kernels;
   resident.resident = true;
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool>;
+  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, int, bool>;
   static std::map<Key, bool> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {
-      context.device().id, context.settings().folder, shape.precision, shape.pivot,
-      kernels.nvidia,      kernels.waiting,           kernels.wgmma,   has_squares(shape)};
+  const Key key = {context.device().id, context.settings().folder, shape.precision, shape.pivot,
+                   kernels.nvidia,      kernels.waiting,           kernels.wgmma,   kernels.halves,
+                   has_squares(shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = prove(context, shape, resident);
   const bool preferred =
@@ -247,8 +284,7 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   for (std::size_t j = 0; j < n; ++j) {
     for (std::size_t i = j + 1; i < m; ++i) error[i] -= lu(i, j) * uv[j];
   }
-  const double eps = shape.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
-  const double limit = 30 * static_cast<double>(m) * norm * eps;
+  const double limit = limit_of_proof(shape, kernels.halves == 1, m, n, norm);
   const auto small = [&](double e) { return std::abs(e) <= limit; };
   right = std::all_of(error.begin(), error.end(), small);
   if (m != n || !right) return right;
@@ -267,6 +303,9 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
 std::optional<std::string> BlockedGpu::variant() const {
   const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
   return std::string(kernels_.nvidia ? nvidia : "portable") + (kernels_.wgmma ? ", wgmma" : "") +
+         (kernels_.halves == 1   ? ", half products"
+          : kernels_.halves == 2 ? ", halves"
+                                 : "") +
          (kernels_.waiting ? "" : ", panels by launches") +
          (resident_ && resident_from() == 0 ? ", resident" : "") + (none_ ? ", one launch" : "");
 }
@@ -275,6 +314,7 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   std::string options = " -DNB=64 -DGROUPS_MAX=" + std::to_string(most_groups_) +
                         " -DPIVOT=" + (shape_.pivot == Pivot::none ? "0" : "1");
   if (kernels_.nvidia) options += " -DLUGPU_NVIDIA";
+  if (kernels_.halves > 0) options += " -DHALVES=" + std::to_string(kernels_.halves);
   KernelId id = {file, function, shape_.precision, Storage::buffer, Texel::rgba, options};
   // Two work-groups a multiprocessor instead of one. NVIDIA's compiler obeys only where the size of
   // the work-group is left open.
@@ -283,7 +323,8 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
                        compute_capability(context_.device()) > 0;
   if (limited && kernels_.wgmma) {
     id.options += " -DLUGPU_WGMMA";
-    id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, WGMMA_LOCAL_BYTES, 2};
+    const std::size_t bytes = kernels_.halves > 0 ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES;
+    id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, bytes, 2};
   } else if (limited) {
     id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128";
     id.group = kItems;
@@ -303,13 +344,20 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
   const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
   const std::size_t left = shape_.pivot == Pivot::none ? 0 : panel / kPanel;
   const std::size_t right = ceiling(right_end - panel - width, kPanel);
+  // L in halves, as far as columns are still to be updated with it.
+  const std::size_t pieces =
+      split_.rows > 0 && shape_.pivot != Pivot::none
+          ? (split_k_end_ - split_k_) / kChunk * static_cast<std::size_t>(kernels_.halves)
+          : 0;
   const auto run = [&](std::size_t left_strips, std::size_t right_strips) {
     const std::size_t strips = left_strips + right_strips;
     context_.run("interchange", kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
-                 {strips * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
-                 to_int(left_strips), to_int(solve_from), to_int(solve_end), row_for_,
-                 row_goes_to_);
-    context_.timeline().add_bytes(4 * width * strips * kPanel * element_size(shape_.precision));
+                 {(strips + pieces) * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
+                 to_int(left_strips), to_int(solve_from), to_int(solve_end), row_for_, row_goes_to_,
+                 to_int(strips), split_, halves_);
+    context_.timeline().add_bytes(
+        4 * width *
+        (strips * kPanel * element_size(shape_.precision) + pieces * kChunk * sizeof(cl_half)));
   };
   if (solve_from == panel || left == 0) {
     run(left, right);
@@ -326,7 +374,9 @@ void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, c
   };
   const update_panel panel = {to_int(next.column), to_int(next.width), to_int(next.column_end),
                               to_int(next.groups), to_int(next.k),     to_int(next.k_end)};
-  const update_arguments launch = {to_int(shape_.m), panel, region(near), region(far)};
+  const bool split_near = split_.rows > 0 && near.k == split_k_ && near.k_end == split_k_end_;
+  const update_arguments launch = {to_int(shape_.m), panel,  region(near),
+                                   region(far),      split_, split_near};
   const auto parts = [&] {
     std::vector<Part> both = parts_of_columns(
         "panel", next.column, next.column + std::max<std::size_t>(next.width, 1), kPanel);
@@ -335,12 +385,35 @@ void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, c
   };
   context_.run_in_parts("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
                         {(next.groups + tiles(near) + tiles(far)) * kItems}, parts, a, launch,
-                        mail_, ipiv_, row_for_, row_goes_to_, info_);
+                        mail_, ipiv_, row_for_, row_goes_to_, info_, halves_);
+}
+
+// Columns k : k_end of L below row k_end, and rows k : k_end of U right of column k_end, for the
+// updates to come.
+void BlockedGpu::split_operands(Surface& a, std::size_t k, std::size_t k_end) {
+  if (kernels_.halves == 0) return;
+  split_ = room_for_split(shape_);
+  split_.row = split_.column = to_int(k_end);
+  split_k_ = k, split_k_end_ = k_end;
+  const std::size_t rows = shape_.m - k_end, columns = shape_.n - k_end;
+  const auto halves = static_cast<std::size_t>(kernels_.halves);
+  const KernelId split = {"nvidia/split_operands.cl",
+                          "split_operands",
+                          Precision::single_precision,
+                          Storage::buffer,
+                          Texel::rgba,
+                          " -DHALVES=" + std::to_string(kernels_.halves)};
+  context_.run("update", split,
+               {(ceiling(rows, kRowsSplit) + ceiling(columns, kRowsSplit)) * kItems}, a,
+               to_int(shape_.m), to_int(shape_.n), to_int(k), to_int(k_end), split_, halves_);
+  context_.timeline().add_bytes((rows + columns) * (k_end - k) *
+                                (sizeof(cl_float) + halves * sizeof(cl_half)));
 }
 
 std::uint64_t BlockedGpu::multiply(Surface& a) {
   const std::size_t nb = shape_.nb;
   if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
+  split_operands(a, 0, nb);
   run_update(a, {}, {nb, nb, shape_.n, 0, nb}, {});
   return (shape_.m - nb) * (shape_.n - nb) * nb;
 }
@@ -386,6 +459,7 @@ void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t w
 }
 
 void BlockedGpu::start() {
+  split_ = {};
   context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
   const bool panels = !none_ && resident_from() > 0;
   if (panels) context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
@@ -445,11 +519,13 @@ void BlockedGpu::factorize(Surface& a) {
     const std::size_t block_start = panel / block * block;
     const std::size_t block_end = std::min(block_start + block, end);
     const bool last = after == block_end;
+    if (last) split_ = {};  // all columns have the updates of the block before
     // U(panel, right) = inv(L11) P A(panel, right); for the last panel of a block, of all its rows
     const std::size_t solve_end = last ? n : block_end;
     exchange_and_solve(a, panel, last ? block_start : panel, solve_end,
                        shape_.pivot == Pivot::none ? solve_end : n);
     if (after == end) break;
+    if (last) split_operands(a, block_start, after);
     if (after == resident) {
       const Region rest = {after, after, n, block_start, after};
       run_update(a, {}, rest, {});

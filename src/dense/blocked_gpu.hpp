@@ -5,6 +5,7 @@
 #include "dense/blocked.hpp"
 #include "dense/lu_none.hpp"
 #include "dense/resident_lu.hpp"
+#include "kernels/gpu/update_arguments.h"
 
 namespace lugpu {
 
@@ -14,13 +15,17 @@ namespace lugpu {
 /// matrix is left to LuNone.
 class BlockedGpu : public Blocked {
  public:
-  /// Chooses the fastest kernels that are proven on the device (see prove()). Throws Unsupported if
+  /// Chooses the fastest kernels that are proven on the device (see prove()); if none with half
+  /// products are, products are exact. Throws Unsupported if
   /// the last of them solve a test system wrong or cannot run, NotTried if an error kept them from
   /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
-  /// Bytes of device memory that ResidentLu or LuNone has, at most.
-  static std::uint64_t resident_workspace(const Shape& shape);
+  /// As Blocked's.
+  static bool has_half_products(const Device& device, const Shape& shape);
+  /// Bytes of device memory that ResidentLu or LuNone has, and L and U of a block in halves, at
+  /// most; for a shape with nb.
+  static std::uint64_t other_workspace(const Device& device, const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
 
   std::optional<std::string> variant() const override;
@@ -28,9 +33,13 @@ class BlockedGpu : public Blocked {
  private:
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
   /// work-groups that wait for one another, or by several launches a column; NVIDIA's with products
-  /// by wgmma or without; with ResidentLu for the last rows and columns, or LuNone, or neither.
+  /// by wgmma or without; with them, of how many halves a number is the sum in the products of
+  /// whole blocks (0: of none, these are as all others); with ResidentLu for the last rows and
+  /// columns, or LuNone, or neither.
   struct Kernels {
-    bool nvidia, waiting, wgmma = false, resident = false;
+    bool nvidia, waiting, wgmma = false;
+    int halves = 0;
+    bool resident = false;
   };
   /// Columns column : column_end of rows row : m are updated with columns k : k_end of L and rows k
   /// : k_end of U.
@@ -75,6 +84,7 @@ class BlockedGpu : public Blocked {
   void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
                          std::size_t k_end, const Region& near, const Region& far);
   void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
+  void split_operands(Surface& a, std::size_t k, std::size_t k_end);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
 
   std::size_t resident_from() const;
@@ -90,6 +100,11 @@ class BlockedGpu : public Blocked {
   std::size_t most_groups_;  // that are sure to run at the same time
   cl::Buffer mail_;          // between work-groups, see gpu/panel_rows.clh
   std::uint64_t mail_bytes_ = 0;
+  // In halves: L and U of columns split_k_ : split_k_end_, as split_ says, whose rows are 0 if
+  // none.
+  cl::Buffer halves_;
+  split_block split_{};
+  std::size_t split_k_ = 0, split_k_end_ = 0;
   std::optional<Surface> solved_;  // what solve_triangle has solved for
   std::optional<ResidentLu> resident_;
   std::optional<LuNone> none_;

@@ -68,10 +68,13 @@ Matrix DenseFactorization::inverse(const MatrixView&) {
   throw Error(ErrorKind::failure, "The inverse is to be computed with the factors.");
 }
 
-ApplyInverse inverse_by(DenseFactorization& factorization, double largest) {
+int order_for_factors(double largest) {
   constexpr int kLeast = -100;  // above the numbers that have fewer digits, in single precision too
-  const int target =
-      std::isfinite(largest) && largest > 0 ? std::max(std::ilogb(largest), kLeast) : 0;
+  return std::isfinite(largest) && largest > 0 ? std::max(std::ilogb(largest), kLeast) : 0;
+}
+
+ApplyInverse inverse_by(DenseFactorization& factorization, double largest) {
+  const int target = order_for_factors(largest);
   return [&factorization, target](Matrix& x, Op op) {
     std::vector<int> shifts(x.cols(), 0);
     const auto scale = [&](std::size_t j, int shift) {

@@ -99,6 +99,10 @@ class DenseFactorization {
                              std::size_t count);
 };
 
+/// The binary order to which what the factors of A are applied to is scaled: that of A's elements.
+/// largest: max |a_ij|.
+int order_for_factors(double largest);
+
 /// By the factors of `factorization`, which must outlive it, for any finite x: columns are scaled
 /// by powers of two to the size of A's elements, so that neither they nor the products leave the
 /// range of single precision unless the condition number does. largest: max |a_ij|.

@@ -11,6 +11,7 @@ namespace {
 Shape shape_of(const Size& size, const DenseOptions& options) {
   Shape shape = {size.rows, size.n, options.pivot, options.precision, options.nb};
   shape.ping_pong = options.storage == Storage::image;
+  shape.half_products = options.half_products;
   return shape;
 }
 
@@ -55,6 +56,11 @@ std::size_t LuBlocked::block_size(const Device& device, const Size& size,
   return Blocked::block_size(device, shape_of(size, options));
 }
 
+bool LuBlocked::has_half_products(const Device& device, const Size& size,
+                                  const DenseOptions& options) {
+  return Blocked::has_half_products(device, shape_of(size, options));
+}
+
 void LuBlocked::take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) {
   import_columns(context_, columns, count, target(), first);
 }
@@ -64,7 +70,7 @@ void LuBlocked::take_rows(const cl::Buffer& rows, std::size_t first, std::size_t
 }
 
 void LuBlocked::factor() {
-  ipiv_.reset();
+  set_ipiv(std::nullopt);
   if (images_) {
     blocked_->factor(*images_, lu_);
   } else {
@@ -94,11 +100,24 @@ const std::vector<int>& LuBlocked::ipiv() {
   return *ipiv_;
 }
 
-cl::Buffer LuBlocked::permuted(const cl::Buffer& b, const std::vector<int>& order,
-                               std::size_t columns) {
+// The orders stay on the device for the solutions to come.
+cl::Buffer LuBlocked::permuted(const cl::Buffer& b, Op op, std::size_t columns) {
+  cl::Buffer& order = op == Op::none ? order_ : inverse_order_;
+  if (!order()) {
+    std::vector<int> rows = permutation_of(ipiv(), size_.n);
+    if (op == Op::transpose) rows = inverse_permutation(rows);
+    const std::size_t bytes = rows.size() * sizeof(cl_int);
+    order = context_.allocate(bytes);
+    context_.queue().enqueueWriteBuffer(order, CL_TRUE, 0, bytes, rows.data());
+  }
   cl::Buffer moved = context_.allocate(size_.n * columns * element());
-  gather_rows(context_, b, moved, order, columns, options_.precision);
+  gather_rows(context_, b, moved, order, size_.n, columns, options_.precision);
   return moved;
+}
+
+void LuBlocked::set_ipiv(std::optional<std::vector<int>> ipiv) {
+  ipiv_ = std::move(ipiv);
+  order_ = inverse_order_ = cl::Buffer();
 }
 
 // P A = L U, so that inv(A) = inv(L U) P and inv(A') = P' inv((L U)').
@@ -107,16 +126,15 @@ cl::Buffer LuBlocked::apply_inverse(const cl::Buffer& b, std::size_t columns, Op
     throw Unsupported("The transposed factors do not fit on " + context_.device().name + ".");
   }
   const bool moves = !ipiv().empty();
-  const std::vector<int> rows = permutation_of(ipiv(), size_.n);
   if (!columns_ || columns_->columns() != columns) {
     columns_.emplace(context_, size_.n, columns, options_.precision, Storage::buffer);
     fill(context_, *columns_, 0);
   }
-  import_columns(context_, moves && op == Op::none ? permuted(b, rows, columns) : b, columns,
+  import_columns(context_, moves && op == Op::none ? permuted(b, op, columns) : b, columns,
                  *columns_, 0);
   blocked_->solve(lu_, *columns_, op);
   cl::Buffer x = export_columns(context_, *columns_, 0, columns);
-  return moves && op == Op::transpose ? permuted(x, inverse_permutation(rows), columns) : x;
+  return moves && op == Op::transpose ? permuted(x, op, columns) : x;
 }
 
 // It is kept beside the factors.

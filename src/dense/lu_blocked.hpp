@@ -19,6 +19,10 @@ class LuBlocked : public DenseFactorization {
   static std::size_t block_size(const Device& device, const Size& size,
                                 const DenseOptions& options);
 
+  /// Whether options.half_products can be had, and is worth while.
+  static bool has_half_products(const Device& device, const Size& size,
+                                const DenseOptions& options);
+
   void factor() override;
   Outcome outcome() override;
   cl::Buffer apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) override;
@@ -29,7 +33,7 @@ class LuBlocked : public DenseFactorization {
   std::optional<std::string> variant() const override { return blocked_->variant(); }
 
   /// What was uploaded are L and U, with these interchanges (1-based), and not A.
-  void adopt_factors(const std::vector<int>& ipiv) { ipiv_ = ipiv; }
+  void adopt_factors(const std::vector<int>& ipiv) { set_ipiv(ipiv); }
   /// Blocked::solve with these factors: without interchanges.
   void solve_triangles(Surface& x, Op op) { blocked_->solve(lu_, x, op); }
   /// Blocked::multiply; 0 on images. The factors are lost.
@@ -42,12 +46,15 @@ class LuBlocked : public DenseFactorization {
   Surface& target() { return images_ ? images_->src : lu_; }
   /// ipiv of the factorization, 1-based; empty without pivoting.
   const std::vector<int>& ipiv();
-  cl::Buffer permuted(const cl::Buffer& b, const std::vector<int>& order, std::size_t columns);
+  void set_ipiv(std::optional<std::vector<int>> ipiv);
+  /// P B or, with Op::transpose, P' B.
+  cl::Buffer permuted(const cl::Buffer& b, Op op, std::size_t columns);
 
   Surface lu_;  // A, if there are no images; L and U after factor()
   std::unique_ptr<Blocked> blocked_;
   std::optional<PingPong> images_;        // A, with --storage image
   std::optional<std::vector<int>> ipiv_;  // once it has been read
+  cl::Buffer order_, inverse_order_;      // of P and P', once they have been asked for
   std::optional<Surface> columns_;        // of apply_inverse(), kept for the next one
 };
 

@@ -27,8 +27,9 @@ struct DenseOptions {
   Storage storage = Storage::buffer;
   Texel texel = Texel::r;
   Schedule schedule = Schedule::fused;
-  std::size_t nb = 0;    ///< columns of a block; 0 for a method without blocks
-  bool perturb = false;  ///< with the fused schedule: a pivot below getc2's smin becomes smin
+  std::size_t nb = 0;          ///< columns of a block; 0 for a method without blocks
+  bool half_products = false;  ///< in single: the products of updates from operands in half
+  bool perturb = false;        ///< with the fused schedule: a pivot below getc2's smin becomes smin
   /// Devices that share A and the work with the one at hand, in contexts of their own.
   std::vector<DeviceContext*> others = {};
   /// Processes that share them too, each with as many devices (src/distributed); null: this one.

@@ -32,8 +32,13 @@ void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer&
   const std::size_t bytes = order.size() * sizeof(cl_int);
   const cl::Buffer& positions = context.scratch(bytes);
   context.queue().enqueueWriteBuffer(positions, CL_TRUE, 0, bytes, order.data());
-  context.run("solve", {"common/transfer.cl", "gather_rows", precision, Storage::buffer},
-              {order.size(), nrhs}, in, out, positions, static_cast<cl_int>(order.size()));
+  gather_rows(context, in, out, positions, order.size(), nrhs, precision);
+}
+
+void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer& out,
+                 const cl::Buffer& order, std::size_t n, std::size_t nrhs, Precision precision) {
+  context.run("solve", {"common/transfer.cl", "gather_rows", precision, Storage::buffer}, {n, nrhs},
+              in, out, order, static_cast<cl_int>(n));
 }
 
 void forward_substitution(DeviceContext& context, const Surface& lu, const cl::Buffer& x,

@@ -10,6 +10,9 @@ namespace lugpu {
 /// in and out are different buffers.
 void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer& out,
                  const std::vector<int>& order, std::size_t nrhs, Precision precision);
+/// The same by an order on the device, n ints.
+void gather_rows(DeviceContext& context, const cl::Buffer& in, const cl::Buffer& out,
+                 const cl::Buffer& order, std::size_t n, std::size_t nrhs, Precision precision);
 
 /// X = inv(L) X: lu holds the unit lower triangle L of n x n below its diagonal; x is a
 /// column-major buffer of n x nrhs elements (LAPACK's trsm in getrs). With Op::transpose

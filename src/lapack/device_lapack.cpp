@@ -11,6 +11,7 @@
 #include "dense/lu_blocked.hpp"
 #include "dense/permutation.hpp"
 #include "solve/methods.hpp"
+#include "solve/system_solver.hpp"
 
 namespace lugpu::lapack {
 namespace {
@@ -126,17 +127,42 @@ Problem DeviceLapack::problem_of(std::size_t rows, std::size_t columns) {
   return problem;
 }
 
-template <typename Real>
-Factors DeviceLapack::factor(const MatrixView& a) {
-  const Problem problem = problem_of<Real>(a.rows(), a.cols());
+// Of what has been uploaded.
+Factors DeviceLapack::factored(std::unique_ptr<DenseFactorization> lu) {
   Factors factors;
-  factors.lu = blocked().make(context_, problem.size, problem.dense);
-  factors.lu->upload(a, View<const Real>{nullptr, a.rows(), 0, a.rows()});
+  factors.lu = std::move(lu);
   factors.lu->factor();
   Outcome outcome = factors.lu->outcome();
   factors.ipiv = std::move(outcome.ipiv);
   factors.info = outcome.info;
   return factors;
+}
+
+template <typename Real>
+Factors DeviceLapack::factor(const MatrixView& a) {
+  const Problem problem = problem_of<Real>(a.rows(), a.cols());
+  auto lu = blocked().make(context_, problem.size, problem.dense);
+  lu->upload(a, View<const Real>{nullptr, a.rows(), 0, a.rows()});
+  return factored(std::move(lu));
+}
+
+std::unique_ptr<DoubleMatrix> DeviceLapack::in_double(const MatrixView& a, std::size_t nrhs) {
+  if (shares(a.rows(), a.cols())) return nullptr;
+  Problem problem = problem_of<float>(a.rows(), a.cols());
+  problem.size.nrhs = nrhs;
+  problem.solve.refine = Refine::mixed;
+  if (!has_room_for_double(context_.device(), blocked(), problem)) return nullptr;
+  return std::make_unique<DoubleMatrix>(context_, a);
+}
+
+Factors DeviceLapack::factor(const DoubleMatrix& a) {
+  const Problem problem = problem_of<float>(a.n(), a.n());
+  auto lu = blocked().make(context_, problem.size, problem.dense);
+  a.give_columns(Precision::single_precision,
+                 [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                   lu->take_columns(piece, first, count);
+                 });
+  return factored(std::move(lu));
 }
 
 template <typename Real>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dense/factorization.hpp"
+#include "operators/double_matrix.hpp"
 #include "solve/problem.hpp"
 
 namespace lugpu::lapack {
@@ -41,6 +42,11 @@ class DeviceLapack {
   /// The factors of A, m x n, left on the device, in the precision of Real; A may be in another.
   template <typename Real>
   Factors factor(const MatrixView& a);
+  /// A, n x n, in double on the device, for factors in single and refinement of nrhs columns; null
+  /// if that has no room for it or several devices share A.
+  std::unique_ptr<DoubleMatrix> in_double(const MatrixView& a, std::size_t nrhs);
+  /// Its factors in single.
+  Factors factor(const DoubleMatrix& a);
   /// B = inv(op(A)) B for the factors of an n x n A; B is n x nrhs, nrhs may be 0.
   template <typename Real>
   void solve(Factors& factors, Op op, View<Real> b);
@@ -69,6 +75,7 @@ class DeviceLapack {
   bool shares(std::size_t rows, std::size_t columns) const {
     return !others_.empty() && rows == columns;
   }
+  Factors factored(std::unique_ptr<DenseFactorization> lu);
   template <typename Real>
   Problem problem_of(std::size_t rows, std::size_t columns);
   template <typename Real>

@@ -1,12 +1,14 @@
 // LAPACK's dsgesv: A X = B in double by factors in single and iterative refinement.
 #include <algorithm>
-#include <utility>
+#include <limits>
+#include <memory>
 
 #include "accuracy/refine.hpp"
 #include "base/error.hpp"
 #include "lapack/call.hpp"
 #include "lapack/next.hpp"
 #include "matrix/norms.hpp"
+#include "matrix/rounded.hpp"
 
 extern "C" {
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* ipiv, int* info);
@@ -21,36 +23,46 @@ namespace {
 constexpr int kMostIterations = 30;
 constexpr int kOverflow = -2, kSingular = -3, kNoConvergence = -kMostIterations - 1;
 
-// B - A X by the next LAPACK's BLAS.
-Residual residual_of(View<const double> a) {
-  return [a](const Matrix& x, const Matrix& b) {
-    using Gemm = void(const char*, const char*, const int*, const int*, const int*, const double*,
-                      const double*, const int*, const double*, const int*, const double*, double*,
-                      const int*, std::size_t, std::size_t);
-    static Gemm* const gemm = next<double, Gemm>("gemm");
-    Matrix r = b;
-    const auto to_int = [](std::size_t size) { return static_cast<int>(size); };
-    const int n = to_int(a.rows), nrhs = to_int(x.cols()), lda = to_int(a.ld), ld = x.ld();
-    const double one = 1, minus_one = -1;
-    gemm("N", "N", &n, &nrhs, &n, &minus_one, a.data, &lda, x.values().data(), &ld, &one,
-         r.values().data(), &ld, 1, 1);
-    return r;
-  };
+// A and its factors in single, and what refines X by them: on the device where that has room for A
+// in double, otherwise on the host.
+struct System {
+  std::unique_ptr<DoubleMatrix> in_double;
+  Factors factors;
+  std::unique_ptr<RefinedColumns> columns;  // only if the factors have no zero pivot
+  double norm_inf = 0;
+};
+
+// Throws InputError if A overflows single precision.
+void load(DeviceLapack& device, View<const double> a, View<const double> b, System& system) {
+  system.in_double = device.in_double(a, b.columns);
+  if (system.in_double) {
+    const double largest = system.in_double->largest();
+    if (largest > std::numeric_limits<float>::max()) refuse_overflow<float>(largest);
+    system.norm_inf = system.in_double->norm_inf();
+    system.factors = device.factor(*system.in_double);
+  } else {
+    system.norm_inf = norm_inf(a);
+    system.factors = device.factor<float>(a);
+  }
+  if (system.factors.info != 0) return;
+  DenseFactorization& lu = *system.factors.lu;
+  system.columns = system.in_double
+                       ? device_columns(*system.in_double, b, lu)
+                       : host_columns(host_residual(a), widened(b), inverse_by(lu, norm_max(a)));
 }
 
 // X and the pivots, or why there is none: ITER of dsgesv.
 int refine(DeviceLapack& device, View<const double> a, View<const double> b, View<double> x,
            int* ipiv) {
   try {
-    Factors factors = device.factor<float>(a);
-    if (factors.info != 0) return kSingular;
-    Matrix solution;
-    const Refinement refinement = solve_mixed(
-        residual_of(a), norm_inf(a), widened(b), solution,
-        [&](Matrix& r, Op op) { factors.lu->apply_inverse(r, op); }, MixedRules::lapack);
+    System system;
+    load(device, a, b, system);
+    if (system.factors.info != 0) return kSingular;
+    const Refinement refinement = solve_mixed(*system.columns, system.norm_inf, MixedRules::lapack);
     if (!refinement.converged) return kNoConvergence;
-    copy<double>(std::as_const(solution).view(), x);
-    std::copy(factors.ipiv.begin(), factors.ipiv.end(), ipiv);
+    const Matrix solution = system.columns->solution();
+    copy<double>(solution.view(), x);
+    std::copy(system.factors.ipiv.begin(), system.factors.ipiv.end(), ipiv);
     return refinement.steps;
   } catch (const InputError&) {  // of a value that has no single precision
     return kOverflow;

@@ -4,14 +4,22 @@
 
 #include "base/error.hpp"
 #include "opencl/element.hpp"
-#include "operators/residual.hpp"
+#include "solve/system_solver.hpp"
 
 namespace lugpu {
 namespace {
 
-// The least memory of a device in which the method would have room: what require_room() counts.
-double bytes_on_device(const Device& device, const Method& method, const Size& size,
-                       const DenseOptions& options) {
+// The factors by columns, for the estimates of the condition.
+double bytes_of_transpose(const Method& method, const Problem& problem) {
+  if (!method.keeps_factors || !method.block_size || !problem.solve.check) return 0;
+  const double n = static_cast<double>(problem.size.n);
+  return n * n * static_cast<double>(element_size(problem.dense.precision));
+}
+
+}  // namespace
+
+std::uint64_t bytes_on_device(const Device& device, const Method& method, const Size& size,
+                              const DenseOptions& options) {
   Device endless = device;
   endless.global_memory = std::uint64_t{1} << 50;
   endless.max_allocation = endless.global_memory;
@@ -26,17 +34,8 @@ double bytes_on_device(const Device& device, const Method& method, const Size& s
     const std::uint64_t middle = left + (too_much - left) / 2;
     (has_left(middle) ? left : too_much) = middle;
   }
-  return static_cast<double>(endless.global_memory - left);
+  return endless.global_memory - left;
 }
-
-// The factors by columns, for the estimates of the condition.
-double bytes_of_transpose(const Method& method, const Problem& problem) {
-  if (!method.keeps_factors || !method.block_size || !problem.solve.check) return 0;
-  const double n = static_cast<double>(problem.size.n);
-  return n * n * static_cast<double>(element_size(problem.dense.precision));
-}
-
-}  // namespace
 
 MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem,
                            bool in_file) {
@@ -48,7 +47,7 @@ MemoryNeed memory_of_solve(const Device& device, const Method& method, const Pro
   const bool at_home = windows_of(device, method, problem).value_or(1) > 1;
   MemoryNeed need{
       kProcess + (in_file && at_home ? 0 : matrix) + n * (kColumns + 4 * nrhs) * sizeof(double),
-      bytes_on_device(device, method, size_on_device(problem), problem.dense) +
+      static_cast<double>(bytes_on_device(device, method, size_on_device(problem), problem.dense)) +
           (at_home ? 0 : bytes_of_transpose(method, problem))};
   if (at_home) {
     // L and U; the device has what it may have at the most.
@@ -57,7 +56,7 @@ MemoryNeed memory_of_solve(const Device& device, const Method& method, const Pro
   }
   if (problem.solve.equilibrate) need.host += matrix;
   if (problem.solve.refine == Refine::mixed) {
-    need.device += static_cast<double>(residual_bytes(size.n, size.nrhs));
+    need.device += static_cast<double>(bytes_of_refinement(size.n, size.nrhs));
   }
   if (problem.solve.inverse) need.host += matrix;
   if (device.type == "cpu") need.host += need.device;

@@ -5,6 +5,10 @@
 
 namespace lugpu {
 
+/// The least memory of a device in which the method would have room: what require_room() counts.
+std::uint64_t bytes_on_device(const Device& device, const Method& method, const Size& size,
+                              const DenseOptions& options);
+
 /// Bytes at the most of one time.
 struct MemoryNeed {
   double host;    ///< A as it was read, the process itself, copies; the device's too if it is a CPU

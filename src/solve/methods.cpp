@@ -18,6 +18,11 @@ std::unique_ptr<DenseFactorization> make(DeviceContext& context, const Size& siz
   return std::make_unique<T>(context, size, options);
 }
 
+// As lu-blocked works on buffers.
+bool is_in_place(const DenseOptions& options) {
+  return options.storage == Storage::buffer && options.texel == Texel::r;
+}
+
 // Whether one device has all of A in one buffer. Throws Unsupported if not, and there is no other
 // way to have it.
 bool has_whole(const Device& device, const Size& size, const DenseOptions& options) {
@@ -26,7 +31,7 @@ bool has_whole(const Device& device, const Size& size, const DenseOptions& optio
     LuBlocked::require_room(device, size, options);
     return true;
   } catch (const Unsupported&) {
-    if (options.storage == Storage::image || options.texel == Texel::rgba) throw;
+    if (!is_in_place(options)) throw;
     return false;
   }
 }
@@ -42,8 +47,7 @@ void require_room_of_blocked(const Device& device, const Size& size, const Dense
 
 std::size_t block_size_of_blocked(const Device& device, const Size& size,
                                   const DenseOptions& options) {
-  const bool in_place = options.storage == Storage::buffer && options.texel == Texel::r;
-  return !in_place || has_whole(device, size, options)
+  return !is_in_place(options) || has_whole(device, size, options)
              ? LuBlocked::block_size(device, size, options)
              : distributed_block_size(device, size, options);
 }
@@ -52,6 +56,11 @@ std::unique_ptr<DenseFactorization> make_blocked(DeviceContext& context, const S
                                                  const DenseOptions& options) {
   if (has_whole(context.device(), size, options)) return make<LuBlocked>(context, size, options);
   return make<DistributedLu>(context, size, options);
+}
+
+bool half_products_of_blocked(const Device& device, const Size& size, const DenseOptions& options) {
+  return is_in_place(options) && has_whole(device, size, options) &&
+         LuBlocked::has_half_products(device, size, options);
 }
 
 double lu_flops(double n) {
@@ -123,7 +132,7 @@ std::span<const Method> methods() {
          return rule.pivot == Pivot::none || rule.pivot == Pivot::partial;
        },
        kLuFlops, lu_work, true, false, true, require_room_of_blocked, make_blocked,
-       block_size_of_blocked, windows_of_blocked},
+       block_size_of_blocked, windows_of_blocked, half_products_of_blocked},
       {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
        [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, false,
        Lu::require_room, make<Lu>},
@@ -283,6 +292,8 @@ Problem completed(Problem problem, const Method& method, const Device& device,
                : goes_by_tuning ? tuned->nb
                                 : method.block_size(device, problem.size, dense);
   }
+  dense.half_products = problem.solve.refine == Refine::mixed && method.half_products &&
+                        method.half_products(device, problem.size, dense);
   return problem;
 }
 

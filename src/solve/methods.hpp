@@ -53,6 +53,10 @@ struct Method {
   /// method that always has all of it there. Throws as require_room.
   std::size_t (*windows)(const Device& device, const Size& size,
                          const DenseOptions& options) = nullptr;
+  /// Whether it has DenseOptions::half_products for the problem, which is in single; null for a
+  /// method that never has.
+  bool (*half_products)(const Device& device, const Size& size,
+                        const DenseOptions& options) = nullptr;
 
   std::vector<Pivot> pivots() const;
 };
@@ -105,7 +109,7 @@ Storage automatic_storage(const Device& device);
 
 /// The problem with the texels and the block size that are asked for, or else the fastest ones of
 /// the method on the device, as `lugpu tune` found them or by default, that have not failed. nb = 0
-/// asks for none.
+/// asks for none. Mixed precision has the least exact factors that the method has for it.
 Problem completed(Problem problem, const Method& method, const Device& device,
                   std::optional<Texel> texel, std::size_t nb, const PathRecords& records);
 

@@ -47,11 +47,32 @@ constexpr const char* precision_name(const Problem& problem) {
   return problem.solve.refine == Refine::mixed ? "mixed" : name(problem.dense.precision);
 }
 
+/// As in records.
+constexpr const char* name(FactorArithmetic factors) {
+  return factors == FactorArithmetic::half_products      ? "half-products"
+         : factors == FactorArithmetic::single_precision ? "single"
+                                                         : "double";
+}
+
+/// The factors that a problem begins with.
+constexpr FactorArithmetic first_factors(const DenseOptions& options) {
+  return options.half_products                              ? FactorArithmetic::half_products
+         : options.precision == Precision::single_precision ? FactorArithmetic::single_precision
+                                                            : FactorArithmetic::double_precision;
+}
+
 /// Of the factors that were used last: mixed precision may have fallen back to double.
 inline Precision precision_of_factors(const Problem& problem,
                                       const std::optional<Refinement>& refinement) {
   const bool fell_back = refinement && !refinement->fallback.empty();
   return fell_back ? Precision::double_precision : problem.dense.precision;
+}
+
+/// Their unit round-off: with products in half precision 2^-11.
+inline double epsilon_of_factors(const Problem& problem,
+                                 const std::optional<Refinement>& refinement) {
+  if (refinement && refinement->factors == FactorArithmetic::half_products) return 0x1p-11;
+  return epsilon(precision_of_factors(problem, refinement));
 }
 
 }  // namespace lugpu

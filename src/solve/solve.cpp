@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -71,7 +72,9 @@ Matrix inverse_by_columns(const FactoredSystem& system, const Problem& problem, 
     for (std::size_t j = 0; j < columns; ++j) identity(first + j, j) = 1;
     Matrix part = identity;
     if (refinement == Refine::mixed && !in_double) {
-      solve_mixed(residual, norm, identity, part, apply_inverse);
+      const auto by_columns = host_columns(residual, identity, apply_inverse);
+      solve_mixed(*by_columns, norm);
+      part = by_columns->solution();
     } else {
       apply_inverse(part, Op::none);
       if (refinement == Refine::fixed) {
@@ -119,7 +122,7 @@ class Solving {
     solution_.pivot = problem_.dense.pivot;
     solution_.n = problem_.size.n;
     solution_.nrhs = problem_.size.nrhs;
-    if (problem_.solve.equilibrate) solution_.equilibration = system_.applied();
+    if (system_.is_equilibrated()) solution_.equilibration = system_.applied();
   }
 
   Solution<T> run() {
@@ -169,15 +172,16 @@ class Solving {
     DenseFactorization& factors = solver_.current();
     ApplyInverse inverse;
     double growth = NAN;
+    const double factors_eps = epsilon_of_factors(problem_, solution_.refinement);
     if (factors.keeps_factors()) {
       growth = pivot_growth(factors, system_.largest());
       has_no_room_ = solved && !factors.can_transpose();
       if (solved && !has_no_room_) inverse = solver_.inverse();
-      check_factors(system_, growth, epsilon(solution_.precision), inverse, solution_.checks);
+      check_factors(system_, growth, factors_eps, inverse, solution_.checks);
     }
     if (!solved) return;
-    check_solution(system_, solution_.view(), epsilon(working_precision(problem_)),
-                   epsilon(solution_.precision), inverse, solution_.checks);
+    check_solution(system_, solution_.view(), epsilon(working_precision(problem_)), factors_eps,
+                   inverse, solution_.checks);
   }
 
   void invert() {
@@ -222,8 +226,13 @@ FactoredSystem::FactoredSystem(const MatrixView& a, const MatrixView& b, const P
                                bool advice)
     : a_(a), b_(b), largest_given_(norm_max(a)), largest_(largest_given_) {
   const Precision precision = problem.dense.precision;
-  if (advice) advice_ = equilibration(a, largest_given_, precision);
-  applied_ = problem.solve.equilibrate ? advice_ : into_range(a.rows(), largest_given_, precision);
+  const bool mixed = problem.solve.refine == Refine::mixed;
+  const Scaling ranged = into_range(a.rows(), largest_given_, precision);
+  const bool extreme = ranged.helps() || largest_given_ > std::numeric_limits<float>::max();
+  if (advice || (mixed && extreme)) advice_ = equilibration(a, largest_given_, precision);
+  is_equilibrated_ =
+      problem.solve.equilibrate || (mixed && is_needed(advice_, problem.dense.half_products));
+  applied_ = is_equilibrated_ ? advice_ : ranged;
   if (applied_.helps()) {
     scaled_a_ = scaled_matrix(applied_, a);
     scaled_b_ = scaled_right_hand_sides(applied_, b);

@@ -11,7 +11,8 @@ namespace lugpu {
 /// A as it is factored: as given, or R A C.
 class FactoredSystem {
  public:
-  /// A, n x n, and B, n x nrhs, which must outlive this. advice: whether advice() is wanted.
+  /// A, n x n, and B, n x nrhs, which must outlive this. advice: whether advice() is wanted; it is
+  /// there also where mixed precision needs it.
   FactoredSystem(const MatrixView& a, const MatrixView& b, const Problem& problem, bool advice);
   /// Factored as given.
   FactoredSystem(const MatrixView& a, const MatrixView& b);
@@ -26,11 +27,14 @@ class FactoredSystem {
   /// How A should be scaled, and how it is.
   const Scaling& advice() const { return advice_; }
   const Scaling& applied() const { return applied_; }
+  /// Whether applied() is an equilibration: asked for, or what mixed precision needs.
+  bool is_equilibrated() const { return is_equilibrated_; }
 
  private:
   MatrixView a_, b_;
   Scaling advice_, applied_;
   Matrix scaled_a_, scaled_b_;  // where that helps
+  bool is_equilibrated_ = false;
   double largest_given_ = 0, largest_ = 0;
 };
 

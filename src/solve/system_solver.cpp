@@ -6,12 +6,33 @@
 #include "base/error.hpp"
 #include "matrix/norms.hpp"
 #include "matrix/rounded.hpp"
+#include "solve/memory.hpp"
 
 namespace lugpu {
 namespace {
 
-// Whether A in double fits on the device besides what the method needs.
-bool has_room_for_residuals(const Device& device, const Method& method, const Problem& problem) {
+std::string zero_pivot(FactorArithmetic factors) {
+  const bool half = factors == FactorArithmetic::half_products;
+  return std::string("a pivot is exactly zero ") +
+         (half ? "with products in half precision" : "in single precision");
+}
+
+// Half products are those of a vendor's kernels.
+Problem possible_problem(const DeviceContext& context, const Method& method,
+                         const Problem& problem) {
+  require_possible(context.device(), method, problem);
+  Problem possible = problem;
+  if (!context.settings().vendor) possible.dense.half_products = false;
+  return possible;
+}
+
+}  // namespace
+
+std::uint64_t bytes_of_refinement(std::size_t n, std::size_t nrhs) {
+  return DoubleMatrix::bytes(n) + device_columns_bytes(n, nrhs);
+}
+
+bool has_room_for_double(const Device& device, const Method& method, const Problem& problem) {
   const Size& size = problem.size;
   try {
     require_fits(device, size.n, size.n, Precision::double_precision, Storage::buffer, 1, 0);
@@ -19,43 +40,66 @@ bool has_room_for_residuals(const Device& device, const Method& method, const Pr
     return false;
   }
   return has_room_beside(device, method, size_on_device(problem), problem.dense,
-                         residual_bytes(size.n, size.nrhs));
+                         bytes_of_refinement(size.n, size.nrhs));
 }
-
-}  // namespace
 
 SystemSolver::SystemSolver(DeviceContext& context, const Method& method, const Problem& problem)
     : context_(context),
       method_(method),
-      problem_((require_possible(context.device(), method, problem), problem)),
-      residuals_on_device_(problem.solve.refine == Refine::mixed &&
-                           has_room_for_residuals(context.device(), method, problem)),
-      first_(method.make(context, size_on_device(problem), problem.dense)) {}
+      problem_(possible_problem(context, method, problem)),
+      has_double_(problem.solve.refine == Refine::mixed &&
+                  has_room_for_double(context.device(), method, problem)),
+      factors_(first_factors(problem_.dense)),
+      first_(method.make(context, size_on_device(problem), problem_.dense)) {}
 
 void SystemSolver::upload(const MatrixView& a, const MatrixView& b, double largest) {
   a_ = a;
   b_ = b;
   largest_ = largest;
+  columns_.reset();
+  later_.reset();
+  a_in_double_.reset();
   if (!is_mixed()) {
     first_->upload(a, b);
     return;
   }
-  norm_inf_ = norm_inf(a);
   overflows_ = largest > static_cast<double>(std::numeric_limits<float>::max());
-  if (overflows_) return;
-  first_->upload(a, Matrix(a.rows(), 0));
-  residual_ = make_residual();
+  if (has_double_) {
+    a_in_double_.emplace(context_, a);
+    norm_inf_ = a_in_double_->norm_inf();
+  } else {
+    norm_inf_ = lugpu::norm_inf(a);
+  }
+  if (!overflows_) load(*first_);
+}
+
+// Where several devices share A, each gets its part from the host.
+void SystemSolver::load(DenseFactorization& factors) {
+  const std::size_t nrhs = factors.size().nrhs;
+  if (!a_in_double_ || problem_.dense.shared()) {
+    factors.upload(*a_, nrhs > 0 ? *b_ : MatrixView(Matrix(a_->rows(), 0)));
+    return;
+  }
+  const Precision precision = factors.options().precision;
+  a_in_double_->give_columns(precision,
+                             [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                               factors.take_columns(piece, first, count);
+                             });
+  if (nrhs > 0) {
+    upload_columns(context_, {&*b_, 1}, precision,
+                   [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+                     factors.take_columns(piece, factors.size().n + first, count);
+                   });
+  }
+  context_.queue().finish();
 }
 
 void SystemSolver::upload_again(const std::optional<cl::Buffer>& columns) {
-  const bool fell_back = double_ != nullptr;
-  double_.reset();
+  if (later_) columns_.reset();
+  later_.reset();
+  if (is_mixed() && has_double_ && !a_in_double_) a_in_double_.emplace(context_, *a_);
   if (overflows_) return;
-  if (fell_back) residual_ = make_residual();
-  if (!columns) {
-    first_->upload(*a_, is_mixed() ? MatrixView(Matrix(a_->rows(), 0)) : *b_);
-    return;
-  }
+  if (!columns) return load(*first_);
   const Size& size = first_->size();
   first_->take_columns(*columns, 0, size.n + size.nrhs);
   context_.queue().finish();
@@ -63,8 +107,9 @@ void SystemSolver::upload_again(const std::optional<cl::Buffer>& columns) {
 
 void SystemSolver::factor() {
   refinement_ = {};
+  factors_ = first_factors(problem_.dense);
   if (overflows_) {
-    if (!fall_back("A overflows single precision")) {
+    if (!descend_to_double("A overflows single precision")) {
       throw Unsupported("A overflows single precision, and " + context_.device().name +
                             " cannot factor it in double",
                         {"equilibrate", ""});
@@ -72,9 +117,16 @@ void SystemSolver::factor() {
     return;
   }
   first_->factor();
-  if (is_mixed() && first_->outcome().info > 0) {
-    fall_back("a pivot is exactly zero in single precision");
+  if (is_mixed() && first_->outcome().info > 0) descend(zero_pivot(factors_));
+}
+
+RefinedColumns& SystemSolver::columns() {
+  if (!columns_) {
+    columns_ = a_in_double_ ? device_columns(*a_in_double_, *b_, current())
+                            : host_columns(host_residual(*a_), widened(*b_),
+                                           inverse_by(current(), largest_));
   }
+  return *columns_;
 }
 
 void SystemSolver::solve() {
@@ -82,21 +134,27 @@ void SystemSolver::solve() {
     first_->solve();
     return;
   }
-  const Matrix b = widened(*b_);
-  x_ = Matrix(b.rows(), b.cols());
+  x_ = Matrix(b_->rows(), b_->cols());
   if (problem_.solve.refine == Refine::fixed) {
     first_->solve();
     first_->download(x_.view());
-    refinement_ = refine(*a_, b, x_, problem_.dense.precision, inverse_by(*first_, largest_));
+    refinement_ =
+        refine(*a_, widened(*b_), x_, problem_.dense.precision, inverse_by(*first_, largest_));
     return;
   }
-  if (!double_) {
-    refinement_ = solve_mixed(residual_, norm_inf_, b, x_, inverse_by(*first_, largest_));
-    if (refinement_.converged || !fall_back("refinement did not converge")) return;
+  while (factors_ != FactorArithmetic::double_precision) {
+    const Refinement tried = solve_mixed(columns(), norm_inf_);
+    refinement_.steps = tried.steps;
+    refinement_.gmres_steps = tried.gmres_steps;
+    refinement_.converged = tried.converged;
+    if (tried.converged || !descend("refinement did not converge")) {
+      x_ = columns().solution();
+      return;
+    }
+    if (outcome().info > 0) return;
   }
-  if (double_->outcome().info > 0) return;
-  double_->solve();
-  double_->download(x_.view());
+  current().solve();
+  current().download(x_.view());
 }
 
 template <typename T>
@@ -120,29 +178,66 @@ ApplyInverse SystemSolver::inverse() {
 std::optional<Refinement> SystemSolver::refinement() const {
   if (problem_.solve.refine == Refine::none) return std::nullopt;
   Refinement report = refinement_;
-  report.residuals_on_device = residuals_on_device_;
+  report.residuals_on_device = has_double_;
+  report.factors = factors_;
   return report;
 }
 
-Residual SystemSolver::make_residual() {
-  return residuals_on_device_ ? device_residual(context_, *a_) : host_residual(*a_);
+bool SystemSolver::descend(const std::string& because) {
+  const bool half = factors_ == FactorArithmetic::half_products;
+  return half ? descend_to_single(because) : descend_to_double(because);
 }
 
-bool SystemSolver::fall_back(const std::string& because) {
+// In double where there is no room for a second matrix in single.
+bool SystemSolver::descend_to_single(const std::string& because) {
+  DenseOptions options = problem_.dense;
+  options.half_products = false;
+  const auto [rows, n, nrhs] = problem_.size;
+  const std::uint64_t others = has_double_ ? bytes_of_refinement(n, nrhs) : 0;
+  if (!has_room_beside(context_.device(), method_, first_->size(), options,
+                       bytes_of_first() + others)) {
+    return descend_to_double(because);
+  }
+  refinement_.given_up.push_back({factors_, because});
+  factors_ = FactorArithmetic::single_precision;
+  factor_anew(first_->size(), options);
+  return current().outcome().info == 0 || descend_to_double(zero_pivot(factors_));
+}
+
+// From A in double on the device, where there is room for that beside both factors.
+bool SystemSolver::descend_to_double(const std::string& because) {
   refinement_.converged = false;
-  DenseOptions in_double = problem_.dense;
-  in_double.precision = Precision::double_precision;
+  DenseOptions options = problem_.dense;
+  options.precision = Precision::double_precision;
+  options.half_products = false;
+  const Device& device = context_.device();
   try {
-    method_.require_room(context_.device(), problem_.size, in_double);
+    method_.require_room(device, problem_.size, options);
   } catch (const Unsupported&) {
     return false;
   }
+  refinement_.given_up.push_back({factors_, because});
   refinement_.fallback = because;
-  residual_ = nullptr;  // makes room
-  double_ = method_.make(context_, problem_.size, in_double);
-  double_->upload(*a_, *b_);
-  double_->factor();
+  factors_ = FactorArithmetic::double_precision;
+  columns_.reset();
+  if (!has_room_beside(device, method_, problem_.size, options,
+                       bytes_of_first() + DoubleMatrix::bytes(problem_.size.n))) {
+    a_in_double_.reset();
+  }
+  factor_anew(problem_.size, options);
   return true;
+}
+
+void SystemSolver::factor_anew(const Size& size, const DenseOptions& options) {
+  columns_.reset();
+  later_.reset();
+  later_ = method_.make(context_, size, options);
+  load(*later_);
+  later_->factor();
+}
+
+std::uint64_t SystemSolver::bytes_of_first() const {
+  return bytes_on_device(context_.device(), method_, first_->size(), problem_.dense);
 }
 
 }  // namespace lugpu

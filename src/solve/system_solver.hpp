@@ -1,15 +1,22 @@
 // A method on a device, with iterative refinement around it where that is asked for.
 #pragma once
 
-#include "operators/residual.hpp"
+#include "accuracy/refined_columns.hpp"
 #include "solve/methods.hpp"
 
 namespace lugpu {
 
-/// Solves one system with the factors of a method, then refines (refine.hpp). With Refine::mixed,
-/// residuals are computed on the device if that has doubles, and room for A in double; and A is
-/// factored in double after all, as dsgesv does, where single precision overflows, meets a zero
-/// pivot or does not lead to X: from then on those are the factors.
+/// Bytes that mixed precision takes on the device besides the factors, at most.
+std::uint64_t bytes_of_refinement(std::size_t n, std::size_t nrhs);
+/// Whether the device has doubles, and room for those besides what the method needs.
+bool has_room_for_double(const Device& device, const Method& method, const Problem& problem);
+
+/// Solves one system with the factors of a method, then refines (refine.hpp). With Refine::mixed, A
+/// is loaded in double and refinement is done on the device, if that has doubles, and room for A in
+/// double, otherwise on the host. Factors that overflow, meet a zero pivot or do not lead to X are
+/// given up, with the reason, for the next ones of a ladder: with products in half precision, where
+/// the problem begins with those; in single; in double, as dsgesv does. From then on those are the
+/// factors.
 class SystemSolver {
  public:
   /// Throws as require_possible().
@@ -19,8 +26,10 @@ class SystemSolver {
   /// |a_ij|. Throws InputError if a value overflows the precision.
   void upload(const MatrixView& a, const MatrixView& b, double largest);
   /// What was uploaded, again, from a buffer of [A | B] in the precision of the factors; of A alone
-  /// with Refine::mixed. Without a buffer from the host.
+  /// with Refine::mixed. Without a buffer from A in double on the device, or from the host.
   void upload_again(const std::optional<cl::Buffer>& columns);
+  /// Whether upload_again() needs no buffer to do without the host.
+  bool has_double() const { return has_double_; }
   /// Factors A (or reduces [A | B]).
   void factor();
   /// Of the last factor().
@@ -32,7 +41,7 @@ class SystemSolver {
   void download(View<T> x);
 
   /// The factors that were used last.
-  DenseFactorization& current() { return double_ ? *double_ : *first_; }
+  DenseFactorization& current() { return later_ ? *later_ : *first_; }
   const DenseFactorization& first() const { return *first_; }
   /// inv(A) by the factors that are used last when it is called; only for a method that keeps them.
   ApplyInverse inverse();
@@ -41,21 +50,31 @@ class SystemSolver {
 
  private:
   bool is_mixed() const { return problem_.solve.refine == Refine::mixed; }
-  Residual make_residual();
-  /// Factors in double, `because` single precision failed. False if the device cannot.
-  bool fall_back(const std::string& because);
+  /// A as it was uploaded, for these factors; B too if they are for it.
+  void load(DenseFactorization& factors);
+  RefinedColumns& columns();
+  /// Factors as the next step of the ladder says, `because` those at hand failed. False if there
+  /// is none, or the device has no room for it.
+  bool descend(const std::string& because);
+  bool descend_to_single(const std::string& because);
+  bool descend_to_double(const std::string& because);
+  /// later_ with these options, A being loaded.
+  void factor_anew(const Size& size, const DenseOptions& options);
+  std::uint64_t bytes_of_first() const;
 
   DeviceContext& context_;
   const Method& method_;
   Problem problem_;
-  bool residuals_on_device_;
-  std::unique_ptr<DenseFactorization> first_, double_;
+  bool has_double_;           // mixed precision has A in double on the device
+  FactorArithmetic factors_;  // of current()
+  std::unique_ptr<DenseFactorization> first_, later_;
   std::optional<MatrixView> a_, b_;
-  double largest_ = 0;      // max |a_ij|
-  double norm_inf_ = 0;     // of A, for mixed precision
-  bool overflows_ = false;  // single precision
-  Residual residual_;       // in mixed precision, until it falls back: A leaves the device then
-  Matrix x_;                // refined
+  double largest_ = 0;                       // max |a_ij|
+  double norm_inf_ = 0;                      // of A, for mixed precision
+  bool overflows_ = false;                   // single precision
+  std::optional<DoubleMatrix> a_in_double_;  // until the factors in double need its room
+  std::unique_ptr<RefinedColumns> columns_;  // of mixed precision, for current()
+  Matrix x_;                                 // refined, once it is on the host
   Refinement refinement_;
 };
 

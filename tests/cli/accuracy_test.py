@@ -96,6 +96,7 @@ class AccuracyTest(CommandLine):
         self.assertEqual((row["precision"], row["status"]), ("mixed", "ok"))
         self.assertTrue(row["refinement"]["converged"])
         self.assertIsNone(row["refinement"]["fallback"])
+        self.assertEqual((row["refinement"]["factors"], row["refinement"]["given_up"]), ("single", []))
         self.assertEqual(row["refinement"]["residuals"], "device")
         self.assertLess(row["checks"]["hpl_residual"], 16)
         done = self.lugpu("solve", "a.mtx", "--precision", "mixed")
@@ -106,10 +107,23 @@ class AccuracyTest(CommandLine):
         row = self.solve("a.mtx", "--precision", "mixed")
         self.assertFalse(row["refinement"]["converged"])
         self.assertIn("did not converge", row["refinement"]["fallback"])
+        self.assertEqual(row["refinement"]["factors"], "double")
+        self.assertEqual(row["refinement"]["given_up"],
+                         [{"factors": "single", "reason": row["refinement"]["fallback"]}])
         done = self.lugpu("solve", "a.mtx", "--precision", "mixed")
         self.assert_narrow(done.stdout)
         self.assertIn("--precision double", done.stderr)
         self.assertIn("factored in double", " ".join(done.stdout.split()))
+
+    def test_mixed_beyond_the_range_of_single(self):
+        """Rows are scaled, which is said, and single does."""
+        a = random_matrix(40, 40)
+        a[::2] *= 1e200
+        self.write("a.npy", a)
+        row = self.solve("a.npy", "--precision", "mixed")
+        self.assertEqual((row["status"], row["refinement"]["factors"]), ("ok", "single"))
+        self.assertTrue(row["equilibration"]["rows"])
+        self.assertRegex(self.lugpu("solve", "a.npy", "--precision", "mixed").stdout, r"(?m)^scaling   of rows")
 
     def test_mixed_on_every_path(self):
         self.write("a.csv", random_matrix(50, 50))

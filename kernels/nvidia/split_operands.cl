@@ -1,0 +1,93 @@
+// L and U of a block, as nvidia/halves_tile.clh multiplies them: see nvidia/halves_layout.clh.
+//
+// Rows of L from split.row on and columns of U from split.column on, for k_first <= k < k_end.
+//
+// Build option: HALVES, 1 or 2.
+
+#include "nvidia/halves_layout.clh"
+
+#define ROWS 32    // rows of L or columns of U of a work-group
+#define READERS 8  // work-items of each
+
+// 8 numbers, `step` apart.
+inline void read_numbers(__global const float* from, size_t step, float* x) {
+  if (step == 1) {
+    vstore4(vload4(0, from), 0, x);
+    vstore4(vload4(1, from), 1, x);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x[i] = from[i * step];
+  }
+}
+
+// x, 8 numbers, as halves in to[0], ... to[HALVES - 1].
+inline void split_numbers(const float* x, uint4* to) {
+  ushort halves[HALVES][8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    float rest = x[i];
+#pragma unroll
+    for (int part = 0; part < HALVES; ++part) {
+      vstore_half_rte(rest, 0, (half*)&halves[part][i]);
+      rest -= vload_half(0, (const half*)&halves[part][i]);
+    }
+  }
+#pragma unroll
+  for (int part = 0; part < HALVES; ++part) {
+    const ushort* h = halves[part];
+    to[part] = (uint4)(h[0] | (uint)h[1] << 16, h[2] | (uint)h[3] << 16, h[4] | (uint)h[5] << 16,
+                       h[6] | (uint)h[7] << 16);
+  }
+}
+
+// Work-groups take ROWS rows of L each, those after them columns of U.
+__kernel __attribute__((reqd_work_group_size(ROWS * READERS, 1, 1))) void split_operands(
+    __global const float* restrict a, int pitch, int m, int n, int k_first, int k_end,
+    split_block split, __global uchar* restrict halves) {
+  __local float largest[READERS][ROWS];
+  const int me = get_local_id(0), groups_of_l = (m - split.row + ROWS - 1) / ROWS;
+  const bool of_l = get_group_id(0) < groups_of_l;
+  const int group = of_l ? get_group_id(0) : get_group_id(0) - groups_of_l;
+  // Neighbours take neighbouring columns: in L of a row, in U of a row too.
+  const int mine = of_l ? me / READERS : me % ROWS, reader = of_l ? me % READERS : me / ROWS;
+  const int place = group * ROWS + mine;
+  const int last = of_l ? m - 1 - split.row : n - 1 - split.column;
+  const size_t step = of_l ? 1 : pitch;
+  __global const float* from =
+      of_l ? a + (size_t)(split.row + min(place, last)) * pitch + k_first
+           : a + (size_t)k_first * pitch + split.column + min(place, last);
+
+  float most = 0;
+  for (int k = 8 * reader; k < k_end - k_first; k += 8 * READERS) {
+    float x[8];
+    read_numbers(from + k * step, step, x);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) most = fmax(most, fabs(x[i]));
+  }
+  largest[reader][mine] = most;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int r = 0; r < READERS; ++r) most = fmax(most, largest[r][mine]);
+  if (place > last) return;
+
+  // Of the largest, biased; so that neither scale nor its reciprocal leaves the range.
+  const int exponent = max((int)(as_uint(most) >> 23), 15);
+  const float scale = as_float((uint)(127 + 127 + 14 - exponent) << 23);
+  const int chunks = (k_end - k_first) / CHUNK;
+  if (reader == 0)
+    ((__global float*)halves)[of_l ? place : split.rows + place] =
+        as_float((uint)(exponent - 14) << 23);
+  for (int k = 8 * reader; k < k_end - k_first; k += 8 * READERS) {
+    float x[8];
+    read_numbers(from + k * step, step, x);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) x[i] *= scale;
+    uint4 packs[HALVES];
+    split_numbers(x, packs);
+#pragma unroll
+    for (int part = 0; part < HALVES; ++part) {
+      const size_t start =
+          of_l ? l_start(split, k / CHUNK, part) : u_start(split, chunks, k / CHUNK, part);
+      *(__global uint4*)(halves + start + pack_start(place, k % CHUNK / 8)) = packs[part];
+    }
+  }
+}
