@@ -14,8 +14,8 @@
 //
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
 // NVIDIA's GPUs; with LUGPU_WGMMA, for singles, update_and_factor takes those of compute
-// capability 9.0, and the host has to patch the program; with HALVES besides, regions whose L and U are there
-// in halves (nvidia/halves_layout.clh) are updated with these.
+// capability 9.0, and the host has to patch the program; with HALVES besides, regions whose L and U
+// are there in halves (nvidia/halves_layout.clh) are updated with these.
 
 #include "common/part_times.clh"
 #include "gpu/update_tile.clh"
