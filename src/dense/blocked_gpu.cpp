@@ -48,11 +48,10 @@ bool suits_wgmma(const Device& device, const Shape& shape) {
 }
 
 // L and U of a block of such a matrix: see kernels/nvidia/split_layout.clh.
-constexpr int kHalves = 2;                     // of a number
-constexpr std::size_t kChunk = 32;             // values of k
-constexpr std::size_t kRowsSplit = 32;         // of a work-group
-constexpr std::size_t kLeastHalfOrder = 8192;  // for which half products are worth it
-constexpr std::size_t kLeastSplit = 320;       // columns of a block that are worth it
+constexpr int kHalves = 2;                // of a number
+constexpr std::size_t kChunk = 32;        // values of k
+constexpr std::size_t kRowsSplit = 32;    // of a work-group
+constexpr std::size_t kLeastSplit = 320;  // columns of a block that are worth it
 split_block room_for_split(const Shape& shape) {
   const auto with_a_tile_more = [](std::size_t n) { return to_int(ceiling(n, 16) * 16 + kTile); };
   return {0, 0, with_a_tile_more(shape.m), with_a_tile_more(shape.n)};
@@ -151,7 +150,7 @@ std::uint64_t BlockedGpu::other_workspace(const Device& device, const Shape& sha
 }
 
 bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
-  return suits_wgmma(device, shape) && std::min(shape.m, shape.n) >= kLeastHalfOrder;
+  return suits_wgmma(device, shape) && shape.pivot == Pivot::none && !suits_none(shape);
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {

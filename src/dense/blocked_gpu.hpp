@@ -21,7 +21,9 @@ class BlockedGpu : public Blocked {
   /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
-  /// As Blocked's.
+  /// As Blocked's. Not with pivoting: the pivots take so long that the factors come no sooner up to
+  /// n = 16384, and the matrices that need them are seldom as well-conditioned as they would have
+  /// to be.
   static bool has_half_products(const Device& device, const Shape& shape);
   /// Bytes of device memory that ResidentLu or LuNone has, and L and U of a block in halves, at
   /// most; for a shape with nb.
