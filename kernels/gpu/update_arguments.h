@@ -22,7 +22,7 @@ typedef struct {
 } update_region;
 
 /* L and U of a block as the matrix units of NVIDIA's compute capability 9.0 take them
-   (nvidia/split_layout.clh): L from row `row` of the matrix on, U from column `column` on, in
+   (nvidia/halves_layout.clh): L from row `row` of the matrix on, U from column `column` on, in
    memory that holds `rows` and `columns` of them, multiples of 16. */
 typedef struct {
   cl_int row, column, rows, columns;

@@ -48,7 +48,7 @@ __kernel __attribute__((reqd_work_group_size(ROWS * READERS, 1, 1))) void split_
   const int me = get_local_id(0), groups_of_l = (m - split.row + ROWS - 1) / ROWS;
   const bool of_l = get_group_id(0) < groups_of_l;
   const int group = of_l ? get_group_id(0) : get_group_id(0) - groups_of_l;
-  // Neighbours take neighbouring columns: in L of a row, in U of a row too.
+  // Neighbours read what is next to one another in a row of the matrix, of L and of U.
   const int mine = of_l ? me / READERS : me % ROWS, reader = of_l ? me % READERS : me / ROWS;
   const int place = group * ROWS + mine;
   const int last = of_l ? m - 1 - split.row : n - 1 - split.column;

@@ -47,7 +47,7 @@ bool suits_wgmma(const Device& device, const Shape& shape) {
   return has_wgmma(device) && !shape.ping_pong && shape.precision == Precision::single_precision;
 }
 
-// L and U of a block of such a matrix: see kernels/nvidia/split_layout.clh.
+// L and U of a block of such a matrix: see kernels/nvidia/halves_layout.clh.
 constexpr int kHalves = 2;                // of a number
 constexpr std::size_t kChunk = 32;        // values of k
 constexpr std::size_t kRowsSplit = 32;    // of a work-group

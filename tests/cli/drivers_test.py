@@ -166,7 +166,7 @@ class FaultTest(CommandLine):
         """A flipped bit in what says where rows go is no reason to read outside of them."""
         self.write("a.csv", random_matrix(40, 40))
         _, calls = self.run_with_fault("clEnqueueWriteBuffer", "1+", 0, "solve", "a.csv")
-        self.assertGreater(calls, 20)
+        self.assertGreater(calls, 10)
         for call in range(1, calls + 1):
             with self.subTest(call=call):
                 done = self.run_lugpu("solve", "a.csv",
