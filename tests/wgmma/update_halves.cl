@@ -4,7 +4,6 @@
 #include "nvidia/halves_layout.clh"
 #include "nvidia/halves_rows.clh"
 #include "nvidia/halves_tile.clh"
-#include "nvidia/wgmma.clh"
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void update_halves(
     __global float* a, int pitch, int row, int row_end, int column, int column_end, int chunks,
