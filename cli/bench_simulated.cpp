@@ -50,7 +50,7 @@ Row row(const SimulationRun& run, double speedup) {
            {format("%g", tolerance), tolerance}},
           {},
           name(run.status),
-          run.reason + (run.reason.empty() || run.reason.ends_with(".") ? "" : ".")};
+          run.reason + (run.reason.empty() || run.reason.ends_with('.') ? "" : ".")};
   if (run.status != RunStatus::ok) return row;
   const double frames = run.frames_per_s();
   row.numbers = {{format("%.0f", run.solver_iterations), run.solver_iterations},
@@ -167,7 +167,7 @@ class SimulatedSweep {
         what.options = problem.options(n);
         what.options.precision = precision;
         what.options.tolerance = iterations ? 0 : rule_of(what.options).tolerance;
-        if (!iterations && given_.tolerance) what.options.tolerance = *given_.tolerance;
+        if (!iterations && given_.tolerance) what.options.tolerance = given_.tolerance;
         if (iterations) what.options.iterations = *iterations;
         plain_.clear();
         if (iterations && problem.has_rivals) run_rivals(what);

@@ -65,7 +65,7 @@ std::string ProblemTable::row(const StructuredResult& result) const {
   const bool iterated = !result.iteration.residuals.empty();
   const auto& bandwidth = result.bandwidth;
   row.numbers = {
-      {milliseconds(*result.setup_s), *result.setup_s},
+      {milliseconds(*result.setup_s), result.setup_s},
       {milliseconds(median(times)), median(times)},
       noise(times),
       {iterated ? std::to_string(result.iteration.iterations) : "-"},
@@ -113,7 +113,7 @@ std::string answer(const std::vector<StructuredResult>& results) {
                     0, 0) +
             "\n" + format("%-7s", "grid");
     for (const double count : counts) text += format(" %17.0f", count);
-    text += "\n";
+    text += '\n';
     for (const auto& [unknowns, rows] : grids) {
       text += format("%-7s", points(*rows.front()).c_str());
       for (const double count : counts) {
@@ -130,7 +130,7 @@ std::string answer(const std::vector<StructuredResult>& results) {
         for (const StructuredResult* row : rows) least = std::min(least, row->total(count));
         text += format(" %17s", duration(least).c_str());
       }
-      text += "\n";
+      text += '\n';
     }
   }
   return text;

@@ -59,7 +59,7 @@ void append_range(const char* option, const std::string& part, std::vector<std::
   const std::size_t first = parse_size(option, fields[0], part);
   const std::size_t last = fields.size() > 1 ? parse_size(option, fields[1], part) : first;
   if (last < first) refuse_sizes(option, part, "is an empty range");
-  const bool geometric = fields.size() == 3 && fields[2].starts_with("*");
+  const bool geometric = fields.size() == 3 && fields[2].starts_with('*');
   const std::size_t step =
       fields.size() == 3 ? parse_size(option, fields[2].substr(geometric ? 1 : 0), part) : first;
   if (geometric && step < 2) refuse_sizes(option, part, "has a factor below 2");

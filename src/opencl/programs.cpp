@@ -85,10 +85,19 @@ cl::Program& Programs::find_program(const KernelId& id) {
 
   const auto start = Clock::now();
   const std::string file = id.file, options = build_options(id);
-  cl::Program program(context_, with_includes("common/surface.clh") + with_includes(file));
-  const cl_device_id device = handle_();
-  const cl_int built = clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
-  std::string log = build_log(program, handle_);
+  const std::string source = with_includes("common/surface.clh") + with_includes(file);
+  cl::Program program;
+  std::string log;
+  const auto build = [&] {
+    program = cl::Program(context_, source);
+    const cl_device_id device = handle_();
+    const cl_int result = clBuildProgram(program(), 1, &device, options.c_str(), nullptr, nullptr);
+    log = build_log(program, handle_);
+    return result;
+  };
+  cl_int built = build();
+  // Processes that fill one cache of PoCL at the same time may fail without an error in the source.
+  for (int again = 0; again < 2 && built != CL_SUCCESS && log.find("error") == std::string::npos; ++again) built = build();
   if (built != CL_SUCCESS) {
     throw NotTried("The kernels of " + file + " (" + options + ") do not build on " + device_name_ +
                    ": clBuildProgram failed with " + opencl_error_name(built) +
