@@ -57,6 +57,15 @@ inline std::vector<SurfaceKind> all_kinds() {
   return kinds;
 }
 
+/// Four of all kinds, in which every two of precision, storage and texel meet in all ways: for
+/// tests that compile many kernels, which takes most of their time.
+inline std::vector<SurfaceKind> pairwise_kinds() {
+  return {{Precision::double_precision, Storage::buffer, Texel::r},
+          {Precision::single_precision, Storage::image, Texel::r},
+          {Precision::single_precision, Storage::buffer, Texel::rgba},
+          {Precision::double_precision, Storage::image, Texel::rgba}};
+}
+
 /// What the driver lacks for this kind; empty if nothing. The driver is asked, not lugpu's Device,
 /// so that a wrong answer there fails tests instead of skipping them.
 inline std::string missing_on(const cl::Device& device, const SurfaceKind& kind) {

@@ -28,7 +28,7 @@ class Operators : public SurfaceKindTest {
   }
   double eps() const { return epsilon(precision); }
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, Operators, testing::ValuesIn(all_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, Operators, testing::ValuesIn(pairwise_kinds()),
                          testing::PrintToStringParamName());
 
 // Around texels, work-groups and strips of rows.

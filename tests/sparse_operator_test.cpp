@@ -172,7 +172,7 @@ class SparseOperators : public SurfaceKindTest {
     }
   }
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, SparseOperators, testing::ValuesIn(all_kinds()),
+INSTANTIATE_TEST_SUITE_P(Kinds, SparseOperators, testing::ValuesIn(pairwise_kinds()),
                          testing::PrintToStringParamName());
 
 // Around registers, warps, slices and rows of the vectors.

@@ -36,6 +36,19 @@ Matrix make_dominant(std::size_t n, std::uint64_t seed) {
   return a;
 }
 
+/// HPL-MxP's (https://hpl-mxp.org): random, with a diagonal as large as the rest of its row
+/// together, so that no pivoting is needed and factors in low precision are refined quickly.
+Matrix make_hpl_mxp(std::size_t n, std::uint64_t seed) {
+  Matrix a = make_random(n, seed);
+  for (std::size_t k = 0; k < n; ++k) a(k, k) = 0;
+  std::vector<double> sums(n, 0.0);
+  for (std::size_t j = 0; j < n; ++j) {
+    for (std::size_t i = 0; i < n; ++i) sums[i] += std::abs(a(i, j));
+  }
+  for (std::size_t k = 0; k < n; ++k) a(k, k) = sums[k];
+  return a;
+}
+
 /// Wilkinson (Error analysis of direct methods of matrix inversion, J. ACM 8, 1961): 1 on the
 /// diagonal and in the last column, -1 below the diagonal. Every step of partial pivoting doubles
 /// the last column: growth 2^(n-1).
@@ -303,6 +316,8 @@ constexpr MatrixKind kKinds[] = {
     {"random", "uniform in [-0.5, 0.5), as LINPACK's", make_random},
     {"dominant", "strictly diagonally dominant by rows and columns: needs no pivoting",
      make_dominant},
+    {"hpl-mxp", "HPL-MxP's: the diagonal is as large as the rest of its row together",
+     make_hpl_mxp},
     {"wilkinson", "growth 2^(n-1) under partial pivoting", make_wilkinson},
     {"tiny-pivot", "random with a(1,1) = 1e-10: needs pivoting", make_tiny_pivot},
     {"permuted", "a permutation matrix plus 2^-20 times random: one right pivot in every column",

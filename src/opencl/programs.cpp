@@ -97,7 +97,9 @@ cl::Program& Programs::find_program(const KernelId& id) {
   };
   cl_int built = build();
   // Processes that fill one cache of PoCL at the same time may fail without an error in the source.
-  for (int again = 0; again < 2 && built != CL_SUCCESS && log.find("error") == std::string::npos; ++again) built = build();
+  for (int again = 0; again < 2 && built != CL_SUCCESS && log.find("error") == std::string::npos;
+       ++again)
+    built = build();
   if (built != CL_SUCCESS) {
     throw NotTried("The kernels of " + file + " (" + options + ") do not build on " + device_name_ +
                    ": clBuildProgram failed with " + opencl_error_name(built) +

@@ -132,17 +132,17 @@ class Solving {
     context_.timeline().clear();
     timed_phase("factor", [&] { solver_.factor(); });
     set_counters(context_.timeline(), solution_.counters);
-    if (solver_.outcome().info == 0) timed_phase("solve", [&] { solver_.solve(); });
-    const Outcome outcome = solver_.outcome();
+    Outcome outcome = solve();
+    while (const std::optional<std::string> why = failure_of_factors()) {
+      bool others = false;
+      timed_phase("factor", [&] { others = solver_.descend(*why); });
+      if (!others) break;
+      outcome = solve();
+    }
     const bool solved = outcome.info == 0;
-    solution_.refinement = solver_.refinement();
-    solution_.precision = precision_of_factors(problem_, solution_.refinement);
-    solution_.checks.info = outcome.info;
-    if (solved) download();
     if (problem_.solve.determinant) {
       solution_.determinant = determinant_of(outcome, system_.applied());
     }
-    if (problem_.solve.check) check(solved);
     solution_.diagnosis =
         diagnose({problem_, outcome, solution_.checks, solution_.refinement, system_.largest(),
                   system_.advice(), system_.applied().helps(), solved});
@@ -156,9 +156,33 @@ class Solving {
   }
 
  private:
+  // Adds up where a phase comes again.
   template <typename Action>
   void timed_phase(const char* phase, const Action& action) {
-    solution_.phases_s[phase] = timed(action);
+    solution_.phases_s[phase] += timed(action);
+  }
+
+  // X by the factors at hand, if there is one, with its checks.
+  Outcome solve() {
+    if (solver_.outcome().info == 0) timed_phase("solve", [&] { solver_.solve(); });
+    Outcome outcome = solver_.outcome();
+    const bool solved = outcome.info == 0;
+    solution_.refinement = solver_.refinement();
+    solution_.precision = precision_of_factors(problem_, solution_.refinement);
+    solution_.checks = {};
+    solution_.checks.info = outcome.info;
+    if (solved) download();
+    if (problem_.solve.check) check(solved);
+    return outcome;
+  }
+
+  // Why other factors may do better: refinement converged, to an X of the scaled system that does
+  // not pass the checks of the system as given.
+  std::optional<std::string> failure_of_factors() const {
+    const bool refined = solution_.refinement && solution_.refinement->converged &&
+                         problem_.solve.refine == Refine::mixed;
+    const std::string failure = refined ? solution_.checks.failure() : "";
+    return failure.empty() ? std::nullopt : std::optional(failure);
   }
 
   void download() {

@@ -184,8 +184,15 @@ std::optional<Refinement> SystemSolver::refinement() const {
 }
 
 bool SystemSolver::descend(const std::string& because) {
-  const bool half = factors_ == FactorArithmetic::half_products;
-  return half ? descend_to_single(because) : descend_to_double(because);
+  switch (factors_) {
+    case FactorArithmetic::half_products:
+      return descend_to_single(because);
+    case FactorArithmetic::single_precision:
+      return descend_to_double(because);
+    case FactorArithmetic::double_precision:
+      break;
+  }
+  return false;
 }
 
 // In double where there is no room for a second matrix in single.

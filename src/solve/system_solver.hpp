@@ -39,6 +39,9 @@ class SystemSolver {
   void solve();
   template <typename T>
   void download(View<T> x);
+  /// Factors anew as the next step of the ladder says, `because` the factors at hand failed, for
+  /// another solve(). False if there is none, or the device has no room for it.
+  bool descend(const std::string& because);
 
   /// The factors that were used last.
   DenseFactorization& current() { return later_ ? *later_ : *first_; }
@@ -53,9 +56,6 @@ class SystemSolver {
   /// A as it was uploaded, for these factors; B too if they are for it.
   void load(DenseFactorization& factors);
   RefinedColumns& columns();
-  /// Factors as the next step of the ladder says, `because` those at hand failed. False if there
-  /// is none, or the device has no room for it.
-  bool descend(const std::string& because);
   bool descend_to_single(const std::string& because);
   bool descend_to_double(const std::string& because);
   /// later_ with these options, A being loaded.
