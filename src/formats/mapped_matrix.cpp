@@ -1,15 +1,54 @@
 #include "formats/mapped_matrix.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/host_memory.hpp"
+#include "base/printable.hpp"
 
 namespace lugpu {
+namespace {
+
+// The file that was mapped last.
+struct {
+  std::atomic<const char*> begin = nullptr;
+  std::size_t bytes = 0;
+  std::string sentence;
+} watched;
+
+// Calls only what a handler of signals may call.
+void end_with_sentence(int signal, siginfo_t* info, void* /*context*/) {
+  const char* const begin = watched.begin;
+  const auto* const address = static_cast<const char*>(info->si_addr);
+  if (begin && address >= begin && address < begin + watched.bytes) {
+    const std::string& sentence = watched.sentence;
+    [[maybe_unused]] const auto count = write(STDERR_FILENO, sentence.data(), sentence.size());
+    _exit(1);
+  }
+  std::signal(signal, SIG_DFL);  // what failed is tried again, and ends the process
+}
+
+void watch(const void* begin, std::size_t bytes, const std::string& path) {
+  watched.begin = nullptr;
+  watched.bytes = bytes;
+  watched.sentence = "lugpu: " + printable(path) +
+                     " cannot be read any more: it has become shorter, or its disk fails.\n";
+  watched.begin = static_cast<const char*>(begin);
+  struct sigaction action = {};
+  if (sigaction(SIGBUS, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_sigaction = end_with_sentence;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
+
+}  // namespace
 
 MappedMatrix::MappedMatrix(const InputFile& file, std::size_t offset, std::size_t rows,
                            std::size_t cols, std::size_t element, Order order)
@@ -27,10 +66,13 @@ MappedMatrix::MappedMatrix(const InputFile& file, std::size_t offset, std::size_
   if (memory_ == MAP_FAILED) {
     throw file.error(0, std::string("cannot be mapped to memory (") + std::strerror(errno) + ")");
   }
+  watch(memory_, bytes_, file.path());
 }
 
 MappedMatrix::~MappedMatrix() {
-  if (memory_) munmap(memory_, bytes_);
+  if (!memory_) return;
+  if (watched.begin == memory_) watched.begin = nullptr;
+  munmap(memory_, bytes_);
 }
 
 MappedMatrix::MappedMatrix(MappedMatrix&& other) noexcept

@@ -9,8 +9,9 @@
 namespace lugpu {
 
 /// A file in the address space, read-only: the system reads what is used, and may drop it again
-/// when memory is needed for something else. A file that becomes shorter meanwhile, or a disk that
-/// fails, ends the process by a signal (SIGBUS).
+/// when memory is needed for something else. Where the file that was mapped last has become shorter
+/// meanwhile, or its disk fails, the process ends with a sentence and exit status 1, from a handler
+/// of SIGBUS.
 class MappedMatrix {
  public:
   /// rows x cols floats or doubles (element: 4 or 8 bytes) of this machine from byte `offset` on, a

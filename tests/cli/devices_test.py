@@ -4,10 +4,12 @@
 import json
 import os
 import re
+import subprocess
+from pathlib import Path
 
 import numpy as np
 
-from program import (BLOCKED, CommandLine, dominant_matrix, main, random_matrix, read_matrix,
+from program import (BLOCKED, SECONDS, CommandLine, dominant_matrix, main, random_matrix, read_matrix,
                      small)
 
 
@@ -162,6 +164,18 @@ class DeviceChoiceTest(CommandLine):
         self.refused("solve", "a.npy", "--device-memory", "5M", words=["a.npy: element (3, 5)", "finite"])
         (self.folder / "a.npy").write_bytes((self.folder / "a.npy").read_bytes()[:-8])
         self.refused("solve", "a.npy", "--device-memory", "5M", words=["a.npy: ", "bytes of data"])
+
+    def test_a_file_that_becomes_shorter(self):
+        np.save(self.folder / "a.npy", random_matrix(1500, 1500))
+        process = self.start_lugpu("solve", "a.npy", "--device-memory", "12M", "-o", "x.npy", stderr=subprocess.PIPE)
+        while "a.npy" not in (Path("/proc") / str(process.pid) / "maps").read_text(encoding="utf-8"):
+            self.assertIsNone(process.poll())
+        os.truncate(self.folder / "a.npy", 4096)
+        with process.stderr as stream:
+            errors = stream.read()
+        self.assertEqual(process.wait(SECONDS), 1)
+        self.assertRegex(errors, b"^lugpu: a.npy.*(shorter|bytes of data).*\\.\n$")
+        self.assertFalse((self.folder / "x.npy").exists())
 
     def test_limited_memory_is_a_case_of_a_sweep(self):
         sweep = small(method=BLOCKED, pivot="partial", sizes=1200, nb=64, precision="double")

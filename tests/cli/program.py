@@ -149,10 +149,10 @@ class CommandLine(unittest.TestCase):
                               encoding="utf-8", errors="surrogateescape", timeout=seconds,
                               check=False)
 
-    def start_lugpu(self, *arguments):
+    def start_lugpu(self, *arguments, stderr=subprocess.DEVNULL):
         process = subprocess.Popen([self.program, *arguments], cwd=self.folder,
                                    env=self.environment(None), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   stdout=subprocess.DEVNULL, stderr=stderr)
         timer = threading.Timer(SECONDS, process.kill)
         timer.start()
         self.addCleanup(timer.cancel)
