@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "dense/matrix_units.hpp"
 
 namespace lugpu {
 namespace {
@@ -16,18 +17,18 @@ constexpr std::size_t kLocalElements =
     5200;                                // of gpu/batch_memory.cl's local memory, with the rest
 constexpr std::size_t kSolveItems = 64;  // of gpu/batch_solve.cl
 
-/// Of gpu/batch_lu.cl: the work-items of a matrix are a square of `grid`, each with a square of
-/// `tile` elements.
+/// Of gpu/batch_lu.cl: a matrix has `order` x `split` work-items, a work-group so many matrices.
 struct Registers {
-  std::size_t grid, tile, matrices;
+  std::size_t order, split, matrices;
 };
 
-Registers registers_for(std::size_t n) {
-  if (n <= 8) return {4, 2, 4};
-  if (n <= 16) return {4, 4, 4};
-  if (n <= 32) return {8, 4, 1};
-  if (n <= 64) return {16, 4, 1};
-  return {16, 8, 1};
+// A work-item has at most 64 registers' worth of a row, of 4 bytes in single and 8 in double.
+Registers registers_for(std::size_t n, Precision precision) {
+  if (n <= 8) return {8, 1, 8};
+  if (n <= 16) return {16, 1, 4};
+  if (n <= 32) return {32, 1, 1};
+  if (n <= 64) return {64, precision == Precision::single_precision ? 1u : 2u, 1};
+  return {128, 2, 1};
 }
 
 const char* macro_of(Pivot pivot) {
@@ -197,12 +198,15 @@ void BatchLu::factor() {
     KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
     std::size_t items = groups(part.count);
     if (path_ == BatchPath::registers) {
-      const Registers shape = registers_for(size_.n);
+      const Registers shape = registers_for(size_.n, precision_);
       id.file = "gpu/batch_lu.cl";
-      id.options += definition("GRID", shape.grid) + definition("TILE", shape.tile) +
+      id.options += definition("ORDER", shape.order) + definition("SPLIT", shape.split) +
                     definition("MATRICES", shape.matrices);
       if (context_.device().type == "gpu") id.options += " -DUNROLLED";
-      items = part.count * shape.grid * shape.grid;
+      if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
+        id.options += " -DLUGPU_NVIDIA";
+      }
+      items = part.count * shape.order * shape.split;
     } else if (path_ == BatchPath::memory) {
       id.file = "gpu/batch_memory.cl";
       items = part.count * kMemoryItems;
