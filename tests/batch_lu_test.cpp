@@ -113,7 +113,7 @@ class BatchLuTest : public testing::TestWithParam<Case> {
   /// a GPU, for which every grid of work-items is another program.
   std::vector<std::size_t> orders() const {
     std::set<std::size_t> orders{1, 2, 3, 5, 7, 8, 9, 10, 17, 31, 32, 65, 100, 127, 128, 129, 132};
-    if (path == BatchLu::path(context.device(), 1, precision)) {
+    if (path == BatchLu::path(context.device(), 1)) {
       for (std::size_t n = 1; n <= 130; ++n) orders.insert(n);
     }
     if (path != BatchPath::registers) return {orders.begin(), orders.end()};
@@ -324,7 +324,7 @@ TEST(BatchLu, ReachesMembersFarApart) {
   EXPECT_EQ(&batch[3](2, 1), values + 3 * kStride + 2 * 4 + 1);
   DeviceContext& context = shared_context();
   BatchLu lu(context, {kCount, kOrder}, Precision::single_precision, Pivot::partial,
-             BatchLu::path(context.device(), kOrder, Precision::single_precision));
+             BatchLu::path(context.device(), kOrder));
   lu.upload(Batch<const float>({values, kOrder, kOrder, kOrder + 1, Order::rows}, kCount, kStride));
   lu.factor();
   lu.inverse(batch);

@@ -74,13 +74,13 @@ Refinement refine(const MatrixView& a, const Matrix& b, Matrix& x, Precision pre
   return report;
 }
 
-namespace {
-
-double tolerance_of(double a_norm_inf, std::size_t n, MixedRules rules) {
+double mixed_tolerance(double a_norm_inf, std::size_t n, MixedRules rules) {
   const auto order =
       static_cast<double>(rules == MixedRules::lapack ? n : std::clamp(n, kLeastOrder, kMostOrder));
   return a_norm_inf * epsilon(Precision::double_precision) * std::sqrt(order);
 }
+
+namespace {
 
 // What solve_mixed() knows of the columns.
 struct Progress {
@@ -144,7 +144,7 @@ void go_on_with_gmres(RefinedColumns& columns, const Columns& stalled, double to
 
 Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf, MixedRules rules) {
   Refinement report;
-  const double tolerance = tolerance_of(a_norm_inf, columns.rows(), rules);
+  const double tolerance = mixed_tolerance(a_norm_inf, columns.rows(), rules);
   Progress progress{numbered(columns.count()), {}, std::vector<double>(columns.count(), kInfinity)};
   require_single(columns.begin(), rules);
   for (int step = 0; !progress.active.empty() && step <= kMostMixedSteps; ++step) {

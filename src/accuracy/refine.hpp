@@ -22,11 +22,14 @@ enum class MixedRules {
   lapack,     ///< dsgesv's: all columns until the last is done, with n in the tolerance
 };
 
+/// What max |b - A x| / max |x| may be for an x to be as good as double's: ||A||_inf eps sqrt(n).
+double mixed_tolerance(double a_norm_inf, std::size_t n, MixedRules rules);
+
 /// Solves A X = B to double's accuracy with an inverse from factors in single precision: until
-/// max |b - A x| <= max |x| ||A||_inf eps sqrt(n) for every column. At most 30 corrections a
-/// column; not `converged` if one is not done then. steps: the corrections after the first
-/// solution, of the column that took most. a_norm_inf: ||A||_inf. With MixedRules::lapack it throws
-/// InputError for a B or a residual that overflows single precision.
+/// max |b - A x| <= max |x| mixed_tolerance() for every column. At most 30 corrections a column;
+/// not `converged` if one is not done then. steps: the corrections after the first solution, of the
+/// column that took most. a_norm_inf: ||A||_inf. With MixedRules::lapack it throws InputError for a
+/// B or a residual that overflows single precision.
 Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf,
                        MixedRules rules = MixedRules::by_column);
 

@@ -102,7 +102,7 @@ std::size_t lanes_of(const Device& device, BatchPath path, Precision precision) 
 
 }  // namespace
 
-BatchPath BatchLu::path(const Device& device, std::size_t n, Precision) {
+BatchPath BatchLu::path(const Device& device, std::size_t n) {
   if (device.type == "cpu") return BatchPath::vectors;
   return n <= kMostRegisters ? BatchPath::registers : BatchPath::memory;
 }
@@ -120,7 +120,7 @@ void BatchLu::require_room(const Device& device, const BatchSize& size, Precisio
   if (precision == Precision::double_precision && !device.double_precision) {
     throw Unsupported(device.name + " has no double precision", {"precision", "single"});
   }
-  const BatchPath way = path(device, size.n, precision);
+  const BatchPath way = path(device, size.n);
   const std::size_t local = kLocalElements * element_size(precision);
   if (way == BatchPath::memory && local > device.local_memory) {
     throw Unsupported("Members of order " + std::to_string(size.n) + " take " +

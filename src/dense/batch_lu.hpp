@@ -38,7 +38,7 @@ class BatchLu {
   static constexpr std::size_t kMostElements = (std::size_t{1} << 31) - 1;
 
   /// What is fastest.
-  static BatchPath path(const Device& device, std::size_t n, Precision precision);
+  static BatchPath path(const Device& device, std::size_t n);
   /// Throws Unsupported, before anything is allocated, if the device cannot hold or factor such a
   /// batch.
   static void require_room(const Device& device, const BatchSize& size, Precision precision,

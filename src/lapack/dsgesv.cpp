@@ -1,6 +1,5 @@
 // LAPACK's dsgesv: A X = B in double by factors in single and iterative refinement.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -78,8 +77,7 @@ void load(DeviceLapack& device, View<const double> a, View<const double> b, Syst
 // differs by rounding, which for small n is as much as is allowed.
 bool is_refined(View<const double> a, View<const double> b, const Matrix& x, double norm_inf) {
   const Matrix r = residual_of(a)(x, widened(b));
-  const double tolerance =
-      norm_inf * epsilon(Precision::double_precision) * std::sqrt(static_cast<double>(a.rows));
+  const double tolerance = mixed_tolerance(norm_inf, a.rows, MixedRules::lapack);
   for (std::size_t j = 0; j < x.cols(); ++j) {
     if (!(column_norm_max(r, j) <= column_norm_max(x, j) * tolerance)) return false;
   }

@@ -42,8 +42,7 @@ BatchLu batch_lu_for(DeviceContext& context, const Batch<const T>& a, Pivot pivo
   require_square(a);
   const BatchSize size{a.size(), a.rows()};
   BatchLu::require_room(context.device(), size, kPrecision<T>, pivot);
-  return {context, size, kPrecision<T>, pivot,
-          BatchLu::path(context.device(), size.n, kPrecision<T>)};
+  return {context, size, kPrecision<T>, pivot, BatchLu::path(context.device(), size.n)};
 }
 
 template <typename T>
