@@ -572,12 +572,18 @@ TEST_P(LargeIndex, SubstitutionForManyColumns) {
 
 class LargeIndexOfSteps : public LargeIndex {
  protected:
-  Tiling tiling(Pivot pivot) const {
+  /// As for this device, and on CPUs as for a GPU too.
+  std::vector<Tiling> tilings(Pivot pivot) const {
     DenseOptions options;
     options.precision = precision;
     options.storage = Storage::buffer;
     options.pivot = pivot;
-    return Tiling::make(context.device(), Size::square(n, 0), options, n);
+    Device device = context.device();
+    std::vector<Tiling> cuts = {Tiling::make(device, Size::square(n, 0), options, n)};
+    if (device.type == "gpu") return cuts;
+    device.type = "gpu";
+    cuts.push_back(Tiling::make(device, Size::square(n, 0), options, n));
+    return cuts;
   }
   /// Where the pivot of step k is, among all places.
   cl::Buffer places_with(std::size_t k, const PlaceInt& place) {
@@ -631,10 +637,6 @@ TEST_P(LargeIndexOfSteps, FusedLu) {
   const std::size_t k = n - 9;
   Matrix values = integers(kCorner, kCorner, 1);
   values(kPivot, kStep) = 4;
-  const Surface source = square_with(values), target = square_with(before());
-  const cl::Buffer places = places_with(k, {as_int(n - 2), as_int(k)});
-  fused_step("lu", "partial", tiling(Pivot::partial), source, target, places, k, k - 1, k - 1);
-
   // Row and column k-1 are copied, column k is not divided yet.
   Matrix reduced = values, expected = before();
   for (std::size_t j = kStep; j < kCorner; ++j) std::swap(reduced(kStep, j), reduced(kPivot, j));
@@ -644,8 +646,14 @@ TEST_P(LargeIndexOfSteps, FusedLu) {
       expected(i, j) = reduced(i, j) - (trails ? reduced(i, kStep) / 4 * reduced(kStep, j) : 0);
     }
   }
-  EXPECT_TRUE(same(corner(target), expected));
-  EXPECT_EQ(in_corner(place_at(places, k + 1)), largest(expected, kStep + 1, kStep + 2));
+  const Surface source = square_with(values), target = square();
+  for (const Tiling& cut : tilings(Pivot::partial)) {
+    write_corner(target, before());
+    const cl::Buffer places = places_with(k, {as_int(n - 2), as_int(k)});
+    fused_step("lu", "partial", cut, source, target, places, k, k - 1, k - 1);
+    EXPECT_TRUE(same(corner(target), expected)) << cut.tile.lanes;
+    EXPECT_EQ(in_corner(place_at(places, k + 1)), largest(expected, kStep + 1, kStep + 2));
+  }
 }
 
 TEST_P(LargeIndexOfSteps, FusedGaussJordan) {
@@ -654,10 +662,7 @@ TEST_P(LargeIndexOfSteps, FusedGaussJordan) {
   Matrix values = integers(n, kCorner, 1);
   values(p, kCorner - 4) = 4;
   values(n - 1, kCorner - 1) = 50;  // the next pivot, reduced by 3 * 3 / 4 at most
-  const Surface source = square_with(values), target = square_with(before(n));
-  const cl::Buffer places = places_with(k, {as_int(p), as_int(q)});
-  fused_step("gauss_jordan", "full", tiling(Pivot::full), source, target, places, k, 0, k + 1);
-
+  const Surface source = square_with(values), target = square();
   swap_columns(values, kStep, kCorner - 4);
   for (std::size_t j = kStep; j < kCorner; ++j) std::swap(values(k, j), values(p, j));
   Matrix expected = before(n);
@@ -667,16 +672,72 @@ TEST_P(LargeIndexOfSteps, FusedGaussJordan) {
       expected(i, j) = i == k ? reduced : values(i, j) - values(i, kStep) * reduced;
     }
   }
-  // Column k is left with anything, and those before it as they were.
-  Matrix actual = corner(target, n);
-  std::copy_n(expected.column(kStep), n, actual.column(kStep));
-  EXPECT_TRUE(same(actual, expected));
-  EXPECT_EQ(in_corner(place_at(places, k + 1)), (PlaceInt{kCorner - 1, kCorner - 1}));
+  for (const Tiling& cut : tilings(Pivot::full)) {
+    write_corner(target, before(n));
+    const cl::Buffer places = places_with(k, {as_int(p), as_int(q)});
+    fused_step("gauss_jordan", "full", cut, source, target, places, k, 0, k + 1);
+    // Column k is left with anything, and those before it as they were.
+    Matrix actual = corner(target, n);
+    std::copy_n(expected.column(kStep), n, actual.column(kStep));
+    EXPECT_TRUE(same(actual, expected)) << cut.tile.lanes;
+    EXPECT_EQ(in_corner(place_at(places, k + 1)), (PlaceInt{kCorner - 1, kCorner - 1}));
+  }
 }
 
 // The last whole block of four steps, whose pivots are far from the diagonal.
-TEST_P(LargeIndexOfSteps, FullPivoting) {
-  constexpr std::size_t kDelay = 4;
+class LargeIndexOfFullPivoting : public LargeIndexOfSteps {
+ protected:
+  static constexpr std::size_t kDelay = 4;
+
+  /// Steps k : k + kDelay, of which the last one writes.
+  void steps(const Tiling& cut, const Surface& source, const Surface& target,
+             const cl::Buffer& places, std::size_t k) {
+    const Candidates candidates(context, cut, precision);
+    const cl::Buffer pivots = vector(Matrix(n, 1)), l = vector(Matrix(kDelay * (n + 3), 1)),
+                     u = vector(Matrix(kDelay * (n + 3), 1));
+    KernelId id{"dense/full_pivoting.cl", "full_steps", precision,
+                Storage::buffer,          Texel::r,     cut.options() + " -DDELAY=4"};
+    if (cut.tile.lanes == 1) {
+      context.run("test", id, {context.device().compute_units}, source, target, places, pivots, l,
+                  u, candidates.magnitudes, candidates.places, as_int(k), as_int(k + kDelay),
+                  as_int(n), cl_int{0}, as_int(cut.most_groups), context.zeros(cut.phase_ints()));
+      return;
+    }
+    std::size_t count = 0;
+    for (std::size_t step = k; step < k + kDelay; ++step) {
+      const bool writes = step + 1 == k + kDelay;
+      const Tiling::Launch launch = cut.launch(writes ? k - kDelay : k, writes ? k - kDelay : k);
+      id.function = "take_pivot";
+      context.run("test", id, {n - k}, source, candidates.magnitudes, candidates.places, places,
+                  pivots, l, u, as_int(step), as_int(n), as_int(count));
+      id.function = writes ? "write_updates" : "delay_update";
+      context.run("test", id, {launch.group_columns * cut.tile.lanes, launch.group_rows}, source,
+                  target, places, l, u, candidates.magnitudes, candidates.places, as_int(step),
+                  as_int(n), as_int(launch.rows));
+      count = launch.groups();
+    }
+  }
+
+  /// The same on the host, for the corner: rows and columns of pivots have the interchanges of
+  /// their own step, and no column is divided. Where the pivots are goes to `places`.
+  static Matrix reduced(Matrix a, std::size_t first, std::vector<PlaceInt>& places) {
+    for (std::size_t k = first; k < first + kDelay; ++k) {
+      const PlaceInt place = largest(a, k, kCorner);
+      places.push_back(place);
+      for (std::size_t j = first; j < kCorner; ++j) std::swap(a(k, j), a(place.row, j));
+      for (std::size_t i = first; i < kCorner; ++i) std::swap(a(i, k), a(i, place.column));
+      for (std::size_t j = k + 1; j < kCorner; ++j) {
+        for (std::size_t i = k + 1; i < kCorner; ++i) a(i, j) -= a(i, k) / a(k, k) * a(k, j);
+      }
+    }
+    return a;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, LargeIndexOfFullPivoting, testing::ValuesIn(large_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(LargeIndexOfFullPivoting, Steps) {
   const std::size_t k = n / kDelay * kDelay - 8, order = n - k, at = kCorner - order;
   const ExactFactors factors(order, true);
   Matrix block = product(factors.l, factors.u);
@@ -686,57 +747,23 @@ TEST_P(LargeIndexOfSteps, FullPivoting) {
   }
   Matrix values = integers(kCorner, kCorner, 1), expected = before();
   put(values, at, at, block);
-  Surface source = square_with(values), target = square_with(expected);
-
-  const Tiling cut = tiling(Pivot::full);
-  const Candidates candidates(context, cut, precision);
-  const cl::Buffer pivots = vector(Matrix(n, 1)), l = vector(Matrix(kDelay * (n + 3), 1)),
-                   u = vector(Matrix(kDelay * (n + 3), 1));
-  const PlaceInt first = largest(values, at, kCorner);
-  const cl::Buffer places =
-      places_with(k, {first.row + as_int(n - kCorner), first.column + as_int(n - kCorner)});
-  KernelId id{"dense/full_pivoting.cl", "full_steps", precision,
-              Storage::buffer,          Texel::r,     cut.options() + " -DDELAY=4"};
-  if (cut.tile.lanes == 1) {
-    context.run("test", id, {context.device().compute_units}, source, target, places, pivots, l, u,
-                candidates.magnitudes, candidates.places, as_int(k), as_int(k + kDelay), as_int(n),
-                cl_int{0}, as_int(cut.most_groups), context.zeros(cut.phase_ints()));
-  }
-  std::size_t count = 0;
-  for (std::size_t step = k; step < k + kDelay && cut.tile.lanes > 1; ++step) {
-    const bool writes = step + 1 == k + kDelay;
-    const Tiling::Launch launch = cut.launch(writes ? k - kDelay : k, writes ? k - kDelay : k);
-    id.function = "take_pivot";
-    context.run("test", id, {n - k}, source, candidates.magnitudes, candidates.places, places,
-                pivots, l, u, as_int(step), as_int(n), as_int(count));
-    id.function = writes ? "write_updates" : "delay_update";
-    context.run("test", id, {launch.group_columns * cut.tile.lanes, launch.group_rows}, source,
-                target, places, l, u, candidates.magnitudes, candidates.places, as_int(step),
-                as_int(n), as_int(launch.rows));
-    count = launch.groups();
-  }
-
-  // The block before is copied; the columns of L are not divided, and only what comes after a step
-  // was interchanged by it.
-  Matrix reduced = values;
-  const std::vector<PlaceInt> chosen = values_of<PlaceInt>(places, n);
-  for (std::size_t step = at; step < at + kDelay; ++step) {
-    const PlaceInt place = largest(reduced, step, kCorner);
-    EXPECT_EQ(in_corner(chosen[n - kCorner + step]), place) << step;
-    for (std::size_t j = at; j < kCorner; ++j) std::swap(reduced(step, j), reduced(place.row, j));
-    for (std::size_t i = at; i < kCorner; ++i) {
-      std::swap(reduced(i, step), reduced(i, place.column));
-    }
-    for (std::size_t j = step + 1; j < kCorner; ++j) {
-      for (std::size_t i = step + 1; i < kCorner; ++i) {
-        reduced(i, j) -= reduced(i, step) / reduced(step, step) * reduced(step, j);
-      }
-    }
-  }
+  std::vector<PlaceInt> pivots;
+  const Matrix left = reduced(values, at, pivots);
+  // The block before is copied.
   for (std::size_t j = at - kDelay; j < kCorner; ++j) {
-    for (std::size_t i = at - kDelay; i < kCorner; ++i) expected(i, j) = reduced(i, j);
+    for (std::size_t i = at - kDelay; i < kCorner; ++i) expected(i, j) = left(i, j);
   }
-  EXPECT_TRUE(same(corner(target), expected));
+  const Surface source = square_with(values), target = square();
+  const cl_int origin = as_int(n - kCorner);
+  for (const Tiling& cut : tilings(Pivot::full)) {
+    write_corner(target, before());
+    const cl::Buffer places = places_with(k, {pivots[0].row + origin, pivots[0].column + origin});
+    steps(cut, source, target, places, k);
+    EXPECT_TRUE(same(corner(target), expected)) << cut.tile.lanes;
+    for (std::size_t r = 0; r < kDelay; ++r) {
+      EXPECT_EQ(in_corner(place_at(places, k + r)), pivots[r]) << r;
+    }
+  }
 }
 
 // Blocked LU: the last panels and what is right of them
@@ -917,6 +944,196 @@ TEST_P(LargeIndexOnGpus, ColumnsInRegisters) {
   lu.factor(a, end.first, rows, info);
   EXPECT_EQ(values_of<cl_int>(info, 1)[0], 0);
   expect_factored(a, rows);
+}
+
+// Triangular solutions: of the last two blocks, X(K, :) and what it contributes to the other ones
+
+class LargeIndexOfSolutions : public LargeIndexOnGpus {
+ protected:
+  static constexpr std::size_t kPanel = Trailing::kPanel, kColumns = 70;
+
+  /// The last rows of X in a matrix of few columns.
+  Surface x_with(const Matrix& last) {
+    Surface x(context, n, kColumns, precision, Storage::buffer);
+    lugpu::fill(context, x, 0);
+    write(x, n - last.rows(), 0, last);
+    return x;
+  }
+
+  const std::size_t first = (n - 1) / kPanel * kPanel - kPanel, middle = first + kPanel;
+  const ExactFactors factors{n - first};
+  const Matrix solution = integers(n - first, kColumns, 7);
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, LargeIndexOfSolutions, testing::ValuesIn(large_kinds()),
+                         testing::PrintToStringParamName());
+
+TEST_P(LargeIndexOfSolutions, OnGpus) {
+  const auto solve = [&](const Surface& t, const Surface& x, std::size_t from, std::size_t to,
+                         bool upper) {
+    context.run("test", kernel("gpu/solve.cl", "solve_block"), {ceiling(kColumns, kPanel) * 256}, t,
+                cl_int{0}, cl_int{0}, x, cl_int{0}, as_int(kColumns), as_int(from),
+                as_int(to - from), cl_int{upper}, cl_int{!upper});
+  };
+  const auto subtract = [&](const Surface& t, const Surface& x, std::size_t k, std::size_t k_end,
+                            std::size_t from, std::size_t to) {
+    context.run("test", kernel("gpu/solve.cl", "subtract_block"), {256}, t, cl_int{0}, cl_int{0}, x,
+                cl_int{0}, as_int(kColumns), as_int(k), as_int(k_end - k), as_int(from),
+                as_int(to));
+  };
+  const Surface t = square_with(factors.l);
+  const Surface below = x_with(product(factors.l, solution));
+  solve(t, below, first, middle, false);
+  subtract(t, below, first, middle, middle, n);
+  solve(t, below, middle, n, false);
+  EXPECT_TRUE(same(read(below, first, 0, n - first, kColumns), solution));
+
+  write_corner(t, factors.u);
+  const Surface above = x_with(product(factors.u, solution));
+  solve(t, above, middle, n, true);
+  subtract(t, above, middle, n, first, middle);
+  solve(t, above, first, middle, true);
+  EXPECT_TRUE(same(read(above, first, 0, n - first, kColumns), solution));
+}
+
+/// As the device solves, with its own kernels.
+class LargeIndexOfBlocked : public LargeIndex {
+ protected:
+  /// The identity, and a few elements at the end of it in L and in U.
+  Surface nearly_identity() {
+    Surface a = square();
+    lugpu::fill(context, a, 0);
+    run("common/transfer.cl", "set_diagonal", {n}, a, as_int(n));
+    write_corner(a, corner_);
+    return a;
+  }
+  /// L U X
+  Matrix right_hand_sides(const Matrix& x) const {
+    Matrix b = x;
+    Matrix l = corner_, u = corner_, last(kCorner, x.cols());
+    for (std::size_t j = 0; j < kCorner; ++j) {
+      for (std::size_t i = 0; i < kCorner; ++i) {
+        if (i < j) l(i, j) = 0;
+        if (i > j) u(i, j) = 0;
+      }
+    }
+    for (std::size_t c = 0; c < x.cols(); ++c) {
+      std::copy_n(x.column(c) + n - kCorner, kCorner, last.column(c));
+    }
+    put(b, n - kCorner, 0, product(l, product(u, last)));
+    return b;
+  }
+  Surface surface_with(const Matrix& x) {
+    Surface surface(context, n, x.cols(), precision, Storage::buffer);
+    lugpu::fill(context, surface, 0);
+    import_columns(context, vector(x), x.cols(), surface, 0);
+    return surface;
+  }
+
+  const Matrix corner_ = [] {
+    Matrix a = diagonal(kCorner, 1);
+    a(kCorner - 1, 2) = a(kCorner - 2, kCorner - 3) = 2;   // L
+    a(1, kCorner - 1) = a(kCorner - 4, kCorner - 2) = -1;  // U
+    return a;
+  }();
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, LargeIndexOfBlocked, testing::ValuesIn(large_kinds()),
+                         testing::PrintToStringParamName());
+
+// Few columns in one launch, or along the rows of the triangle; many by blocks.
+TEST_P(LargeIndexOfBlocked, Solutions) {
+  const Surface a = nearly_identity();
+  const auto blocked = Blocked::make(context, {n, n, Pivot::partial, precision});
+  for (const std::size_t columns : {2, 70}) {
+    const Matrix x = integers(n, columns, columns);
+    Surface solved = surface_with(right_hand_sides(x));
+    blocked->solve(a, solved);
+    EXPECT_TRUE(same(read(solved, 0, 0, n, columns), x)) << columns;
+  }
+}
+
+// C -= L U, where all but the last rows of L and the last columns of U are zero.
+TEST_P(LargeIndexOfBlocked, UpdateOfAGpu) {
+  if (context.device().type != "gpu") GTEST_SKIP() << "a CPU's is tested with its panels";
+  Shape shape{n, n, Pivot::partial, precision};
+  shape.nb = Blocked::block_size(context.device(), shape);
+  const Matrix l = integers(kCorner, shape.nb, 1), u = integers(shape.nb, kCorner, 2);
+  Matrix expected = integers(kCorner, kCorner, 3);
+  Surface a = square();
+  lugpu::fill(context, a, 0);
+  write(a, n - kCorner, 0, l);
+  write(a, 0, n - kCorner, u);
+  write_corner(a, expected);
+  const auto blocked = Blocked::make(context, shape);
+  EXPECT_GT(blocked->multiply(a), 0U);
+  const Matrix lu = product(l, u);
+  for (std::size_t j = 0; j < kCorner; ++j) {
+    for (std::size_t i = 0; i < kCorner; ++i) expected(i, j) -= lu(i, j);
+  }
+  EXPECT_TRUE(same(corner(a), expected));
+  EXPECT_TRUE(
+      same(read(a, n - 2 * kCorner, n - 2 * kCorner, kCorner, kCorner), Matrix(kCorner, kCorner)));
+}
+
+// dense/move_rows.cl, of several devices, in packs of 16 bytes
+TEST_P(LargeIndex, MovesOfRows) {
+  const Matrix values = integers(kCorner, kCorner, 1, 100);
+  const Surface a = square_with(values).with_texel(Texel::rgba);
+  const Surface moved(context, 4, n, precision, Storage::buffer, Texel::rgba);
+  const std::size_t packs = a.texels(0, n), first = a.texels(0, n - kCorner);
+  const auto rows = [&](std::vector<cl_int> from_end) {
+    for (cl_int& row : from_end) row = as_int(n) - row;
+    return buffer(from_end);
+  };
+  const auto move = [&](const char* function, const cl::Buffer& list) {
+    context.run("test", a.kernel("dense/move_rows.cl", function), {packs - first, 3}, a, moved,
+                list, as_int(n), as_int(first), as_int(packs - first));
+  };
+  move("take_rows", rows({1, 2, 9}));
+  move("put_rows", rows({9, 1, 2}));
+  Matrix expected = values;
+  const std::size_t begin = first * a.pack() - (n - kCorner);
+  for (std::size_t j = begin; j < kCorner; ++j) {
+    expected(kCorner - 9, j) = values(kCorner - 1, j);
+    expected(kCorner - 1, j) = values(kCorner - 2, j);
+    expected(kCorner - 2, j) = values(kCorner - 9, j);
+  }
+  EXPECT_TRUE(same(corner(a), expected));
+}
+
+// Operations on vectors of n^2 elements and the matrices of grids with as many points
+TEST_P(LargeIndex, VectorsAndGrids) {
+  const VectorLayout layout{n, n, precision, Storage::buffer, kVectorTexel};
+  Vectors vectors(context, layout, 1);
+  Surface x = vectors.take(), result = vectors.take();
+  lugpu::fill(context, x, 0);
+  const Matrix values = integers(kCorner, kCorner, 1);
+  write_corner(x, values);
+  Grid grid;
+  grid.size = {n, n, 1};
+  grid.coefficients = {1, 2, 0};
+  GridOperator(grid).apply(vectors, x, result);
+  Matrix expected(kCorner, kCorner);
+  const auto at = [&](std::size_t i, std::size_t j) {
+    return i < kCorner && j < kCorner ? values(i, j) : 0;
+  };
+  for (std::size_t j = 0; j < kCorner; ++j) {
+    for (std::size_t i = 0; i < kCorner; ++i) {
+      expected(i, j) =
+          6 * at(i, j) - at(i, j - 1) - at(i, j + 1) - 2 * at(i - 1, j) - 2 * at(i + 1, j);
+    }
+  }
+  EXPECT_TRUE(same(corner(result), expected));
+
+  vectors.combine(Operation::subtract, {2}, x, {5}, x, result);
+  for (std::size_t i = 0; i < expected.values().size(); ++i) {
+    expected.values()[i] = -3 * values.values()[i];
+  }
+  EXPECT_TRUE(same(corner(result), expected));
+  vectors.reduce(Reduction::sum, result, result, 0);
+  EXPECT_EQ(vectors.scalar(0),
+            std::accumulate(expected.values().begin(), expected.values().end(), 0.0));
 }
 
 }  // namespace
