@@ -132,6 +132,13 @@ std::vector<LargeKind> large_kinds() {
   return kinds;
 }
 
+std::vector<LargeKind> large_doubles() {
+  std::vector<LargeKind> kinds = large_kinds();
+  std::erase_if(
+      kinds, [](const LargeKind& kind) { return kind.precision != Precision::double_precision; });
+  return kinds;
+}
+
 /// Matrices of order n, two of which have to fit.
 class LargeIndex : public testing::TestWithParam<LargeKind> {
  protected:
@@ -1134,6 +1141,175 @@ TEST_P(LargeIndex, VectorsAndGrids) {
   vectors.reduce(Reduction::sum, result, result, 0);
   EXPECT_EQ(vectors.scalar(0),
             std::accumulate(expected.values().begin(), expected.values().end(), 0.0));
+}
+
+// A matrix in double by columns, column j in row j of its surface: residuals and norms of the first
+// rows, for which one work-group takes all columns
+
+class LargeIndexOfDoubles : public LargeIndex {
+ protected:
+  static constexpr std::size_t kRows = 64;  // of A, filled
+
+  KernelId of_gpus(const char* function) const {
+    return {"gpu/residual.cl", function, precision, Storage::buffer};
+  }
+  KernelId of_cpus(const char* function) const {
+    return {"cpu/residual.cl", function, precision,
+            Storage::buffer,   Texel::r, cpu_tile_options(context.device(), precision)};
+  }
+  bool on_cpu() const { return context.device().type == "cpu"; }
+
+  /// Numbers of columns among as many as A has.
+  cl::Buffer last_column() { return buffer(std::vector<cl_int>{as_int(n - 1)}); }
+  /// As dense/mixed.cl has them for each column of X.
+  struct Column {
+    double x, r, scale, scale_too;
+  };
+  cl::Buffer records(double scale, double scale_too) {
+    std::vector<Column> columns(n);
+    columns[n - 1] = {0, 0, scale, scale_too};
+    return buffer(columns);
+  }
+  template <typename... Arguments>
+  void refine(const char* function, Items items, const Arguments&... arguments) {
+    run("dense/mixed.cl", function, items, arguments...);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Orders, LargeIndexOfDoubles, testing::ValuesIn(large_doubles()),
+                         testing::PrintToStringParamName());
+
+TEST_P(LargeIndexOfDoubles, Residual) {
+  const Matrix a = integers(kRows, n, 1), x = integers(n, 1, 2), b = integers(n, 1, 3, 100);
+  const Surface on_device = square();
+  write(on_device, 0, 0, transposed(a));
+  Surface x_of(double_columns(context, n, 1)), b_of(double_columns(context, n, 1));
+  write_columns(context, x, x_of);
+  write_columns(context, b, b_of);
+  Matrix expected = product(a, x);
+  for (std::size_t i = 0; i < kRows; ++i) expected(i, 0) = b(i, 0) - expected(i, 0);
+  const cl::Buffer which = context.zeros(1);
+
+  const auto first_rows = [&](const Surface& r, std::size_t count) {
+    return transposed(read(r, 0, 0, 1, count));
+  };
+  Surface r(double_columns(context, n, 1));
+  context.run("test", of_gpus("residual"), {kRows / 16 * 256}, on_device, x_of, b_of, r, which,
+              as_int(n), cl_int{1});
+  EXPECT_TRUE(same(first_rows(r, kRows), expected));
+  if (!on_cpu()) return;
+  lugpu::fill(context, r, 0);
+  context.run("test", of_cpus("residual"), {1}, on_device, x_of, b_of, r, which, as_int(n),
+              cl_int{1}, as_int(kRows));
+  EXPECT_TRUE(same(first_rows(r, kRows), expected));
+}
+
+TEST_P(LargeIndexOfDoubles, Norms) {
+  Matrix a = integers(kRows, n, 1);
+  for (std::size_t i = 0; i < kRows; ++i) a(i, n - 1) = -100.0 - static_cast<double>(i);
+  const Surface on_device = square();
+  write(on_device, 0, 0, transposed(a));
+  Matrix sums(kRows, 1), largest(kRows, 1);
+  for (std::size_t i = 0; i < kRows; ++i) {
+    for (std::size_t j = 0; j < n; ++j) sums(i, 0) += std::abs(a(i, j));
+    largest(i, 0) = std::abs(a(i, n - 1));
+  }
+  const cl::Buffer found = elements(n), found_largest = elements(n);
+  context.run("test", of_gpus("measure_rows"), {kRows / 16 * 256}, on_device, found, found_largest,
+              as_int(n));
+  EXPECT_TRUE(same(vector_of(found, kRows), sums));
+  EXPECT_TRUE(same(vector_of(found_largest, kRows), largest));
+  if (!on_cpu()) return;
+  const cl::Buffer again = elements(n), again_largest = elements(n);
+  context.run("test", of_cpus("measure_rows"), {1}, on_device, again, again_largest, as_int(n),
+              as_int(kRows));
+  EXPECT_TRUE(same(vector_of(again, kRows), sums));
+  EXPECT_TRUE(same(vector_of(again_largest, kRows), largest));
+}
+
+// dense/mixed.cl: columns of A, and the last one of as many right-hand sides
+
+TEST_P(LargeIndexOfDoubles, RoundedColumns) {
+  const Surface a = square();
+  Matrix values = integers(2, n, 1);
+  for (double& value : values.values()) value += 0x1p-40;
+  write(a, n - 2, 0, values);
+  const cl::Buffer target = context.allocate(2 * n * sizeof(float));
+  refine("round_columns", {n, 2}, a, target, as_int(n), as_int(n - 2), cl_int{2});
+  EXPECT_TRUE(same(download(context, target, n, 2, Precision::single_precision),
+                   rounded_to(Precision::single_precision, transposed(values))));
+}
+
+TEST_P(LargeIndexOfDoubles, ResidualsAndCorrections) {
+  const Surface r = square(), x = square();
+  const cl::Buffer which = last_column(), columns = records(8, 0.5);
+  const Matrix residual = integers(1, n, 1), old = integers(1, n, 2);
+  write(r, n - 1, 0, residual);
+  write(r, n - 2, 0, before(1, n));
+  write(x, n - 1, 0, old);
+  write(x, n - 2, 0, before(1, n));
+  const cl::Buffer rounded = context.allocate(n * sizeof(float));
+  refine("round_residuals", {n, 1}, r, columns, which, rounded, as_int(n));
+  Matrix scaled = transposed(residual);
+  for (double& value : scaled.values()) value *= 4;
+  EXPECT_TRUE(same(download(context, rounded, n, 1, Precision::single_precision), scaled));
+
+  refine("measure_columns", {256}, x, r, columns, which, as_int(n), cl_int{0});
+  const Column measured = values_of<Column>(columns, n)[n - 1];
+  EXPECT_EQ(measured.x, 3);
+  EXPECT_EQ(measured.r, 3);
+
+  // R takes what X was before.
+  refine("add_corrections", {n, 1}, x, r, records(8, 0.5), which, rounded, as_int(n));
+  EXPECT_TRUE(same(read(r, n - 1, 0, 1, n), old));
+  Matrix sum = old;
+  for (std::size_t j = 0; j < n; ++j) sum(0, j) += residual(0, j);
+  EXPECT_TRUE(same(read(x, n - 1, 0, 1, n), sum));
+  refine("copy_chosen", {n, 1}, x, r, which, as_int(n));
+  EXPECT_TRUE(same(read(r, n - 1, 0, 1, n), sum));
+  EXPECT_TRUE(same(read(r, n - 2, 0, 1, n), before(1, n)));
+  EXPECT_TRUE(same(read(x, n - 2, 0, 1, n), before(1, n)));
+}
+
+// dense/product.cl: the first elements of A x, for which a work-group takes all columns
+
+TEST_P(LargeIndex, DenseProduct) {
+  constexpr std::size_t kRows = 64;
+  const bool on_cpu = context.device().type == "cpu";
+  const std::size_t vector = vector_width(context.device(), precision);
+  const Matrix a = integers(kRows, n, 1), x = integers(n, 1, 2);
+  const Surface columns = square();
+  write(columns, 0, 0, transposed(a));
+  const VectorLayout layout = VectorLayout::of_length(n, precision, Storage::buffer, Texel::r);
+  Vectors vectors(context, layout, 1);
+  Surface x_of = vectors.take();
+  vectors.upload(x.values(), x_of);
+  const std::size_t texels = on_cpu ? ceiling(n, vector) : n;
+  const cl::Buffer sums = elements(texels * vector);
+  const std::string options = on_cpu
+                                  ? " -DLUGPU_CPU -DLUGPU_WIDE -DVECTOR=" + std::to_string(vector) +
+                                        " -DGROUP_X=1 -DGROUP_Y=1 -DBLOCK=1"
+                                  : " -DGROUP_X=64 -DGROUP_Y=4 -DBLOCK=1";
+  const KernelId multiply{"dense/product.cl", "multiply", precision,
+                          Storage::buffer,    Texel::r,   options};
+  const std::size_t items = on_cpu ? kRows / vector : 64;
+  context.run("test", multiply, {items, on_cpu ? 1U : 4U}, x_of, columns, sums, as_int(n),
+              static_cast<cl_int>(std::countr_zero(layout.columns)), as_int(texels), as_int(n));
+  EXPECT_TRUE(same(vector_of(sums, kRows), product(a, x)));
+}
+
+// dense/banded_transfer.cl, and the last panel of a band of as many elements as a matrix
+
+TEST_P(LargeIndex, EntriesOfABand) {
+  const cl::Buffer a = elements(n * n);
+  write(a, n, n - 3, 0, before(3, n));
+  const std::vector<cl_int> places = {as_int(n - 1), as_int(n - 1), as_int(n - 2), 5};
+  run("dense/banded_transfer.cl", "place_entries", {2}, a, buffer(places),
+      vector(matrix({{7}, {8}})), cl_int{2}, static_cast<cl_ulong>(n), cl_ulong{1});
+  Matrix expected = before(3, n);
+  expected(2, n - 1) = 7;
+  expected(1, 5) = 8;
+  EXPECT_TRUE(same(read(a, n, n - 3, 0, 3, n), expected));
 }
 
 }  // namespace
