@@ -161,9 +161,10 @@ class LargeIndex : public testing::TestWithParam<LargeKind> {
     }
   }
 
-  Surface square(Texel texel = Texel::r) {
-    return Surface(context, n, n, precision, Storage::buffer, texel);
-  }
+  /// To fill a matrix and to read all of it.
+  bool takes_long() const { return context.device().type == "cpu" && n > 1000; }
+
+  Surface square() { return Surface(context, n, n, precision, Storage::buffer); }
 
   /// Rows and columns from (row, column) on of a row-major buffer.
   template <typename Real>
@@ -1049,7 +1050,8 @@ INSTANTIATE_TEST_SUITE_P(Orders, LargeIndexOfBlocked, testing::ValuesIn(large_ki
                          testing::PrintToStringParamName());
 
 // Few columns in one launch, or along the rows of the triangle; many by blocks.
-TEST_P(LargeIndexOfBlocked, Solutions) {
+TEST_P(LargeIndexOfBlocked, WholeTriangles) {
+  if (takes_long()) GTEST_SKIP() << "a CPU takes a minute for so many elements";
   const Surface a = nearly_identity();
   const auto blocked = Blocked::make(context, {n, n, Pivot::partial, precision});
   for (const std::size_t columns : {2, 70}) {
@@ -1058,6 +1060,64 @@ TEST_P(LargeIndexOfBlocked, Solutions) {
     blocked->solve(a, solved);
     EXPECT_TRUE(same(read(solved, 0, 0, n, columns), x)) << columns;
   }
+}
+
+// The last rows of X: by columns of L, and by rows of U.
+TEST_P(LargeIndexOfBlocked, LastBlocks) {
+  constexpr std::size_t kColumns = 70, kNb = 64;
+  const std::size_t first = (n - 1) / kNb * kNb - kNb, rows = n - first;
+  const ExactFactors factors(rows);
+  const Matrix solution = integers(rows, kColumns, 7);
+  const auto blocked = Blocked::make(context, {n, n, Pivot::partial, precision, kNb});
+  const Surface t = square_with(factors.l);
+  Surface x(context, n, kColumns, precision, Storage::buffer);
+  lugpu::fill(context, x, 0);
+  const auto blocks_of = [&](const Matrix& right, bool upper) {
+    write(x, first, 0, right);
+    const std::size_t middle = first + kNb;
+    const Blocked::Triangle triangle{t, upper, !upper};
+    const Blocked::Columns all{x, 0, kColumns};
+    if (upper) {
+      blocked->solve_rows(triangle, middle, n - middle, all);
+      blocked->solve_rows(triangle, first, kNb, all);
+    } else {
+      blocked->solve_columns(triangle, first, kNb, all);
+      blocked->solve_columns(triangle, middle, n - middle, all);
+    }
+    return read(x, first, 0, rows, kColumns);
+  };
+  EXPECT_TRUE(same(blocks_of(product(factors.l, solution), false), solution));
+  write_corner(t, factors.u);
+  EXPECT_TRUE(same(blocks_of(product(factors.u, solution), true), solution));
+}
+
+// cpu/solve_few.cl: the last two blocks of rows, when all before them are solved.
+TEST_P(LargeIndexOfBlocked, LastRowsOfAFewColumns) {
+  if (context.device().type != "cpu") GTEST_SKIP() << "this kernel is for CPUs";
+  const std::size_t blocks = ceiling(n, kBlock), first = (blocks - 2) * kBlock, rows = n - first;
+  const Matrix x = integers(n, 1, 2);
+  Matrix l = integers(rows, n, 1);
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = first; j < n; ++j) l(i, j) = j == first + i;
+  }
+  l(rows - 1, n - 3) = 2;
+  const Surface t = square();
+  write(t, first, 0, l);
+  Matrix right = x;
+  put(right, first, 0, product(l, x));
+  Surface in_place = surface_with(right);
+  const cl::Buffer solved = vector(x);
+  const cl_int taken = as_int(blocks - 2);
+  const KernelId few{
+      "cpu/solve_few.cl",
+      "solve_few",
+      precision,
+      Storage::buffer,
+      Texel::r,
+      " -DNB=64 -DBLOCK=32 -DCOLUMNS=4" + cpu_tile_options(context.device(), precision)};
+  context.run("test", few, {2}, t, in_place, solved, buffer(std::vector<cl_int>{taken, taken}),
+              as_int(n), cl_int{1}, cl_int{0}, cl_int{1});
+  EXPECT_TRUE(same(read(in_place, first, 0, rows, 1), read(surface_with(x), first, 0, rows, 1)));
 }
 
 // C -= L U, where all but the last rows of L and the last columns of U are zero.
@@ -1109,18 +1169,27 @@ TEST_P(LargeIndex, MovesOfRows) {
   EXPECT_TRUE(same(corner(a), expected));
 }
 
-// Operations on vectors of n^2 elements and the matrices of grids with as many points
+// Vectors of n^2 elements and the matrix of a grid with as many points: the first columns of all
+// rows, of which one work-group takes as many as it has work-items
 TEST_P(LargeIndex, VectorsAndGrids) {
   const VectorLayout layout{n, n, precision, Storage::buffer, kVectorTexel};
   Vectors vectors(context, layout, 1);
-  Surface x = vectors.take(), result = vectors.take();
-  lugpu::fill(context, x, 0);
+  const Surface x = vectors.take(), result = vectors.take();
+  VectorCut cut = vectors.cut().spread();
+  cut.groups_x = 1;
+  const auto last_rows = [&](const Surface& from) {
+    return read(from, n - kCorner, 0, kCorner, kCorner);
+  };
   const Matrix values = integers(kCorner, kCorner, 1);
-  write_corner(x, values);
+  write(x, n - kCorner - 1, 0, Matrix(kCorner + 1, kCorner + 1));
+  write(x, n - kCorner, 0, values);
+
   Grid grid;
   grid.size = {n, n, 1};
   grid.coefficients = {1, 2, 0};
-  GridOperator(grid).apply(vectors, x, result);
+  const GridOperator a(grid);
+  a.run(context, cut, x.kernel("grid/apply.cl", "apply", cut.options() + a.options()), x, x,
+        result);
   Matrix expected(kCorner, kCorner);
   const auto at = [&](std::size_t i, std::size_t j) {
     return i < kCorner && j < kCorner ? values(i, j) : 0;
@@ -1131,16 +1200,31 @@ TEST_P(LargeIndex, VectorsAndGrids) {
           6 * at(i, j) - at(i, j - 1) - at(i, j + 1) - 2 * at(i - 1, j) - 2 * at(i + 1, j);
     }
   }
-  EXPECT_TRUE(same(corner(result), expected));
+  EXPECT_TRUE(same(last_rows(result), expected));
 
-  vectors.combine(Operation::subtract, {2}, x, {5}, x, result);
+  with_real(precision, [&](auto real) {
+    context.run(
+        "test",
+        x.kernel("common/vectors.cl", "combine", cut.options() + option(Operation::subtract)),
+        cut.items(), x, x, result, real(2), real(5), vectors.scalars(), cl_int{-1}, cl_int{-1},
+        as_int(n), as_int(n), as_int(cut.walk));
+  });
   for (std::size_t i = 0; i < expected.values().size(); ++i) {
     expected.values()[i] = -3 * values.values()[i];
   }
-  EXPECT_TRUE(same(corner(result), expected));
-  vectors.reduce(Reduction::sum, result, result, 0);
+  EXPECT_TRUE(same(last_rows(result), expected));
+}
+
+TEST_P(LargeIndex, SumOfAVector) {
+  if (takes_long()) GTEST_SKIP() << "a CPU takes a minute for so many elements";
+  Vectors vectors(context, {n, n, precision, Storage::buffer, kVectorTexel}, 1);
+  Surface x = vectors.take();
+  lugpu::fill(context, x, 0);
+  const Matrix values = integers(kCorner, kCorner, 1);
+  write_corner(x, values);
+  vectors.reduce(Reduction::sum, x, x, 0);
   EXPECT_EQ(vectors.scalar(0),
-            std::accumulate(expected.values().begin(), expected.values().end(), 0.0));
+            std::accumulate(values.values().begin(), values.values().end(), 0.0));
 }
 
 // A matrix in double by columns, column j in row j of its surface: residuals and norms of the first
