@@ -6,6 +6,8 @@
 // Not here, since they cannot be so large: images, batches (a buffer of them has fewer than 2^31
 // elements), matrices whose order the host limits (resident full pivoting, one launch without
 // pivoting), multigrid, fast diagonalization and simulations, whose fields it does.
+#include <sys/prctl.h>
+
 #include <numeric>
 
 #include "base/host_memory.hpp"
@@ -143,6 +145,9 @@ std::vector<LargeKind> large_doubles() {
 class LargeIndex : public testing::TestWithParam<LargeKind> {
  protected:
   explicit LargeIndex(DeviceContext& of = shared_context()) : context(of) {}
+
+  /// On a CPU, a column of a large matrix takes a page of memory for each row, and not a huge one.
+  static void SetUpTestSuite() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
 
   void SetUp() override {
     const Device& device = context.device();
