@@ -1594,5 +1594,43 @@ TEST_P(LargeIndexOfBands, OfGpus) {
   EXPECT_TRUE(same(vector_of(x, kOrder), solution));
 }
 
+// More work-groups along the second dimension of a launch than 16 bits count
+
+constexpr Precision kSingle = Precision::single_precision;
+
+TEST(LargeLaunches, ManyRightHandSides) {
+  constexpr std::size_t kColumns = 70000, kOrder = kBlock + 1;
+  DeviceContext& context = shared_context();
+  const ExactFactors factors(kOrder);
+  const Surface lu = surface_of(context, {kSingle, Storage::buffer}, factors.l);
+  const Matrix solution = integers(kOrder, kColumns, 1);
+  const cl::Buffer x = upload(context, product(factors.l, solution), kSingle);
+  forward_substitution(context, lu, x, kColumns, Op::none);
+  EXPECT_TRUE(same(download(context, x, kOrder, kColumns, kSingle), solution));
+
+  std::vector<int> order(kOrder);
+  std::iota(order.rbegin(), order.rend(), 0);
+  const cl::Buffer turned = context.allocate(kOrder * kColumns * sizeof(float));
+  gather_rows(context, x, turned, order, kColumns, kSingle);
+  Matrix expected = solution;
+  for (std::size_t j = 0; j < kColumns; ++j) {
+    std::reverse(expected.column(j), expected.column(j) + kOrder);
+  }
+  EXPECT_TRUE(same(download(context, turned, kOrder, kColumns, kSingle), expected));
+}
+
+TEST(LargeLaunches, ManyRows) {
+  constexpr std::size_t kRows = 300000, kColumns = 3;
+  DeviceContext& context = shared_context();
+  const Matrix values = integers(kRows, kColumns, 1);
+  const Surface a = surface_of(context, {kSingle, Storage::buffer}, values);
+  EXPECT_TRUE(same(contents(context, a), values));
+  const cl::Buffer rows = export_rows(context, a);
+  EXPECT_TRUE(same(transposed(download(context, rows, kColumns, kRows, kSingle)), values));
+  Surface again(context, kRows, kColumns, kSingle, Storage::buffer);
+  import_rows(context, rows, kRows, kColumns, again, 0);
+  EXPECT_TRUE(same(contents(context, again), values));
+}
+
 }  // namespace
 }  // namespace lugpu
