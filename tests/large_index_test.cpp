@@ -606,6 +606,11 @@ class LargeIndexOfSteps : public LargeIndex {
     cuts.push_back(Tiling::make(device, Size::square(n, 0), options, n));
     return cuts;
   }
+  /// A CPU builds what is for GPUs without optimizations, in less time.
+  std::string build_options(const Tiling& cut) const {
+    const bool quick = context.device().type == "cpu" && cut.tile.lanes > 1;
+    return cut.options() + (quick ? " -cl-opt-disable" : "");
+  }
   /// Where the pivot of step k is, among all places.
   cl::Buffer places_with(std::size_t k, const PlaceInt& place) {
     std::vector<PlaceInt> places(n);
@@ -629,7 +634,7 @@ class LargeIndexOfSteps : public LargeIndex {
     const cl::Buffer pivots = vector(Matrix(n, 1));
     const auto kernel = [&](const std::string& name) {
       return KernelId{"dense/fused.cl", name.c_str(), precision,
-                      Storage::buffer,  Texel::r,     cut.options()};
+                      Storage::buffer,  Texel::r,     build_options(cut)};
     };
     if (cut.tile.lanes == 1) {
       const std::string steps = prefix + "_steps_" + pivot;
@@ -717,7 +722,7 @@ class LargeIndexOfFullPivoting : public LargeIndexOfSteps {
     const cl::Buffer pivots = vector(Matrix(n, 1)), l = vector(Matrix(kDelay * (n + 3), 1)),
                      u = vector(Matrix(kDelay * (n + 3), 1));
     KernelId id{"dense/full_pivoting.cl", "full_steps", precision,
-                Storage::buffer,          Texel::r,     cut.options() + " -DDELAY=4"};
+                Storage::buffer,          Texel::r,     build_options(cut) + " -DDELAY=4"};
     if (cut.tile.lanes == 1) {
       context.run("test", id, {context.device().compute_units}, source, target, places, pivots, l,
                   u, candidates.magnitudes, candidates.places, as_int(k), as_int(k + kDelay),
