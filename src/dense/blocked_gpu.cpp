@@ -24,6 +24,9 @@ constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
+// Work-groups of a panel: gpu/pivot_search.clh and gpu/panel_rows.clh have 16 bits for its rows, of
+// which the last number is none, and for steps.
+constexpr std::size_t kMostGroups = 0xffff / kItems;
 constexpr std::size_t kTestOrder = 601;  // of a test system
 constexpr std::size_t kLargeTestOrder = LuNone::kMostWithoutSquares + 65;
 
@@ -35,6 +38,11 @@ static_assert(std::is_trivially_copyable_v<update_arguments> &&
 
 cl_int to_int(std::size_t value) {
   return static_cast<cl_int>(value);
+}
+
+// Of a panel: so many are sure to run at the same time.
+std::size_t groups_at_once(const Device& device) {
+  return std::min<std::size_t>(device.compute_units, kMostGroups);
 }
 
 // Whether all of such a matrix may be LuNone's.
@@ -83,7 +91,7 @@ double limit_of_proof(const Shape& shape, bool half_products, std::size_t m, std
 }  // namespace
 
 BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
-    : Blocked(context, shape), most_groups_(context.device().compute_units) {
+    : Blocked(context, shape), most_groups_(groups_at_once(context.device())) {
   if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kMostBlock)) {
     throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
                       context.device().name + ": they must be " +
@@ -122,7 +130,7 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
 }
 
 BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels)
-    : Blocked(context, shape), kernels_(kernels), most_groups_(context.device().compute_units) {
+    : Blocked(context, shape), kernels_(kernels), most_groups_(groups_at_once(context.device())) {
   allocate();
 }
 
