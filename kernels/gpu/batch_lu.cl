@@ -5,10 +5,16 @@
 //
 // Registers have fixed numbers, so the columns move through them: column g of step k = SPLIT g + s
 // is in x[0]. After the last step of a g the others move up by one, and it goes to the end of the
-// `moving` ones, which are CHUNK fewer after CHUNK turns.
+// `moving` ones, which are CHUNK fewer after CHUNK turns: only of the last CHUNK of them some may
+// have columns of L.
 //
-// Build options: ORDER, SPLIT; MATRICES of a work-group; PIVOT (dense/batch_pivots.clh); UNROLLED,
-// so that there are registers: more to compile; LUGPU_NVIDIA, with NVIDIA's instructions.
+// A step takes some hundred instructions of each work-item, so they are what counts: local memory
+// is read and written 16 bytes at a time, and the work-items of a matrix within a warp wait for
+// one another as a warp.
+//
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, SPLIT; MATRICES of a work-group; PIVOT
+// (dense/batch_pivots.clh); UNROLLED, so that there are registers: more to compile; LUGPU_NVIDIA,
+// with NVIDIA's instructions.
 
 #include "dense/batch_pivots.clh"
 #include "gpu/pivot_search.clh"
@@ -24,22 +30,28 @@
 #define CHUNK 8
 #define ITEMS (ORDER * SPLIT)
 #define SLAB (ORDER < 32 ? ORDER : 32)  // columns that are read at a time
-#if defined(LUGPU_NVIDIA) && ORDER >= 32
-#define WARP 32  // of one matrix
+#ifdef LUGPU_NVIDIA
+#define TEAM (ITEMS < 32 ? ITEMS : 32)  // work-items of a matrix that are in one warp
 #else
-#define WARP 1
+#define TEAM 1
 #endif
-#define CANDIDATES (ITEMS / WARP)
+#define CANDIDATES (ITEMS / TEAM)
 #define EIGHTS (CANDIDATES > 16 ? 8 : 1)  // candidates that one work-item looks at first
+#if PIVOT == FULL
+#define OUTSIDE NAN  // is never the largest
+#else
+#define OUTSIDE 0
+#endif
 
 // Of a matrix. Candidates for the pivot; of the pivot's row, by work-items and their registers,
 // what is of U, zero elsewhere, and what is of L; the pivot's column (each for even and odd steps),
 // and what was in its place; columns of the matrix on their way to registers. With full pivoting
 // the column that is at each position, and the reverse.
 typedef struct {
+  pack upper[2][ORDER / PACK], lower[2][ORDER / PACK];
   key_type keys[2][CANDIDATES];
   uint places[2][CANDIDATES];
-  real upper[2][ORDER], lower[2][ORDER], column[2][ORDER];
+  real column[2][ORDER];
 #if PIVOT == FULL
   real other[ORDER];
   uchar column_at[ORDER], position_of[ORDER];
@@ -70,9 +82,31 @@ inline void compare(key_type key, uint place, key_type* best, uint* where) {
   }
 }
 
-#if WARP > 1
-// The best candidate of the work-items of a warp.
-inline void compare_in_warp(key_type* best, uint* where) {
+// Waits for the work-items of a matrix, and for what they wrote to local memory.
+inline void wait_for_matrix() {
+#if TEAM > 1 && CANDIDATES == 1
+  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+#else
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+
+#if TEAM > 1
+// The best candidate of the work-items of a team.
+inline void compare_in_team(key_type* best, uint* where) {
+#if TEAM < 32
+  UNROLL
+  for (int distance = TEAM / 2; distance > 0; distance /= 2) {
+    const uint place = from_distance(*where, distance);
+#ifdef LUGPU_DOUBLE
+    const ulong high = from_distance((uint)(*best >> 32), distance);
+    const key_type key = high << 32 | from_distance((uint)*best, distance);
+#else
+    const key_type key = from_distance(*best, distance);
+#endif
+    compare(key, place, best, where);
+  }
+#else
 #ifdef LUGPU_DOUBLE
   const uint high = warp_max(*best >> 32);
   const uint low = warp_max(*best >> 32 == high ? (uint)*best : 0);
@@ -82,6 +116,7 @@ inline void compare_in_warp(key_type* best, uint* where) {
 #endif
   *where = warp_min(*best == largest ? *where : NO_PLACE);
   *best = largest;
+#endif
 }
 #endif
 
@@ -89,13 +124,13 @@ inline void compare_in_warp(key_type* best, uint* where) {
 inline uint best_of_all(key_type best, uint where, int me, int k, __local scratch_of* shared) {
   __local key_type* keys = shared->keys[k % 2];
   __local uint* places = shared->places[k % 2];
-#if WARP > 1
-  compare_in_warp(&best, &where);
+#if TEAM > 1
+  compare_in_team(&best, &where);
   if (CANDIDATES == 1) return where;
 #endif
-  if (me % WARP == 0) {
-    keys[me / WARP] = best;
-    places[me / WARP] = where;
+  if (me % TEAM == 0) {
+    keys[me / TEAM] = best;
+    places[me / TEAM] = where;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #if EIGHTS > 1
@@ -118,9 +153,30 @@ inline int column_in(int b, int moving, int turned) {
   return WIDTH - end + (from_end < 0 ? b + turns : from_end);
 }
 
+// Whether register b has a column of U or of what is left, not of L.
+inline bool is_upper(int b, int c, int s, int moving, int turned) {
+  return b < moving && (b < moving - CHUNK || b < moving - turned) && (b > 0 || c >= s);
+}
+
+// The largest element of the work-item's row in what is left, and its register. -1, and register
+// 0, if all are NaN.
+inline real largest_of_row(const real* x, int c, int s, int moving, int turned, int* there) {
+  real largest = -1;
+  UNROLL
+  for (int b = 0; b < WIDTH; ++b) {
+    if (is_upper(b, c, s, moving, turned)) largest = fmax(largest, fabs(x[b]));
+  }
+  *there = 0;
+  UNROLL
+  for (int b = WIDTH - 1; b >= 0; --b) {
+    if (is_upper(b, c, s, moving, turned) && fabs(x[b]) == largest) *there = b;
+  }
+  return largest;
+}
+
 // The place of the pivot of step k = SPLIT g + s.
-inline uint choose(const real* x, int position, int n, int r, int c, int s, int k, int moving,
-                   int turned, __local scratch_of* shared) {
+inline uint choose(const real* x, int position, int r, int c, int s, int k, int moving, int turned,
+                   __local scratch_of* shared) {
 #if PIVOT == NONE
   return place_of(k, k, k);
 #else
@@ -128,14 +184,15 @@ inline uint choose(const real* x, int position, int n, int r, int c, int s, int 
   uint where = NO_PLACE;
   if (position >= k) {
 #if PIVOT == FULL
-    UNROLL
-    for (int b = 0; b < WIDTH; ++b) {
-      if (b >= moving || b >= moving - turned || (b == 0 && c < s)) continue;
-      const int column = c + SPLIT * column_in(b, moving, turned);
-      if (column < n) compare(rank_of(x[b]), place_of(column, position, r), &best, &where);
-    }
+    int there;
+    const real largest = largest_of_row(x, c, s, moving, turned, &there);
+    if (largest >= 0) best = rank_of(largest);
+    if (largest >= 0 || c == s) where = place_of(k - s + c + SPLIT * there, position, r);
 #else
-    if (c == s) compare(rank_of(x[0]), place_of(k, position, r), &best, &where);
+    if (c == s) {
+      best = rank_of(x[0]);
+      where = place_of(k, position, r);
+    }
 #endif
   }
   return best_of_all(best, where, c * ORDER + r, k, shared);
@@ -143,25 +200,46 @@ inline uint choose(const real* x, int position, int n, int r, int c, int s, int 
 }
 
 #if PIVOT == FULL
+// Whether b is the number. A comparison of b itself the compiler turns into an address, and puts
+// the row into memory.
+inline bool is_bit(uint2 number, int b) {
+  return (b < 32 ? number.x >> b : number.y >> (b - 32)) & 1;
+}
+
 // The interchange of the column of step k and the pivot's, at position p.
-inline void exchange_columns(real* x, int p, int r, int c, int s, int k, int moving, int turned,
+inline void exchange_columns(real* x, int p, int r, int c, int s, int k, int moving,
                              __local scratch_of* shared) {
-  const int there = p / SPLIT - (WIDTH - moving) - turned;
+  const int there = (p - (k - s)) / SPLIT;
+  const uint2 in = (uint2)(there < 32 ? 1u << there : 0, there < 32 ? 0 : 1u << (there - 32));
+#if CANDIDATES == 1
+  wait_for_matrix();  // for those who still read column_at
+#endif
+#if SPLIT == 1
+  const real first = x[0];
+  UNROLL
+  for (int b = 1; b < WIDTH; ++b) {
+    if (b < moving && is_bit(in, b)) {
+      x[0] = x[b];
+      x[b] = first;
+    }
+  }
+#else
   if (c == p % SPLIT) {
     UNROLL
     for (int b = 0; b < WIDTH; ++b) {
-      if (b == there) shared->column[k % 2][r] = x[b];
+      if (b < moving && is_bit(in, b)) shared->column[k % 2][r] = x[b];
     }
   }
   if (c == s) shared->other[r] = x[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
+  wait_for_matrix();
   if (c == p % SPLIT) {
     UNROLL
     for (int b = 0; b < WIDTH; ++b) {
-      if (b == there) x[b] = shared->other[r];
+      if (b < moving && is_bit(in, b)) x[b] = shared->other[r];
     }
   }
   if (c == s) x[0] = shared->column[k % 2][r];
+#endif
   if (c == 0 && r == 0) {
     const uchar column = shared->column_at[k];
     shared->column_at[k] = shared->column_at[p];
@@ -174,11 +252,18 @@ inline void exchange_columns(real* x, int p, int r, int c, int s, int k, int mov
 // L.
 inline void publish(const real* x, int c, int k, int moving, int turned,
                     __local scratch_of* shared) {
+  __local pack* upper = shared->upper[k % 2] + c * WIDTH / PACK;
+  __local pack* lower = shared->lower[k % 2] + c * WIDTH / PACK;
   UNROLL
-  for (int b = 0; b < WIDTH; ++b) {
-    const bool in_lower = b >= moving - turned;
-    if (b < moving) shared->upper[k % 2][c * WIDTH + b] = in_lower ? (real)0 : x[b];
-    if (b >= moving - CHUNK) shared->lower[k % 2][c * WIDTH + b] = x[b];
+  for (int b = 0; b < WIDTH; b += PACK) {
+    real values[PACK];
+    UNROLL
+    for (int e = 0; e < PACK; ++e) {
+      const bool in_lower = b >= moving - CHUNK && b + e >= moving - turned;
+      values[e] = in_lower ? (real)0 : x[b + e];
+    }
+    if (b < moving) upper[b / PACK] = pack_of(values);
+    if (b >= moving - CHUNK) lower[b / PACK] = pack_of(x + b);
   }
 }
 
@@ -191,22 +276,29 @@ inline void store(__global real* a, int n, int me, int k, int moving, int turned
   column = shared->column_at[column];
 #endif
   if (k >= n || column >= n) return;
-  a[k * n + column] = b < moving - turned ? shared->upper[k % 2][me] : shared->lower[k % 2][me];
+  const __local pack* row = b < moving - turned ? shared->upper[k % 2] : shared->lower[k % 2];
+  a[k * n + column] = ((const __local real*)row)[me];
 }
 
 // Step k of the elimination. Returns whether the pivot is zero.
 inline bool eliminate(real* x, int r, int c, int s, int k, int moving,
                       const __local scratch_of* shared) {
-  const real value = shared->upper[k % 2][s * WIDTH];
-  const __local real* u = shared->upper[k % 2] + c * WIDTH;
+  const __local pack* u = shared->upper[k % 2] + c * WIDTH / PACK;
+  const real value = ((const __local real*)shared->upper[k % 2])[s * WIDTH];
   real scale, inverse;
   reciprocal(value, &scale, &inverse);
   const real l = (SPLIT == 1 ? x[0] : shared->column[k % 2][r]) * scale * inverse;
-  const real first = c > s ? fma(-l, u[0], x[0]) : c == s ? l : x[0];
+  const real first = c > s ? fma(-l, u[0].x, x[0]) : c == s ? l : x[0];
   const int up = s == SPLIT - 1;
   UNROLL
-  for (int b = 1; b < WIDTH; ++b) {
-    if (b < moving) x[b - up] = fma(-l, u[b], x[b]);
+  for (int p = 0; p < WIDTH / PACK; ++p) {
+    if (p * PACK >= moving) continue;
+    const pack of_row = u[p];
+    UNROLL
+    for (int e = 0; e < PACK; ++e) {
+      const int b = p * PACK + e;
+      if (b > 0) x[b - up] = fma(-l, element_of(of_row, e), x[b]);
+    }
   }
   UNROLL
   for (int b = 0; b < WIDTH; ++b) {
@@ -215,14 +307,14 @@ inline bool eliminate(real* x, int r, int c, int s, int k, int moving,
   return value == 0;
 }
 
-// The matrix by rows, n x n, to registers; 0 outside.
+// The matrix by rows, n x n, to registers.
 inline void load(__global const real* source, bool present, int n, int r, int c, int me, real* x,
                  __local scratch_of* shared) {
   UNROLL
   for (int first = 0; first < ORDER; first += SLAB) {
     for (int e = me; e < ORDER * SLAB; e += ITEMS) {
       const int i = e / SLAB, j = first + e % SLAB;
-      shared->slab[i][e % SLAB] = present && i < n && j < n ? source[i * n + j] : (real)0;
+      shared->slab[i][e % SLAB] = present && i < n && j < n ? source[i * n + j] : (real)OUTSIDE;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     UNROLL
@@ -246,6 +338,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * MATRICES, 1, 1))) void fact
   real x[WIDTH];
   load(a, present, n, r, c, me, x, shared);
   int position = r < n ? r : -1, zero = 0;
+  uint chosen = 0;  // the pivot of step r
 #if PIVOT == FULL
   if (me < ORDER) shared->column_at[me] = me;
 #endif
@@ -257,25 +350,25 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * MATRICES, 1, 1))) void fact
       for (int s = 0; s < SPLIT; ++s) {
         const int k = SPLIT * (done + turned) + s;
         if (SPLIT > 1 && PIVOT != FULL && c == s) shared->column[k % 2][r] = x[0];
-        uint pivot = choose(x, position, n, r, c, s, k, moving, turned, shared);
+        uint pivot = choose(x, position, r, c, s, k, moving, turned, shared);
         const bool beyond = k >= n;  // in the last turn
         if (beyond) pivot = place_of(k, k, k);
 #if PIVOT == FULL
-        exchange_columns(x, column_position_of(pivot), r, c, s, k, moving, turned, shared);
+        exchange_columns(x, column_position_of(pivot), r, c, s, k, moving, shared);
 #endif
         if (r == row_of(pivot)) publish(x, c, k, moving, turned, shared);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        wait_for_matrix();
         position = r == row_of(pivot) ? -1 : position == k ? row_position_of(pivot) : position;
         if (me < ORDER && present) store(a, n, me, k, moving, turned, shared);
         const bool is_zero = eliminate(x, r, c, s, k, moving, shared);
         if (is_zero && zero == 0 && !beyond) zero = k + 1;
-        if (me == 0 && present && !beyond) {
-          if (PIVOT != NONE) ipiv[(size_t)matrix * n + k] = row_position_of(pivot);
-          if (PIVOT == FULL) jpiv[(size_t)matrix * n + k] = column_position_of(pivot);
-        }
+        if (k == r) chosen = pivot;
       }
     }
   }
+  if (me < n && present && PIVOT != NONE) ipiv[(size_t)matrix * n + me] = row_position_of(chosen);
+  if (me < n && present && PIVOT == FULL)
+    jpiv[(size_t)matrix * n + me] = column_position_of(chosen);
   if (me == 0 && present) info[matrix] = zero;
 #if PIVOT == FULL
   // The columns, which are where they were at the beginning, to their positions.

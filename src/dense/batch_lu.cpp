@@ -200,6 +200,7 @@ void BatchLu::factor() {
     if (path_ == BatchPath::registers) {
       const Registers shape = registers_for(size_.n, precision_);
       id.file = "gpu/batch_lu.cl";
+      id.texel = Texel::rgba;
       id.options += definition("ORDER", shape.order) + definition("SPLIT", shape.split) +
                     definition("MATRICES", shape.matrices);
       if (context_.device().type == "gpu") id.options += " -DUNROLLED";
