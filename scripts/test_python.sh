@@ -12,8 +12,8 @@ trap 'rm -rf "$folder"' EXIT
 python=$folder/venv/bin/python
 "$python" -m pip install -q --disable-pip-version-check -r "$source/python/tests/requirements.txt"
 "$python" -m build --sdist --outdir "$folder" "$source" >"$folder/log" || { cat "$folder/log"; exit 1; }
-# Hardly optimized: building takes most of the time.
-"$python" -m pip install -q --disable-pip-version-check --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1 \
+# Not optimized: building takes most of the time.
+"$python" -m pip install -q --disable-pip-version-check --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0 \
   --config-settings=cmake.define.LUGPU_PROGRAM="$program" "$folder"/lugpu-*.tar.gz
 cd "$folder"
 "$python" -W error -c "import lugpu"
