@@ -85,6 +85,10 @@ double resident_memory() {
   return taken(1);
 }
 
+double host_memory_in_reach() {
+  return host_memory_left() + resident_memory();
+}
+
 double address_space() {
   return taken(0);
 }
