@@ -24,7 +24,7 @@ struct Kind {
   Pivot pivot = Pivot::partial;
   Arithmetic arithmetic = Precision::double_precision;
   Storage storage = Storage::buffer;
-  std::size_t n = 1500;
+  std::size_t n = 1200;
   std::size_t nrhs = 1;
 };
 
@@ -73,7 +73,7 @@ std::vector<Kind> kinds() {
           {.routine = "lu-blocked", .arithmetic = kSingle},
           {.routine = "lu-blocked", .arithmetic = mixed},
           {.routine = "lu-blocked", .arithmetic = kSingle, .storage = Storage::image},
-          {.routine = "lu-blocked", .arithmetic = kDouble, .nrhs = 1500},
+          {.routine = "lu-blocked", .arithmetic = kDouble, .nrhs = 1200},
           {.routine = "lu", .pivot = Pivot::full, .arithmetic = kSingle, .storage = Storage::image},
           {.routine = "lu", .arithmetic = mixed},
           {.routine = "gauss-jordan", .arithmetic = kDouble},
@@ -109,7 +109,8 @@ Result run(const Kind& kind, std::vector<DeviceContext>& contexts) {
 
 class CaseMemoryTest : public testing::TestWithParam<Kind> {};
 
-/// What the process has more than before. The first run, which compiles the kernels, does not count.
+/// What the process has more than before. The first run, which compiles the kernels, does not
+/// count.
 TEST_P(CaseMemoryTest, PeakIsWhatIsPredicted) {
   const Device& device = shared_context().device();
   if (device.type != "cpu") GTEST_SKIP() << "the memory of a device of its own is not the host's";
@@ -192,7 +193,8 @@ TEST(CaseMemory, OutOfCoreTheFactorsAreOnTheHost) {
   ASSERT_GT(what.windows.value_or(1), 1u);
   const MemoryNeed need = memory_alone(&device, what, kEffort);
   const double matrix = 24000. * 24000 * 8;
-  EXPECT_NEAR(need.host / matrix, 3, 0.2);  // A, L and U, and these for the check, without a product
+  EXPECT_NEAR(need.host / matrix, 3,
+              0.2);  // A, L and U, and these for the check, without a product
   EXPECT_LE(need.device, 1e9);
 }
 
@@ -252,7 +254,8 @@ TEST(MemoryInTurn, HasRoomForWhatFits) {
   together.add(what, nullptr, alone);
   EXPECT_TRUE(together.has_room_for(what, nullptr, alone + held.host));
   EXPECT_FALSE(together.has_room_for(what, nullptr, 0.99 * (alone + held.host)));
-  EXPECT_FALSE(together.has_room_for(case_of({.routine = "getrf", .n = 4999}, device), nullptr, 1e15));
+  EXPECT_FALSE(
+      together.has_room_for(case_of({.routine = "getrf", .n = 4999}, device), nullptr, 1e15));
   // What is refused takes nothing.
   const Case large = case_of({.routine = "gauss-jordan", .n = 5000}, gpu(1e8));
   const Device small = gpu(1e8);

@@ -22,6 +22,15 @@ double bytes_of_square(const Size& size) {
   return bytes_of(Size::square(size.n, 0), sizeof(double));
 }
 
+double bytes_of_x(const Size& size) {
+  return static_cast<double>(size.n) * static_cast<double>(size.nrhs) * sizeof(double);
+}
+
+// X, as the device gives it and as it is checked.
+double bytes_of_solution(const Size& size) {
+  return bytes_of_columns(size, 2);
+}
+
 // L U, to compare it with A.
 double bytes_of_product(const Size& size, bool check_factors) {
   return check_factors && size.n <= kMostOrderOfProduct ? bytes_of_square(size) : 0;
@@ -41,47 +50,54 @@ CaseMemory memory_of_baseline(const Device* device, const Case& what, bool check
   // ScaLAPACK's processes have theirs besides.
   const double copies = find_baseline(what.routine).in_processes ? 4 : 2;
   const double held = copies * bytes_of(size, element_size(dense.precision));
-  const double factors = bytes_of_square(size), product = bytes_of_product(size, check_factors);
-  const MemoryNeed checks{.host = factors + product + bytes_of_columns(size)};
+  const double factors = bytes_of_square(size) + bytes_of_product(size, check_factors);
+  const MemoryNeed checks{.host = std::max(factors + bytes_of_x(size), bytes_of_solution(size))};
   if (!device) return {{.host = held}, checks};
   return {with_device_on_host(*device, {.device = held}), checks};
 }
 
 // Of a method that keeps its factors: first they are compared with A on the host, then the
-// condition is estimated on the device. Those of mixed precision are not compared, and both are
-// there.
+// condition is estimated on the device, and X checked. The factors of mixed precision are not
+// compared, and both estimate and factors are there.
 MemoryNeed checks_of_factors(const Device& device, const Method& method, const Problem& problem,
-                             bool check_factors) {
-  const double factors = bytes_of_square(problem.size);
-  const MemoryNeed transpose{.device = bytes_of_transpose(device, method, problem)};
-  if (!check_factors) return with_device_on_host(device, {factors, transpose.device});
-  return larger_of({.host = factors + bytes_of_product(problem.size, true)},
-                   with_device_on_host(device, transpose));
+                             bool thorough) {
+  const Size& size = problem.size;
+  const double factors =
+      bytes_of_square(size) + bytes_of_product(size, thorough) + bytes_of_x(size);
+  const double transpose = bytes_of_transpose(device, method, problem);
+  const MemoryNeed first{factors, thorough ? 0 : transpose};
+  const MemoryNeed second{bytes_of_solution(size), transpose};
+  return larger_of(with_device_on_host(device, first), with_device_on_host(device, second));
 }
 
 // Of one that does not: the inverse, for which the device solves for the identity, in as many
-// columns at a time as it has room for.
-MemoryNeed checks_of_inverse(const Device& device, const Method& method, const Problem& problem) {
+// columns at a time as it has room for beside the system. The copy of that is gone.
+MemoryNeed checks_of_inverse(const Device& device, const Method& method, const Problem& problem,
+                             double system) {
   const Size& size = problem.size;
-  const auto by_columns =
-      bytes_on_device(device, method, Size::square(size.n, size.n), problem.dense);
-  const double most = static_cast<double>(std::min(by_columns, device.global_memory));
-  return with_device_on_host(device, {2 * bytes_of_square(size), most});
+  // That counts B, as it is reduced, and X, of which one is there at a time.
+  const double all = static_cast<double>(bytes_on_device(
+                         device, method, Size::square(size.n, size.n), problem.dense)) -
+                     2 * bytes_of(Size::square(size.n, 0), element_size(problem.dense.precision));
+  const double rest = std::max(static_cast<double>(device.global_memory) - system, 0.0);
+  const double copy = bytes_of_copy(device, method, problem);
+  return with_device_on_host(
+      device, {2 * bytes_of_square(size) + bytes_of_x(size), std::min(all, rest) - copy});
 }
 
 CaseMemory memory_of_method(const Device& device, const Case& what, bool check_factors) {
   const Problem& problem = what.problem;
   const Method& method = find_method(what.routine);
   MemoryNeed held = memory_of_factors(device, method, problem);
+  const double factors = held.device;
   held.device += bytes_of_copy(device, method, problem);
   const bool thorough = check_factors && problem.solve.refine != Refine::mixed;
-  MemoryNeed checks;
+  MemoryNeed checks = with_device_on_host(device, {bytes_of_solution(problem.size), 0});
   if (method.keeps_factors) {
     checks = checks_of_factors(device, method, problem, thorough);
   } else if (thorough) {
-    checks = checks_of_inverse(device, method, problem);
+    checks = checks_of_inverse(device, method, problem, factors);
   }
-  checks.host += bytes_of_columns(problem.size);
   return {with_device_on_host(device, held), checks};
 }
 

@@ -60,9 +60,9 @@ double bytes_of_transpose(const Device& device, const Method& method, const Prob
   return bytes_of_matrix(problem.size, problem.dense.precision);
 }
 
-double bytes_of_columns(const Size& size) {
+double bytes_of_columns(const Size& size, double copies) {
   constexpr double kColumns = 3 * 256;  // that are looked at together
-  return static_cast<double>(size.n) * (kColumns + 4 * static_cast<double>(size.nrhs)) *
+  return static_cast<double>(size.n) * (kColumns + copies * static_cast<double>(size.nrhs)) *
          sizeof(double);
 }
 
@@ -71,7 +71,7 @@ MemoryNeed memory_of_solve(const Device& device, const Method& method, const Pro
   const double matrix = bytes_of_matrix(problem.size, Precision::double_precision);
   MemoryNeed need = memory_of_factors(device, method, problem);
   if (problem.solve.check) need.device += bytes_of_transpose(device, method, problem);
-  need.host += kBytesOfProcess + bytes_of_columns(problem.size);
+  need.host += kBytesOfProcess + bytes_of_columns(problem.size, 4);
   if (!in_file || !has_windows(device, method, problem)) need.host += matrix;
   if (problem.solve.equilibrate) need.host += matrix;
   if (problem.solve.inverse) need.host += matrix;

@@ -33,8 +33,8 @@ MemoryNeed memory_of_factors(const Device& device, const Method& method, const P
 /// method that does without.
 double bytes_of_transpose(const Device& device, const Method& method, const Problem& problem);
 
-/// On the host by B, X and the columns that checks look at together.
-double bytes_of_columns(const Size& size);
+/// On the host by so many copies of X (or B), and the columns that checks look at together.
+double bytes_of_columns(const Size& size, double copies);
 
 /// What lugpu::solve() of a dense system in double takes, with A and B of the caller, in a process
 /// that uses PoCL; tested to be within 20 % of that. host: A as it was read, the process itself,
