@@ -9,11 +9,11 @@
 
 #include "base/cores.hpp"
 #include "base/error.hpp"
-#include "base/host_memory.hpp"
 #include "base/watchdog.hpp"
 #include "baselines/baselines.hpp"
 #include "baselines/scalapack.hpp"
 #include "baselines/system_baselines.hpp"
+#include "bench/case_memory.hpp"
 #include "bench/crossover.hpp"
 #include "bench/report.hpp"
 #include "bench/simulated_problems.hpp"
@@ -412,7 +412,7 @@ std::vector<Team> teams_of(SweepDevices& opened) {
 // What the cases would take.
 Exit print_memory(const Arguments& given, const SweepPlan& plan, const std::vector<Case>& cases,
                   const std::vector<Device>& devices) {
-  std::cout << memory_table(cases, devices, plan.effort, host_memory_in_reach(),
+  std::cout << memory_table(cases, devices, plan.effort, host_memory_for_cases(),
                             given.options.units.size() > 1, given.options.format);
   return Exit::ok;
 }
@@ -429,9 +429,10 @@ void check_arguments(const Arguments& given) {
 }
 
 // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
-void choose_blas_threads(const Arguments& given) {
+void start_blas(const Arguments& given) {
   const int usable = static_cast<int>(cores().usable);
   set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
+  reserve_memory_of_blas();
 }
 
 Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
@@ -452,7 +453,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   std::vector<DeviceContext>& contexts = opened.contexts;
   const std::unique_ptr<Crew> crew = make_crew(teams_of(opened));
   if (!given.trace.empty()) note_missing_clocks(contexts);
-  choose_blas_threads(given);
+  start_blas(given);
   const SweepPlan plan = make_plan(given, opened, crew.get());
   const std::vector<Device> devices = devices_of(contexts);
   const std::vector<Case> cases = cases_of(plan, opened.alone);

@@ -71,11 +71,11 @@ std::vector<Kind> kinds() {
   const Arithmetic mixed(kSingle, Refine::mixed);
   return {{.routine = "lu-blocked", .arithmetic = kDouble},
           {.routine = "lu-blocked", .arithmetic = kSingle},
-          {.routine = "lu-blocked", .arithmetic = mixed},
+          {.routine = "lu-blocked", .arithmetic = mixed, .n = 2000},
           {.routine = "lu-blocked", .arithmetic = kSingle, .storage = Storage::image},
           {.routine = "lu-blocked", .arithmetic = kDouble, .nrhs = 1200},
           {.routine = "lu", .pivot = Pivot::full, .arithmetic = kSingle, .storage = Storage::image},
-          {.routine = "lu", .arithmetic = mixed},
+          {.routine = "lu", .arithmetic = mixed, .n = 2000},
           {.routine = "gauss-jordan", .arithmetic = kDouble},
           {.routine = "gauss-jordan", .arithmetic = kSingle},
           {.routine = "getrf", .arithmetic = kDouble},

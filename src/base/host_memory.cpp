@@ -86,7 +86,7 @@ double resident_memory() {
 }
 
 double host_memory_in_reach() {
-  return host_memory_left() + resident_memory();
+  return std::min(host_memory_left() + resident_memory(), static_cast<double>(host_memory()));
 }
 
 double address_space() {

@@ -10,8 +10,8 @@
 namespace lugpu {
 namespace {
 
-// Of a device, by cases that are measured in turn: drivers and rivals' libraries take some too.
-constexpr double kShareOfDevice = 0.9;
+// Of the memory, by cases: other programs, drivers and rivals' libraries take some too.
+constexpr double kShare = 0.9;
 
 double bytes_of(const Size& size, std::size_t element) {
   return static_cast<double>(size.n) * static_cast<double>(size.n + size.nrhs) *
@@ -129,6 +129,10 @@ bool fits(const Device* device, const Case& what, const Effort& effort, double h
 
 }  // namespace
 
+double host_memory_for_cases() {
+  return kShare * host_memory_in_reach();
+}
+
 CaseMemory memory_of_case(const Device* device, const Case& what, const Effort& effort) {
   return what.is_baseline() ? memory_of_baseline(device, what, effort.check_factors)
                             : memory_of_method(*device, what, effort.check_factors);
@@ -154,7 +158,7 @@ bool MemoryInTurn::has_room_for(const Case& what, const Device* device, double h
   MemoryInTurn more = *this;
   more.add(what, device, host_bytes);
   const MemoryNeed all = more.need();
-  return all.host <= host_bytes && all.device <= kShareOfDevice * more.device_memory_;
+  return all.host <= host_bytes && all.device <= kShare * more.device_memory_;
 }
 
 void MemoryInTurn::add(const Case& what, const Device* device, double host_bytes) {

@@ -10,6 +10,10 @@
 
 namespace lugpu {
 
+/// Bytes of the host that there are for cases: nine tenths of host_memory_in_reach(), since nothing
+/// here is more exact.
+double host_memory_for_cases();
+
 /// What a case takes besides its A and B; host: the device's too if that is a CPU.
 struct CaseMemory {
   MemoryNeed held;    ///< from its first sample to its last
@@ -29,8 +33,8 @@ class MemoryInTurn {
   explicit MemoryInTurn(const Effort& effort) : effort_(&effort) {}
 
   /// Whether the case can be measured in turn with those that were added: it has their order, there
-  /// are samples to be taken, and all fit into so many bytes of the host and into the memory of the
-  /// smallest device. One alone always can. device: as in memory_of_case().
+  /// are samples to be taken, and all fit into so many bytes of the host and into nine tenths of
+  /// the smallest device's. One alone always can. device: as in memory_of_case().
   bool has_room_for(const Case& what, const Device* device, double host_bytes) const;
   /// One that require_possible() refuses takes nothing.
   void add(const Case& what, const Device* device, double host_bytes);

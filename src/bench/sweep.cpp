@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/host_memory.hpp"
 #include "bench/case_memory.hpp"
 #include "bench/wording.hpp"
 #include "matrix/generate.hpp"
@@ -340,12 +339,12 @@ class Group {
       : plan_(plan), contexts_(contexts), observer_(observer), memory_(plan.effort) {}
 
   bool has_room_for(const Case& what) {
-    return memory_.has_room_for(what, device_of(what), host_memory_in_reach());
+    return memory_.has_room_for(what, device_of(what), host_memory_for_cases());
   }
 
   void add(const Case& what, std::size_t number) {
     cases_.push_back({&what, number});
-    memory_.add(what, device_of(what), host_memory_in_reach());
+    memory_.add(what, device_of(what), host_memory_for_cases());
   }
 
   // Samples of each case in turn, beginning with a different one each time.
@@ -378,7 +377,7 @@ class Group {
   void begin(Running& running) {
     const Case& what = *running.what;
     DeviceContext* context = context_of(what, contexts_);
-    require_possible(device_of(what), what, plan_.effort, host_memory_in_reach());
+    require_possible(device_of(what), what, plan_.effort, host_memory_for_cases());
     // What is left of the group before: of another order; of another kind, where room is scarce.
     std::erase_if(systems_, [&](const auto& entry) {
       const auto& [kind, system] = entry;

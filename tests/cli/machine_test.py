@@ -284,7 +284,7 @@ class BenchMemoryTest(OnTwoProcessors):
         """A run in which the process may have so many bytes of data, or that `limit` prepares."""
         def of_data():
             resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-        done = subprocess.run([self.program, *arguments], cwd=self.folder, env=self.environment(None),
+        done = subprocess.run([self.program, *arguments, "-q"], cwd=self.folder, env=self.environment(None),
                               preexec_fn=limit if callable(limit) else of_data, capture_output=True, encoding="utf-8",
                               timeout=SECONDS, check=False)
         self.assertEqual((done.returncode, done.stderr), (status, ""), done)
@@ -305,7 +305,7 @@ class BenchMemoryTest(OnTwoProcessors):
                 sweep = self.sweep(**options)
                 text = " ".join(self.lugpu(*sweep, "--dry-run").stdout.split())
                 expected = 1e9 * float(re.search(r"take up to ([0-9.e+]+) GB of", text)[1])
-                self.lugpu(*sweep)  # compiling the kernels takes memory of its own
+                self.lugpu(*sweep, "-q")  # compiling the kernels takes memory of its own
                 status, _, taken = self.cost_of(*sweep)
                 self.assertEqual(status, 0)
                 self.assertLess(abs(taken / expected - 1), 0.2, f"{taken / 1e6} MB, predicted {expected / 1e6}")
