@@ -56,8 +56,11 @@ MemoryNeed memory_of_factors(const Device& device, const Method& method, const P
 }
 
 double bytes_of_transpose(const Device& device, const Method& method, const Problem& problem) {
-  if (!method.keeps_factors || !method.block_size || has_windows(device, method, problem)) return 0;
-  return bytes_of_matrix(problem.size, problem.dense.precision);
+  if (!method.keeps_factors || !method.block_size) return 0;
+  const double bytes = bytes_of_matrix(problem.size, problem.dense.precision);
+  const bool has_room = has_room_beside(device, method, size_on_device(problem), problem.dense,
+                                        static_cast<std::uint64_t>(bytes));
+  return has_room ? bytes : 0;
 }
 
 double bytes_of_columns(const Size& size, double copies) {

@@ -30,7 +30,7 @@ inline double all_on_host(const Device& device, const MemoryNeed& need) {
 MemoryNeed memory_of_factors(const Device& device, const Method& method, const Problem& problem);
 
 /// On the device by the transposed factors, which the estimates of the condition take; 0 for a
-/// method that does without.
+/// method that does without, and where there is no room for them.
 double bytes_of_transpose(const Device& device, const Method& method, const Problem& problem);
 
 /// On the host by so many copies of X (or B), and the columns that checks look at together.
