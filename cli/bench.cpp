@@ -13,6 +13,7 @@
 #include "baselines/baselines.hpp"
 #include "baselines/scalapack.hpp"
 #include "baselines/system_baselines.hpp"
+#include "bench/case_memory.hpp"
 #include "bench/crossover.hpp"
 #include "bench/report.hpp"
 #include "bench/simulated_problems.hpp"
@@ -26,6 +27,7 @@
 #include "help.hpp"
 #include "in_processes.hpp"
 #include "matrix/generate.hpp"
+#include "memory_table.hpp"
 #include "options.hpp"
 #include "outputs.hpp"
 #include "progress.hpp"
@@ -58,6 +60,7 @@ struct Arguments {
   Effort effort{.time_products = true};
   ProblemArguments problem;
   std::size_t batch = 0;  // members; 0: one system at a time
+  bool dry_run = false;
 };
 
 // The values without repetitions, e.g. for --pivot full,complete.
@@ -406,14 +409,36 @@ std::vector<Team> teams_of(SweepDevices& opened) {
   return teams;
 }
 
-Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
-  set_colour(given.options.colour);
+// What the cases would take.
+Exit print_memory(const Arguments& given, const SweepPlan& plan, const std::vector<Case>& cases,
+                  const std::vector<Device>& devices) {
+  std::cout << memory_table(cases, devices, plan.effort, host_memory_for_cases(),
+                            given.options.units.size() > 1, given.options.format);
+  return Exit::ok;
+}
+
+void check_arguments(const Arguments& given) {
   require_methods(given.methods, false);
   parse_sizes(given.sizes);
-  const nlohmann::json earlier = earlier_report(given.options);
   if (given.trace == "-") {
     throw InputError("--trace - is not possible: standard output has the table; give a file.");
   }
+  if (given.dry_run && given.options.format == Format::json) {
+    throw InputError("--dry-run prints a table; use --format table, csv or markdown.");
+  }
+}
+
+// OpenBLAS does not know of CPU limits; threads beyond them slow it down.
+void start_blas(const Arguments& given) {
+  const int usable = static_cast<int>(cores().usable);
+  set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
+  reserve_memory_of_blas();
+}
+
+Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
+  set_colour(given.options.colour);
+  check_arguments(given);
+  const nlohmann::json earlier = earlier_report(given.options);
   check_outputs(given.options, {{"--trace", given.trace}}, {});
   std::string at_work = "the first use of the devices";
   Sink* results = nullptr;
@@ -428,12 +453,11 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   std::vector<DeviceContext>& contexts = opened.contexts;
   const std::unique_ptr<Crew> crew = make_crew(teams_of(opened));
   if (!given.trace.empty()) note_missing_clocks(contexts);
-  // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
-  const int usable = static_cast<int>(cores().usable);
-  set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
+  start_blas(given);
   const SweepPlan plan = make_plan(given, opened, crew.get());
   const std::vector<Device> devices = devices_of(contexts);
   const std::vector<Case> cases = cases_of(plan, opened.alone);
+  if (given.dry_run) return print_memory(given, plan, cases, devices);
   nlohmann::json head = report_head(arguments, devices, given.options.kernels());
   add_libraries(head, plan.baselines);
   nlohmann::json report = begin_report(std::move(head), given.options, earlier);
@@ -534,6 +558,9 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
 
 void add_effort_options(CLI::App& command, Arguments& given) {
   command.option_defaults()->group("How long");
+  command.add_flag("--dry-run", given.dry_run,
+                   "Say how much memory each case of a dense sweep takes and whether it fits, and "
+                   "run nothing");
   command.add_option("--warmup", given.effort.warmup, "Untimed runs per case (default: 1)")
       ->transform(whole_number(0, 1000))
       ->type_name("N");
@@ -598,7 +625,7 @@ std::vector<std::string> problem_baselines(const std::vector<std::string>& given
 // What the options of a sweep mean for a problem. The defaults of dense systems are not meant.
 ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
   for (const char* other : {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix",
-                            "--seed", "--threads", "--trace"}) {
+                            "--seed", "--threads", "--trace", "--dry-run"}) {
     if (command.count(other) > 0) {
       throw InputError(std::string(other) + " is for dense systems, and --problem for others.");
     }
@@ -626,7 +653,7 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
 BatchArguments batch_of(const Arguments& given, const CLI::App& command) {
   for (const char* other :
        {"--method", "--storage", "--texel", "--schedule", "--nb", "--threads", "--trace",
-        "--problem", "--grid", "--tolerance", "--iterations", "--device-memory"}) {
+        "--problem", "--grid", "--tolerance", "--iterations", "--device-memory", "--dry-run"}) {
     if (command.count(other) > 0) {
       throw InputError(std::string(other) + " is not for --batch.");
     }

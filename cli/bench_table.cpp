@@ -53,15 +53,6 @@ std::string clock_warning(std::size_t rows) {
          "\n";
 }
 
-std::vector<Column> columns_of_cases(bool over_cores) {
-  return {{"n", "n", 6, 0},
-          {"method", "routine", -13, 0},
-          {"pivot", "pivot", -7, 0},
-          {"prec.", "precision", -6, 0},
-          over_cores ? Column{"cores", "compute_units", 7, 0} : Column{"storage", "storage", -7, 4},
-          {"threads", "threads", 7, 9}};
-}
-
 std::vector<Column> columns_of_numbers() {
   return {{"ms, med.", "median_s", 8, 0},
           noise_column(3),
@@ -82,7 +73,38 @@ bool is_reference(const std::string& routine) {
   });
 }
 
+// Whether its surfaces have more than one element a texel.
+bool is_packed(const Case& what) {
+  return !what.is_baseline() && what.problem.dense.texel == Texel::rgba;
+}
+
+bool is_of_paper(const Case& what) {
+  return !what.is_baseline() && find_method(what.routine).has_schedules &&
+         what.problem.dense.schedule == Schedule::paper;
+}
+
 }  // namespace
+
+std::vector<Column> columns_of_cases(bool over_cores) {
+  return {{"n", "n", 6, 0},
+          {"method", "routine", -13, 0},
+          {"pivot", "pivot", -7, 0},
+          {"prec.", "precision", -6, 0},
+          over_cores ? Column{"cores", "compute_units", 7, 0} : Column{"storage", "storage", -7, 4},
+          {"threads", "threads", 7, 9}};
+}
+
+std::vector<Cell> cells_of(const Case& what, bool over_cores) {
+  const auto& [size, dense, around] = what.problem;
+  const std::string shared = dense.shared() ? format(" x%zu", device_count(dense)) : "";
+  const std::string storage = what.device ? name(dense.storage) : "host";
+  return {{std::to_string(size.n)},
+          {what.routine + (is_of_paper(what) ? "*" : "") + shared},
+          {name(dense.pivot)},
+          {precision_name(what.problem)},
+          {over_cores ? std::to_string(cores(what)) : storage + (is_packed(what) ? "4" : "")},
+          {what.threads ? std::to_string(*what.threads) : "-"}};
+}
 
 BenchTable::BenchTable(bool over_cores, Format format)
     : over_cores_(over_cores), table_(columns_of_cases(over_cores), columns_of_numbers(), format) {}
@@ -117,26 +139,11 @@ void BenchTable::remember(const nlohmann::json& row) {
       row.value("median_s", 0.0);
 }
 
-std::vector<Cell> BenchTable::what(const Result& result) {
-  const Problem& problem = result.what.problem;
-  const bool on_device = result.what.device.has_value();
-  const bool has_surfaces = !result.what.is_baseline();
-  const bool packed = has_surfaces && problem.dense.texel == Texel::rgba;
-  const bool paper = has_surfaces && find_method(result.what.routine).has_schedules &&
-                     problem.dense.schedule == Schedule::paper;
-  const bool is_shared = problem.dense.shared();
-  const std::string shared = is_shared ? format(" x%zu", device_count(problem.dense)) : "";
-  shared_ |= is_shared;
-  packed_ |= packed;
-  paper_ |= paper;
-  const std::string storage = on_device ? name(problem.dense.storage) : "host";
-  const auto& threads = result.what.threads;
-  return {{std::to_string(problem.size.n)},
-          {result.what.routine + (paper ? "*" : "") + shared},
-          {name(problem.dense.pivot)},
-          {precision_name(problem)},
-          {over_cores_ ? std::to_string(cores(result.what)) : storage + (packed ? "4" : "")},
-          {threads ? std::to_string(*threads) : "-"}};
+std::vector<Cell> BenchTable::what(const Case& what) {
+  shared_ |= what.problem.dense.shared();
+  packed_ |= is_packed(what);
+  paper_ |= is_of_paper(what);
+  return cells_of(what, over_cores_);
 }
 
 std::vector<Cell> BenchTable::numbers(const Result& result, const nlohmann::json& record) {
@@ -155,7 +162,7 @@ std::vector<Cell> BenchTable::numbers(const Result& result, const nlohmann::json
 }
 
 std::string BenchTable::row(const Result& result, const nlohmann::json& record) {
-  Row row{what(result), {}, name(result.status), result.reason};
+  Row row{what(result.what), {}, name(result.status), result.reason};
   if (result.status == RunStatus::ok) {
     estimated_ |= result.checks.factor_ratio_estimated;
     noise_.add(result.times_s, result.other_load);

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "bench/result.hpp"
 #include "noise.hpp"
@@ -12,9 +13,14 @@
 
 namespace lugpu::cli {
 
+/// What tells cases apart. over_cores: a sweep over numbers of cores, which a column shows instead
+/// of the storage.
+std::vector<Column> columns_of_cases(bool over_cores);
+std::vector<Cell> cells_of(const Case& what, bool over_cores);
+
 class BenchTable {
  public:
-  /// over_cores: a sweep over numbers of cores, which a column shows instead of the storage.
+  /// over_cores: as in columns_of_cases().
   BenchTable(bool over_cores, Format format);
   std::string header() const { return table_.header(); }
   /// The row of a result, and of its record, which has the rates. Its speed-up is over the baseline
@@ -27,7 +33,7 @@ class BenchTable {
   void remember(const nlohmann::json& row);
 
  private:
-  std::vector<Cell> what(const Result& result);
+  std::vector<Cell> what(const Case& what);
   std::vector<Cell> numbers(const Result& result, const nlohmann::json& record);
   Cell speed_up(const Result& result);
 

@@ -231,7 +231,7 @@ void print_result(const Arguments& given, const std::vector<DeviceContext>& cont
 // Refuses what does not fit into memory before it is begun; with --dry-run prints what it takes.
 void check_memory(const Device& device, const Plan& plan, const Arguments& given, bool in_file) {
   const MemoryNeed need = memory_of_solve(device, *plan.method, plan.problem, in_file);
-  const double there = host_memory_left() + resident_memory();
+  const double there = host_memory_in_reach();
   const auto largest = [&] {
     return largest_order(device, *plan.method, plan.problem, in_file, there);
   };

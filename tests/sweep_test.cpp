@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "bench/case_memory.hpp"
 #include "bench/report.hpp"
 #include "matrix/generate.hpp"
 #include "opencl_fixture.hpp"
@@ -413,11 +414,13 @@ TEST_F(Sweep, ShortSamplesShareATurn) {
 
 TEST_F(Sweep, WithoutRoomForTwoTheyAreTakenCaseByCase) {
   Device device = context().device();
-  device.global_memory = 20 * 21 * 8 * 7;  // less than two times four systems
+  SweepPlan plan = small_plan();
+  plan.sizes = {200};
+  plan.pivots = {Pivot::none, Pivot::partial};
+  const MemoryNeed one = memory_alone(&device, cases_of(plan, {device}).at(0), plan.effort);
+  device.global_memory = static_cast<std::uint64_t>(1.5 * one.device);
   std::vector<DeviceContext> small;
   small.emplace_back(device);
-  SweepPlan plan = small_plan();
-  plan.pivots = {Pivot::none, Pivot::partial};
   EXPECT_EQ(pieces(plan, small), "nnnn.pppp.");
 }
 

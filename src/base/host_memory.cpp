@@ -85,6 +85,10 @@ double resident_memory() {
   return taken(1);
 }
 
+double host_memory_in_reach() {
+  return std::min(host_memory_left() + resident_memory(), static_cast<double>(host_memory()));
+}
+
 double address_space() {
   return taken(0);
 }

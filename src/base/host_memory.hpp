@@ -16,6 +16,9 @@ double host_memory_left();
 
 /// Bytes that it has.
 double resident_memory();
+/// Bytes that it has or can still get: the sum of both, but host_memory() at the most, since what
+/// it has may be shared, e.g. code of libraries.
+double host_memory_in_reach();
 /// Bytes of addresses that it has, used or not.
 double address_space();
 

@@ -83,6 +83,14 @@ void set_blas_threads(int threads) {
   openblas_set_num_threads(threads);
 }
 
+void reserve_memory_of_blas() {
+  constexpr int kOrder = 256;  // that all threads share
+  const std::vector<double> a(kOrder * kOrder);
+  std::vector<double> c(kOrder * kOrder);
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, kOrder, kOrder, kOrder, 1.0, a.data(),
+              kOrder, a.data(), kOrder, 0.0, c.data(), kOrder);
+}
+
 BlasLibrary blas_library() {
   return {"OpenBLAS", openblas_get_config(), openblas_get_corename(), library_of("dgetrf_"),
           library_of("dgetc2_")};

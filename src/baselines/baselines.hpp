@@ -50,6 +50,9 @@ const Baseline& find_baseline(const std::string& name);
 /// Threads of the BLAS that runs here; set_blas_threads throws InputError unless 1 <= threads.
 int blas_threads();
 void set_blas_threads(int threads);
+/// Has it reserve the memory that its threads work in, which it does at the first use, so that it
+/// is known how much is left.
+void reserve_memory_of_blas();
 
 /// The BLAS and LAPACK that actually run, as found by the dynamic linker.
 struct BlasLibrary {

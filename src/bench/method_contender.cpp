@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/error.hpp"
+#include "bench/case_memory.hpp"
 #include "dense/lu_blocked.hpp"
 
 namespace lugpu {
@@ -26,18 +28,10 @@ void MethodContender::upload(const MatrixView& a, const MatrixView& b) {
 void MethodContender::prepare() {
   const bool b_too = solver_.first().size().nrhs > 0;
   const bool overflows = problem_.solve.refine == Refine::mixed && largest_ > 0x1p127;
-  if (solver_.has_double() || overflows || !has_room_for_copy()) return;
+  if (overflows || bytes_of_copy(context_.device(), method_, problem_) == 0) return;
   const std::array<MatrixView, 2> parts = {*a_, *b_};
   copy_ = lugpu::upload(context_, {parts.data(), b_too ? 2u : 1u}, problem_.dense.precision);
   context_.queue().finish();
-}
-
-bool MethodContender::has_room_for_copy() const {
-  const Size& size = problem_.size;
-  const std::uint64_t bytes = static_cast<std::uint64_t>(size.n) * (size.n + size.nrhs) *
-                              element_size(problem_.dense.precision);
-  return bytes <= context_.device().max_allocation &&
-         has_room_beside(context_.device(), method_, size, problem_.dense, bytes);
 }
 
 Matrix MethodContender::download() {
@@ -65,7 +59,12 @@ std::optional<Matrix> MethodContender::lu() {
 
 std::optional<Matrix> MethodContender::inverse() {
   if (solver_.current().keeps_factors()) return std::nullopt;
-  return solver_.current().inverse(*a_);
+  copy_.reset();  // whose room it may need; it is the last that is asked for
+  try {
+    return solver_.current().inverse(*a_);
+  } catch (const Unsupported&) {
+    return std::nullopt;  // there is no room beside the system
+  }
 }
 
 }  // namespace lugpu

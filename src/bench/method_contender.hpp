@@ -28,8 +28,6 @@ class MethodContender : public Contender {
   std::optional<Matrix> inverse() override;
 
  private:
-  bool has_room_for_copy() const;
-
   DeviceContext& context_;
   const Method& method_;
   Problem problem_;

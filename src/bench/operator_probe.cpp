@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/host_memory.hpp"
 #include "bench/probe.hpp"
-#include "bench/sweep.hpp"
 #include "iterative/cg.hpp"
 #include "iterative/relaxation.hpp"
 #include "matrix/generate.hpp"
@@ -186,7 +186,7 @@ void require_room(const Device& device, const Shape& shape, Form form) {
   const double on_device = shape.bytes(form, static_cast<double>(vectors));
   const double on_host = sizeof(double) * (kUploaded * static_cast<double>(shape.elements(form)) +
                                            shape.entries(form) * (is_dense ? kDense : kSparse));
-  if (on_host + (device.type == "cpu" ? on_device : 0) > bytes_of_host()) {
+  if (on_host + (device.type == "cpu" ? on_device : 0) > static_cast<double>(host_memory())) {
     throw Unsupported("What n = " + std::to_string(shape.n) +
                       " needs does not fit into this machine's memory.");
   }

@@ -12,6 +12,7 @@
 #include "matrix/generate.hpp"
 #include "opencl/opencl.hpp"
 #include "opencl/transfer.hpp"
+#include "solve/memory.hpp"
 #include "solve/solve.hpp"
 
 namespace lugpu {
@@ -52,16 +53,20 @@ KernelId ceiling_kernel(const DeviceContext& context, const char* function, Prec
   return {"common/ceilings.cl", function, precision, Storage::buffer, Texel::r, options};
 }
 
-double copy_rate(DeviceContext& context) {
+// Of each of two buffers, between which copy_rate() copies.
+std::uint64_t bytes_to_copy(const Device& device) {
   constexpr std::uint64_t kGpuBytes = std::uint64_t{1} << 32;
   constexpr std::uint64_t kCpuBytes = std::uint64_t{1} << 27;
-  const Device& device = context.device();
   const std::uint64_t wanted = device.type == "cpu" ? kCpuBytes : kGpuBytes;
+  return std::min({wanted, device.max_allocation, device.global_memory / 4});
+}
+
+double copy_rate(DeviceContext& context) {
+  const Device& device = context.device();
   // A piece of a work-item: a vector register of a CPU, or four times four floats.
   const std::size_t piece =
       device.type == "cpu" ? 4 * chains(context, Precision::single_precision) : 16;
-  const std::uint64_t bytes =
-      std::min({wanted, device.max_allocation, device.global_memory / 4}) / piece * piece;
+  const std::uint64_t bytes = bytes_to_copy(device) / piece * piece;
   const cl::Buffer source = context.allocate(bytes);
   const cl::Buffer target = context.allocate(bytes);
   context.queue().enqueueFillBuffer(source, cl_float{1.5f}, 0, bytes);
@@ -129,6 +134,11 @@ double Ceilings::multiply_adds_per_s(Precision precision) const {
 
 std::optional<double> Ceilings::products_per_s(Precision precision) const {
   return precision == Precision::double_precision ? double_products_per_s : single_products_per_s;
+}
+
+double host_bytes_of_ceilings(const Device& device) {
+  const MemoryNeed buffers{.device = 2 * static_cast<double>(bytes_to_copy(device))};
+  return kBytesOfProcess + all_on_host(device, buffers);
 }
 
 Ceilings measure_ceilings(DeviceContext& context) {

@@ -29,6 +29,9 @@ struct Ceilings {
 /// independent chains of multiply-adds; the best of a few runs of each. Takes a second or so.
 Ceilings measure_ceilings(DeviceContext& context);
 
+/// Bytes that a process takes for that on the host.
+double host_bytes_of_ceilings(const Device& device);
+
 /// Variants of the update of Algorithm 3.
 enum class UpdateVariant {
   kernel_index,  ///< index pairs computed in the kernel

@@ -11,10 +11,9 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/host_memory.hpp"
+#include "bench/case_memory.hpp"
 #include "bench/wording.hpp"
 #include "matrix/generate.hpp"
-#include "solve/system_solver.hpp"
 
 namespace lugpu {
 namespace {
@@ -79,43 +78,8 @@ struct System {
   Matrix a, b;
 };
 
-double bytes_of_system(const Problem& problem) {
-  return sizeof(double) * static_cast<double>(problem.size.n) *
-         static_cast<double>(problem.size.n + problem.size.nrhs);
-}
-
-// A, its factors, two work matrices of the checks and a copy or two in another precision.
-constexpr double kSystemsOfChecks = 6;
-// Out of core, the factors of large orders at home, and for their check on the host, where no work
-// matrices are.
-constexpr double kSystemsOfLargeChecks = 3;
-// What a case holds from its first sample to its last, on the host or on its device: A, its
-// factors, and copies of A to start again from.
-constexpr double kSystemsOfCase = 4;
-
-void require_host_memory(const Case& what) {
-  const Problem& problem = what.problem;
-  const bool large = what.windows.value_or(1) > 1 && problem.size.n > kMostOrderOfProduct;
-  const double systems = large ? kSystemsOfLargeChecks : kSystemsOfChecks;
-  if (systems * bytes_of_system(problem) > bytes_of_host()) {
-    throw Unsupported("A system of order " + std::to_string(problem.size.n) +
-                      " with its checks does not fit into this machine's memory.");
-  }
-}
-
-// How many cases like this one fit at the same time, at least one.
-std::size_t cases_with_room(const Problem& problem, const std::vector<DeviceContext>& contexts) {
-  const double system = bytes_of_system(problem);
-  double bytes = bytes_of_host() - kSystemsOfChecks * system;
-  for (const DeviceContext& context : contexts) {
-    bytes = std::min(bytes, static_cast<double>(context.device().global_memory));
-  }
-  return static_cast<std::size_t>(std::clamp(bytes / (kSystemsOfCase * system), 1.0, 1e6));
-}
-
 System make_system(const Case& what) {
   const std::size_t n = what.problem.size.n;
-  require_host_memory(what);
   return {generate(what.matrix, n, what.seed), random_matrix(n, what.problem.size.nrhs, what.seed)};
 }
 
@@ -139,21 +103,7 @@ DeviceContext* context_of(const Case& what, std::vector<DeviceContext>& contexts
   return found == contexts.end() ? nullptr : &*found;
 }
 
-// Throws Unsupported if the case cannot run, as far as can be said without its matrix.
-void require_possible(const Case& what, const DeviceContext* context) {
-  if (!context) return;
-  if (what.is_baseline()) {
-    find_baseline(what.routine).on_device->require(context->device(), what.problem);
-  } else {
-    require_possible(context->device(), find_method(what.routine), what.problem);
-  }
-}
-
 }  // namespace
-
-double bytes_of_host() {
-  return static_cast<double>(host_memory());
-}
 
 std::vector<std::size_t> parse_sizes(const std::string& text, const char* option) {
   std::vector<std::size_t> sizes;
@@ -386,17 +336,16 @@ struct Running {
 class Group {
  public:
   Group(const SweepPlan& plan, std::vector<DeviceContext>& contexts, const SweepObserver& observer)
-      : plan_(plan), contexts_(contexts), observer_(observer) {}
+      : plan_(plan), contexts_(contexts), observer_(observer), memory_(plan.effort) {}
 
-  bool has_room_for(const Case& what) const {
-    if (cases_.empty()) return true;
-    if (plan_.effort.runs == 0) return false;  // no samples to take in turn
-    const Problem& problem = cases_.front().what->problem;
-    return problem.size.n == what.problem.size.n &&
-           cases_.size() < cases_with_room(problem, contexts_);
+  bool has_room_for(const Case& what) {
+    return memory_.has_room_for(what, device_of(what), host_memory_for_cases());
   }
 
-  void add(const Case& what, std::size_t number) { cases_.push_back({&what, number}); }
+  void add(const Case& what, std::size_t number) {
+    cases_.push_back({&what, number});
+    memory_.add(what, device_of(what), host_memory_for_cases());
+  }
 
   // Samples of each case in turn, beginning with a different one each time.
   void measure() {
@@ -415,13 +364,20 @@ class Group {
       }
     }
     cases_.clear();
+    memory_ = MemoryInTurn(plan_.effort);
   }
 
  private:
+  // Null on the host.
+  const Device* device_of(const Case& what) {
+    const DeviceContext* context = context_of(what, contexts_);
+    return context ? &context->device() : nullptr;
+  }
+
   void begin(Running& running) {
     const Case& what = *running.what;
     DeviceContext* context = context_of(what, contexts_);
-    require_possible(what, context);
+    require_possible(device_of(what), what, plan_.effort, host_memory_for_cases());
     // What is left of the group before: of another order; of another kind, where room is scarce.
     std::erase_if(systems_, [&](const auto& entry) {
       const auto& [kind, system] = entry;
@@ -493,6 +449,7 @@ class Group {
   std::vector<DeviceContext>& contexts_;
   const SweepObserver& observer_;
   std::vector<Running> cases_;
+  MemoryInTurn memory_;                    // of them
   std::map<std::string, System> systems_;  // by kind of matrix
   bool host_was_last_ = true;              // whether the host's BLAS may have worked last
   const int all_threads_ = blas_threads();

@@ -37,9 +37,6 @@ struct SweepPlan {
   Effort effort;
 };
 
-/// This machine's memory.
-double bytes_of_host();
-
 /// Sizes as users write them, in the order given, without repetitions: a list, separated by commas,
 /// of N, of FIRST:LAST:STEP (inclusive), of FIRST:LAST:*FACTOR, or of FIRST:LAST for
 /// FIRST:LAST:FIRST. Throws InputError that names the part that is wrong: not a number, zero,

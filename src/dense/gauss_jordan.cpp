@@ -23,6 +23,15 @@ bool fits(const Device& device, const Size& size, const DenseOptions& options) {
   }
 }
 
+// What the device has besides a system that is there.
+Device beside(Device device, const Size& size, const DenseOptions& options) {
+  const std::uint64_t pitch =
+      Surface::pitch_of(size.n + size.nrhs, options.precision, options.storage);
+  const std::uint64_t surfaces = 2 * size.n * pitch * element_size(options.precision);
+  device.global_memory -= std::min(surfaces, device.global_memory);
+  return device;
+}
+
 // The columns first : first + count of the identity.
 Matrix identity_columns(std::size_t n, std::size_t first, std::size_t count) {
   Matrix columns(n, count);
@@ -119,10 +128,10 @@ cl::Buffer GaussJordan::factors(std::size_t, std::size_t) {
 
 Matrix GaussJordan::inverse(const MatrixView& a) {
   const std::size_t n = size_.n;
+  const Device rest = beside(context_.device(), size_, options_);
   std::size_t width = n;
-  while (width > 1 && !fits(context_.device(), Size::square(n, width), options_)) {
-    width = (width + 1) / 2;
-  }
+  while (width > 1 && !fits(rest, Size::square(n, width), options_)) width = (width + 1) / 2;
+  require_room(rest, Size::square(n, width), options_);
   Matrix inverse(n, n);
   for (std::size_t first = 0; first < n; first += width) {
     const std::size_t count = std::min(width, n - first);

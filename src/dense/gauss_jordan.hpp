@@ -25,7 +25,8 @@ class GaussJordan : public DenseFactorization {
   bool keeps_factors() const override { return false; }
   cl::Buffer apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) override;
   cl::Buffer factors(std::size_t first, std::size_t count) override;
-  /// From [A | I], the columns of I in as many parts as the device's limits need.
+  /// From [A | I], the columns of I in as many parts as the device's limits need. Throws
+  /// Unsupported if there is no room for [A | x] beside this system.
   Matrix inverse(const MatrixView& a) override;
 
  private:

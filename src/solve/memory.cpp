@@ -9,11 +9,13 @@
 namespace lugpu {
 namespace {
 
-// The factors by columns, for the estimates of the condition.
-double bytes_of_transpose(const Method& method, const Problem& problem) {
-  if (!method.keeps_factors || !method.block_size || !problem.solve.check) return 0;
-  const double n = static_cast<double>(problem.size.n);
-  return n * n * static_cast<double>(element_size(problem.dense.precision));
+bool has_windows(const Device& device, const Method& method, const Problem& problem) {
+  return windows_of(device, method, problem).value_or(1) > 1;
+}
+
+double bytes_of_matrix(const Size& size, Precision precision) {
+  const double n = static_cast<double>(size.n);
+  return n * n * static_cast<double>(element_size(precision));
 }
 
 }  // namespace
@@ -23,6 +25,7 @@ std::uint64_t bytes_on_device(const Device& device, const Method& method, const 
   Device endless = device;
   endless.global_memory = std::uint64_t{1} << 50;
   endless.max_allocation = endless.global_memory;
+  endless.image_max_width = endless.image_max_height = std::size_t{1} << 31;
   DenseOptions alone = options;
   alone.others.clear();
   alone.crew = nullptr;
@@ -37,30 +40,45 @@ std::uint64_t bytes_on_device(const Device& device, const Method& method, const 
   return endless.global_memory - left;
 }
 
-MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem,
-                           bool in_file) {
-  constexpr double kProcess = 108e6;    // libraries, the compiler of OpenCL and its kernels
-  constexpr double kColumns = 3 * 256;  // that are looked at together
+MemoryNeed memory_of_factors(const Device& device, const Method& method, const Problem& problem) {
   const Size& size = problem.size;
-  const double n = static_cast<double>(size.n), nrhs = static_cast<double>(size.nrhs);
-  const double matrix = n * n * sizeof(double);
-  const bool at_home = windows_of(device, method, problem).value_or(1) > 1;
-  MemoryNeed need{
-      kProcess + (in_file && at_home ? 0 : matrix) + n * (kColumns + 4 * nrhs) * sizeof(double),
-      static_cast<double>(bytes_on_device(device, method, size_on_device(problem), problem.dense)) +
-          (at_home ? 0 : bytes_of_transpose(method, problem))};
-  if (at_home) {
-    // L and U; the device has what it may have at the most.
-    need.host += n * n * static_cast<double>(element_size(problem.dense.precision));
+  MemoryNeed need{.device = static_cast<double>(
+                      bytes_on_device(device, method, size_on_device(problem), problem.dense))};
+  if (has_windows(device, method, problem)) {
+    // The device has what it may have at the most.
+    need.host = bytes_of_matrix(size, problem.dense.precision);
     need.device = std::min(need.device, static_cast<double>(device.global_memory));
   }
-  if (problem.solve.equilibrate) need.host += matrix;
-  if (problem.solve.refine == Refine::mixed) {
+  if (problem.solve.refine == Refine::mixed && has_room_for_double(device, method, problem)) {
     need.device += static_cast<double>(bytes_of_refinement(size.n, size.nrhs));
   }
-  if (problem.solve.inverse) need.host += matrix;
-  if (device.type == "cpu") need.host += need.device;
   return need;
+}
+
+double bytes_of_transpose(const Device& device, const Method& method, const Problem& problem) {
+  if (!method.keeps_factors || !method.block_size) return 0;
+  const double bytes = bytes_of_matrix(problem.size, problem.dense.precision);
+  const bool has_room = has_room_beside(device, method, size_on_device(problem), problem.dense,
+                                        static_cast<std::uint64_t>(bytes));
+  return has_room ? bytes : 0;
+}
+
+double bytes_of_columns(const Size& size, double copies) {
+  constexpr double kColumns = 3 * 256;  // that are looked at together
+  return static_cast<double>(size.n) * (kColumns + copies * static_cast<double>(size.nrhs)) *
+         sizeof(double);
+}
+
+MemoryNeed memory_of_solve(const Device& device, const Method& method, const Problem& problem,
+                           bool in_file) {
+  const double matrix = bytes_of_matrix(problem.size, Precision::double_precision);
+  MemoryNeed need = memory_of_factors(device, method, problem);
+  if (problem.solve.check) need.device += bytes_of_transpose(device, method, problem);
+  need.host += kBytesOfProcess + bytes_of_columns(problem.size, 4);
+  if (!in_file || !has_windows(device, method, problem)) need.host += matrix;
+  if (problem.solve.equilibrate) need.host += matrix;
+  if (problem.solve.inverse) need.host += matrix;
+  return {all_on_host(device, need), need.device};
 }
 
 std::size_t largest_order(const Device& device, const Method& method, const Problem& problem,

@@ -28,8 +28,6 @@ class SystemSolver {
   /// What was uploaded, again, from a buffer of [A | B] in the precision of the factors; of A alone
   /// with Refine::mixed. Without a buffer from A in double on the device, or from the host.
   void upload_again(const std::optional<cl::Buffer>& columns);
-  /// Whether upload_again() needs no buffer to do without the host.
-  bool has_double() const { return has_double_; }
   /// Factors A (or reduces [A | B]).
   void factor();
   /// Of the last factor().

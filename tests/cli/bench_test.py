@@ -568,5 +568,48 @@ class TimeoutTest(CommandLine):
         self.assertEqual(self.statuses(), {("getc2", 512): "ok", ("lu", 512): "ok"})
 
 
+class DryRunTest(CommandLine):
+    SWEEP = ["bench", "-n", "100,20000", "--method", "lu-blocked,lu", "--pivot", "partial", "--baseline", "getrf",
+             "--device-memory", "100M", "--dry-run"]
+
+    def test_table(self):
+        """Every case with its memory, whether it fits, and up to which n it would; nothing is run or written."""
+        done = self.lugpu(*self.SWEEP, "--json", "r.json")
+        self.assertEqual((done.stderr, self.file_names()), ("", []))
+        self.assert_narrow(done.stdout)
+        lines = [line.split() for line in done.stdout.splitlines()]
+        self.assertEqual(lines[0][-3:], ["host", "device", "fits"])
+        rows = [line for line in lines if line and line[0] in ("100", "20000")]
+        self.assertEqual([row[1] for row in rows], ["getrf", "lu-blocked", "lu"] * 2)
+        for row in rows[:3]:
+            self.assertEqual(row[-1], "yes")
+        self.assertRegex(" ".join(rows[5]), r" GB n <= [1-9]\d{3}$")
+        self.assertRegex(" ".join(done.stdout.split()), r"take up to [0-9.]+ GB of [0-9.]+ GB on the host at a time")
+
+    def test_csv(self):
+        """The same in bytes, with the reason."""
+        rows = list(csv.DictReader(io.StringIO(self.lugpu(*self.SWEEP, "--format", "csv").stdout)))
+        self.assertEqual(len(rows), 6)
+        getrf, blocked, lu = rows[3:]
+        self.assertEqual(getrf["device_bytes"], "")
+        self.assertGreater(float(getrf["host_bytes"]), 4 * 8 * 20000**2 - 1)
+        self.assertLessEqual(float(blocked["device_bytes"]), 100e6 * 1.05)  # the rest is on the host
+        self.assertGreater(float(lu["device_bytes"]), 2 * 4 * 20000**2)
+        self.assertEqual(lu["status"], "unsupported")
+        largest = re.search(r"; the largest n that fits is (\d+)\.$", lu["reason"])[1]
+        self.assertEqual(lu["fits"], f"n <= {largest}")
+        self.assertIn("does not fit on", lu["reason"])
+
+    def test_what_cannot_run_at_all(self):
+        text = self.lugpu("bench", "-n", "100", "--method", "gauss-jordan", "--pivot", "partial", "--precision", "mixed",
+                          "--baseline", "none", "--dry-run").stdout
+        self.assertIn("unsupported: gauss-jordan keeps no factors", " ".join(text.split()))
+
+    def test_where_it_is_not(self):
+        self.refused("bench", "--dry-run", "--problem", "poisson2d", words=["--dry-run"])
+        self.refused("bench", "--dry-run", "--batch", "10", words=["--dry-run"])
+        self.refused("bench", "--dry-run", "--format", "json", words=["--dry-run"])
+
+
 if __name__ == "__main__":
     main()

@@ -114,6 +114,7 @@ class HelpTest(CommandLine):
         own = {"solve": ["-o", "--output", "MATRIX", "RHS", "--timeout", "--dry-run", *solver],
                "bench": ["-n", "--sizes", "--baseline", "--threads", "--warmup", "--runs",
                          "--min-time", "--max-time", "--noise", "--timeout", "--matrix", "--nrhs", "--seed", "--resume",
+                         "--dry-run",
                          *solver],
                "probe": ["-n", "--sizes", "--runs"]}
         for command, options in own.items():

@@ -177,14 +177,35 @@ class MachineTest(CommandLine):
             self.assertRegex(done.stderr, SENTENCE)
 
 
-class MemoryTest(CommandLine):
-    """What `solve` takes, and what it says before, on two processors: each thread takes some memory too."""
+class OnTwoProcessors(CommandLine):
+    """Each thread takes some memory too."""
 
     def setUp(self):
         super().setUp()
         every = os.sched_getaffinity(0)
         os.sched_setaffinity(0, sorted(every)[:2])
         self.addCleanup(os.sched_setaffinity, 0, every)
+
+    def cgroup(self, limit):
+        """What makes a process join a cgroup that may have so many bytes."""
+        groups = Path("/sys/fs/cgroup/memory")
+        own = groups / f"lugpu-{os.getpid()}"
+        try:
+            own.mkdir()
+            self.addCleanup(own.rmdir)
+            (own / "memory.limit_in_bytes").write_text(str(limit))
+        except OSError as error:
+            self.skipTest(f"no cgroup of its own for memory ({error})")
+        join = lambda: (own / "cgroup.procs").write_text(str(os.getpid()))
+        shown = subprocess.run(["cat", "/proc/self/cgroup"], preexec_fn=join, capture_output=True, encoding="utf-8",
+                               check=False).stdout
+        if own.name not in shown:
+            self.skipTest("/proc/self/cgroup does not show what a process joins")
+        return join
+
+
+class MemoryTest(OnTwoProcessors):
+    """What `solve` takes, and what it says before."""
 
     def predicted(self, *arguments, limit=None):
         """Bytes, and the largest n that fits."""
@@ -241,26 +262,85 @@ class MemoryTest(CommandLine):
         self.assertEqual((run().returncode, run().stderr), (0, ""))
 
     def test_limit_of_a_cgroup(self):
-        groups = Path("/sys/fs/cgroup/memory")
-        own = groups / f"lugpu-{os.getpid()}"
-        try:
-            own.mkdir()
-            self.addCleanup(own.rmdir)
-            (own / "memory.limit_in_bytes").write_text(str(200 << 20))
-        except OSError as error:
-            self.skipTest(f"no cgroup of its own for memory ({error})")
-        join = lambda: (own / "cgroup.procs").write_text(str(os.getpid()))
-        shown = subprocess.run(["cat", "/proc/self/cgroup"], preexec_fn=join, capture_output=True, encoding="utf-8",
-                               check=False).stdout
-        if own.name not in shown:
-            self.skipTest("/proc/self/cgroup does not show what a process joins")
         self.write("a.npy", dominant_matrix(5000))
         done = subprocess.run([self.program, "solve", "a.npy", "-q"], cwd=self.folder, env=self.environment(None),
-                              preexec_fn=join,
-                              capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+                              preexec_fn=self.cgroup(200 << 20), capture_output=True, encoding="utf-8",
+                              timeout=SECONDS, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, SENTENCE)
         self.assertIn("the largest n that fits is", done.stderr)
+
+
+class BenchMemoryTest(OnTwoProcessors):
+    """The same of `bench`, whose cases are checked on the host."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("a.npy", dominant_matrix(10))
+        if self.device_type("a.npy") != "cpu":
+            self.skipTest("the memory of a device of its own is not the host's")
+
+    def limited(self, arguments, limit, status=0):
+        """A run in which the process may have so many bytes of data, or that `limit` prepares."""
+        def of_data():
+            resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+        done = subprocess.run([self.program, *arguments, "-q"], cwd=self.folder, env=self.environment(None),
+                              preexec_fn=limit if callable(limit) else of_data, capture_output=True, encoding="utf-8",
+                              timeout=SECONDS, check=False)
+        self.assertEqual((done.returncode, done.stderr), (status, ""), done)
+        return done
+
+    def rows(self):
+        return parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
+
+    def sweep(self, **options):
+        return small(**{"method": "lu-blocked", "pivot": "partial", "sizes": "3500", "warmup": 0} | options)
+
+    def test_prediction_is_what_it_takes(self):
+        """Within 20 %, of cases alone and of several that are measured in turn."""
+        for options in ({"precision": "double"}, {"precision": "single"}, {"precision": "mixed"},
+                        {"baseline": "getrf", "precision": "single,double", "sizes": 2500}):
+            with self.subTest(options=options):
+                sweep = self.sweep(**options)
+                text = " ".join(self.lugpu(*sweep, "--dry-run").stdout.split())
+                expected = 1e9 * float(re.search(r"take up to ([0-9.e+]+) GB of", text)[1])
+                self.lugpu(*sweep, "-q")  # compiling the kernels takes memory of its own
+                status, _, taken = self.cost_of(*sweep)
+                self.assertEqual(status, 0)
+                self.assertLess(abs(taken / expected - 1), 0.2, f"{taken / 1e6} MB, predicted {expected / 1e6}")
+
+    def check_refusals(self, limit):
+        """The large order is refused with the largest that fits, which does; --resume does not try it again."""
+        sweep = self.sweep(sizes="200,9000,100", baseline="getrf")
+        self.limited([*sweep, "--json", "r.json"], limit)
+        rows = self.rows()
+        self.assertEqual([(row["n"], row["status"]) for row in rows],
+                         [(n, "unsupported" if n == 9000 else "ok") for n in (200, 9000, 100) for _ in range(2)])
+        refused = [row for row in rows if row["n"] == 9000]
+        for row in refused:
+            self.assertRegex(row["reason"], r"\AA system of order 9000 with its checks takes [0-9.]+ GB of .*; "
+                                            r"the largest n that fits is \d+\.\Z")
+        self.limited([*sweep, "--json", "r.json", "--resume"], limit)
+        self.assertEqual(self.rows(), rows)
+        largest = min(int(re.search(r"fits is (\d+)", row["reason"])[1]) for row in refused)
+        self.assertGreater(largest, 1000)
+        self.limited([*self.sweep(sizes=int(0.9 * largest), baseline="getrf"), "--json", "s.json"], limit)
+        for row in parse_report((self.folder / "s.json").read_text(encoding="utf-8")):
+            self.assertEqual(row["status"], "ok", row["reason"])
+
+    def test_limit_of_data(self):
+        self.check_refusals(700 << 20)
+
+    def test_limit_of_addresses(self):
+        """Those that are reserved but not used count too."""
+        sweep = self.sweep(sizes="200,60000,100", baseline="getrf", json="r.json")
+        def of_addresses():
+            resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+        self.limited(sweep, of_addresses)
+        self.assertEqual([row["status"] for row in self.rows()], ["ok"] * 2 + ["unsupported"] * 2 + ["ok"] * 2)
+
+    def test_limit_of_a_cgroup(self):
+        self.check_refusals(self.cgroup(700 << 20))
 
 
 if __name__ == "__main__":
