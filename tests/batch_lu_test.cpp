@@ -110,7 +110,7 @@ class BatchLuTest : public testing::TestWithParam<Case> {
   }
 
   /// Every order up to 130 and those around other switches; fewer where the device only imitates
-  /// a GPU, for which every grid of work-items is another program.
+  /// a GPU, for which every order of the kernel is another program.
   std::vector<std::size_t> orders() const {
     std::set<std::size_t> orders{1, 2, 3, 5, 7, 8, 9, 10, 17, 31, 32, 65, 100, 127, 128, 129, 132};
     if (path == BatchLu::path(context.device(), 1)) {

@@ -9,8 +9,8 @@
 // have columns of L.
 //
 // A step takes some hundred instructions of each work-item, so they are what counts: local memory
-// is read and written 16 bytes at a time, and the work-items of a matrix within a warp wait for
-// one another as a warp.
+// is read and written 16 bytes at a time, and a matrix that is in one warp waits as a warp, not at
+// a barrier.
 //
 // Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, SPLIT; MATRICES of a work-group; PIVOT
 // (dense/batch_pivots.clh); UNROLLED, so that there are registers: more to compile; LUGPU_NVIDIA,
@@ -29,16 +29,16 @@
 #define WIDTH (ORDER / SPLIT)
 #define CHUNK 8
 #define ITEMS (ORDER * SPLIT)
-#define SLAB (ORDER < 32 ? ORDER : 32)  // columns that are read at a time
+#define SLAB (ORDER < 32 ? ORDER : ORDER > 64 ? 16 : 32)  // columns that are read at a time
 #ifdef LUGPU_NVIDIA
 #define TEAM (ITEMS < 32 ? ITEMS : 32)  // work-items of a matrix that are in one warp
 #else
 #define TEAM 1
 #endif
 #define CANDIDATES (ITEMS / TEAM)
-#define EIGHTS (CANDIDATES > 16 ? 8 : 1)  // candidates that one work-item looks at first
+#define AT_FIRST (CANDIDATES > 16 ? 8 : 1)  // candidates that one work-item looks at first
 #if PIVOT == FULL
-#define OUTSIDE NAN  // is never the largest
+#define OUTSIDE NAN  // fmax() and == pass it by
 #else
 #define OUTSIDE 0
 #endif
@@ -69,11 +69,18 @@ inline int row_of(uint place) { return place & 255; }
 inline int row_position_of(uint place) { return place >> 8 & 255; }
 inline int column_position_of(uint place) { return place >> 16; }
 
-// Larger for larger magnitudes; 0 for a NaN, which is not chosen where there is anything else.
-inline key_type rank_of(real x) {
-  const bits magnitude = AS_BITS(fabs(x));
-  return magnitude > INFINITY_BITS ? 0 : magnitude + 1;
-}
+// Step k = SPLIT g + s, after `turned` turns of a chunk of which `moving` registers move.
+typedef struct {
+  int k, s, moving, turned;
+} step;
+
+// A work-item of a matrix, its row and its column.
+inline int item_here() { return get_local_id(0) % ITEMS; }
+inline int row_here() { return item_here() % ORDER; }
+inline int column_here() { return item_here() / ORDER; }
+
+// Larger for larger magnitudes. Unlike key_of(), it is smaller for a NaN than for 0.
+inline key_type rank_of(real x) { return isnan(x) ? 0 : key_of(x) + 1; }
 
 inline void compare(key_type key, uint place, key_type* best, uint* where) {
   if (key > *best || (key == *best && place < *where)) {
@@ -121,7 +128,8 @@ inline void compare_in_team(key_type* best, uint* where) {
 #endif
 
 // The place of the best candidate of all work-items of a matrix; `where` is that of this one.
-inline uint best_of_all(key_type best, uint where, int me, int k, __local scratch_of* shared) {
+inline uint best_of_all(key_type best, uint where, int k, __local scratch_of* shared) {
+  const int me = item_here();
   __local key_type* keys = shared->keys[k % 2];
   __local uint* places = shared->places[k % 2];
 #if TEAM > 1
@@ -133,69 +141,71 @@ inline uint best_of_all(key_type best, uint where, int me, int k, __local scratc
     places[me / TEAM] = where;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-#if EIGHTS > 1
-  if (me % EIGHTS == 0) {
-    for (int i = 1; i < EIGHTS; ++i) compare(keys[me + i], places[me + i], &best, &where);
+#if AT_FIRST > 1
+  if (me % AT_FIRST == 0) {
+    for (int i = 1; i < AT_FIRST; ++i) compare(keys[me + i], places[me + i], &best, &where);
     keys[me] = best;
     places[me] = where;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-  for (int i = 0; i < CANDIDATES; i += EIGHTS) compare(keys[i], places[i], &best, &where);
+  for (int i = 0; i < CANDIDATES; i += AT_FIRST) compare(keys[i], places[i], &best, &where);
   return where;
 }
 
-// The column g that is in register b after `turned` turns of a chunk.
-inline int column_in(int b, int moving, int turned) {
+// The column g that is in register b.
+inline int column_in(int b, step at) {
   const int end =
-      b < moving ? moving : WIDTH - (WIDTH - 1 - b) / CHUNK * CHUNK;  // of those that moved
-  const int turns = b < moving ? turned : CHUNK, from_end = b + turns - end;
+      b < at.moving ? at.moving : WIDTH - (WIDTH - 1 - b) / CHUNK * CHUNK;  // of those that moved
+  const int turns = b < at.moving ? at.turned : CHUNK, from_end = b + turns - end;
   return WIDTH - end + (from_end < 0 ? b + turns : from_end);
 }
 
-// Whether register b has a column of U or of what is left, not of L.
-inline bool is_upper(int b, int c, int s, int moving, int turned) {
-  return b < moving && (b < moving - CHUNK || b < moving - turned) && (b > 0 || c >= s);
+// Whether register b has a column of U or of what is left, not of L. (For most registers that is
+// known when the loops are unrolled: turned < CHUNK.)
+inline bool is_upper(int b, step at) {
+  return b < at.moving && (b < at.moving - CHUNK || b < at.moving - at.turned) &&
+         (b > 0 || column_here() >= at.s);
 }
 
 // The largest element of the work-item's row in what is left, and its register. -1, and register
 // 0, if all are NaN.
-inline real largest_of_row(const real* x, int c, int s, int moving, int turned, int* there) {
+inline real largest_of_row(const real* x, step at, int* there) {
   real largest = -1;
   UNROLL
   for (int b = 0; b < WIDTH; ++b) {
-    if (is_upper(b, c, s, moving, turned)) largest = fmax(largest, fabs(x[b]));
+    if (is_upper(b, at)) largest = fmax(largest, fabs(x[b]));
   }
   *there = 0;
   UNROLL
   for (int b = WIDTH - 1; b >= 0; --b) {
-    if (is_upper(b, c, s, moving, turned) && fabs(x[b]) == largest) *there = b;
+    if (is_upper(b, at) && fabs(x[b]) == largest) *there = b;
   }
   return largest;
 }
 
-// The place of the pivot of step k = SPLIT g + s.
-inline uint choose(const real* x, int position, int r, int c, int s, int k, int moving, int turned,
-                   __local scratch_of* shared) {
+// The place of the pivot. position: that of the work-item's row, -1 once it has been a pivot.
+inline uint choose(const real* x, int position, step at, __local scratch_of* shared) {
 #if PIVOT == NONE
-  return place_of(k, k, k);
+  return place_of(at.k, at.k, at.k);
 #else
+  const int r = row_here(), c = column_here();
   key_type best = 0;
   uint where = NO_PLACE;
-  if (position >= k) {
+  if (position >= at.k) {
 #if PIVOT == FULL
     int there;
-    const real largest = largest_of_row(x, c, s, moving, turned, &there);
+    const real largest = largest_of_row(x, at, &there);
     if (largest >= 0) best = rank_of(largest);
-    if (largest >= 0 || c == s) where = place_of(k - s + c + SPLIT * there, position, r);
+    if (largest >= 0 || c == at.s) where = place_of(at.k - at.s + c + SPLIT * there, position, r);
 #else
-    if (c == s) {
+    if (c == at.s) {
       best = rank_of(x[0]);
-      where = place_of(k, position, r);
+      where = place_of(at.k, position, r);
     }
 #endif
   }
-  return best_of_all(best, where, c * ORDER + r, k, shared);
+  return best_of_all(best, where, at.k, shared);
 #endif
 }
 
@@ -206,10 +216,10 @@ inline bool is_bit(uint2 number, int b) {
   return (b < 32 ? number.x >> b : number.y >> (b - 32)) & 1;
 }
 
-// The interchange of the column of step k and the pivot's, at position p.
-inline void exchange_columns(real* x, int p, int r, int c, int s, int k, int moving,
-                             __local scratch_of* shared) {
-  const int there = (p - (k - s)) / SPLIT;
+// The interchange of the column of the step and the pivot's, at position p.
+inline void exchange_columns(real* x, int p, step at, __local scratch_of* shared) {
+  const int r = row_here(), c = column_here();
+  const int there = (p - (at.k - at.s)) / SPLIT;
   const uint2 in = (uint2)(there < 32 ? 1u << there : 0, there < 32 ? 0 : 1u << (there - 32));
 #if CANDIDATES == 1
   wait_for_matrix();  // for those who still read column_at
@@ -218,7 +228,7 @@ inline void exchange_columns(real* x, int p, int r, int c, int s, int k, int mov
   const real first = x[0];
   UNROLL
   for (int b = 1; b < WIDTH; ++b) {
-    if (b < moving && is_bit(in, b)) {
+    if (b < at.moving && is_bit(in, b)) {
       x[0] = x[b];
       x[b] = first;
     }
@@ -227,72 +237,71 @@ inline void exchange_columns(real* x, int p, int r, int c, int s, int k, int mov
   if (c == p % SPLIT) {
     UNROLL
     for (int b = 0; b < WIDTH; ++b) {
-      if (b < moving && is_bit(in, b)) shared->column[k % 2][r] = x[b];
+      if (b < at.moving && is_bit(in, b)) shared->column[at.k % 2][r] = x[b];
     }
   }
-  if (c == s) shared->other[r] = x[0];
+  if (c == at.s) shared->other[r] = x[0];
   wait_for_matrix();
   if (c == p % SPLIT) {
     UNROLL
     for (int b = 0; b < WIDTH; ++b) {
-      if (b < moving && is_bit(in, b)) x[b] = shared->other[r];
+      if (b < at.moving && is_bit(in, b)) x[b] = shared->other[r];
     }
   }
-  if (c == s) x[0] = shared->column[k % 2][r];
+  if (c == at.s) x[0] = shared->column[at.k % 2][r];
 #endif
-  if (c == 0 && r == 0) {
-    const uchar column = shared->column_at[k];
-    shared->column_at[k] = shared->column_at[p];
+  if (item_here() == 0) {
+    const uchar column = shared->column_at[at.k];
+    shared->column_at[at.k] = shared->column_at[p];
     shared->column_at[p] = column;
   }
 }
 #endif
 
-// The row of the pivot to local memory. Of the registers that move, the last ones have columns of
-// L.
-inline void publish(const real* x, int c, int k, int moving, int turned,
-                    __local scratch_of* shared) {
-  __local pack* upper = shared->upper[k % 2] + c * WIDTH / PACK;
-  __local pack* lower = shared->lower[k % 2] + c * WIDTH / PACK;
+// The row of the pivot to local memory. Of the registers that move, the last ones may have columns
+// of L, for which the products get zeros: they leave L as it is, unless an element is not finite.
+inline void publish(const real* x, step at, __local scratch_of* shared) {
+  __local pack* upper = shared->upper[at.k % 2] + column_here() * WIDTH / PACK;
+  __local pack* lower = shared->lower[at.k % 2] + column_here() * WIDTH / PACK;
   UNROLL
   for (int b = 0; b < WIDTH; b += PACK) {
     real values[PACK];
     UNROLL
     for (int e = 0; e < PACK; ++e) {
-      const bool in_lower = b >= moving - CHUNK && b + e >= moving - turned;
+      const bool in_lower = b >= at.moving - CHUNK && b + e >= at.moving - at.turned;
       values[e] = in_lower ? (real)0 : x[b + e];
     }
-    if (b < moving) upper[b / PACK] = pack_of(values);
-    if (b >= moving - CHUNK) lower[b / PACK] = pack_of(x + b);
+    if (b < at.moving) upper[b / PACK] = pack_of(values);
+    if (b >= at.moving - CHUNK) lower[b / PACK] = pack_of(x + b);
   }
 }
 
 // That row to its place in the matrix.
-inline void store(__global real* a, int n, int me, int k, int moving, int turned,
-                  const __local scratch_of* shared) {
-  const int b = me % WIDTH;
-  int column = me / WIDTH + SPLIT * column_in(b, moving, turned);
+inline void store(__global real* a, int n, step at, const __local scratch_of* shared) {
+  const int me = item_here(), b = me % WIDTH;
+  int column = me / WIDTH + SPLIT * column_in(b, at);
 #if PIVOT == FULL
   column = shared->column_at[column];
 #endif
-  if (k >= n || column >= n) return;
-  const __local pack* row = b < moving - turned ? shared->upper[k % 2] : shared->lower[k % 2];
-  a[k * n + column] = ((const __local real*)row)[me];
+  if (at.k >= n || column >= n) return;
+  const __local pack* row =
+      b < at.moving - at.turned ? shared->upper[at.k % 2] : shared->lower[at.k % 2];
+  a[at.k * n + column] = ((const __local real*)row)[me];
 }
 
-// Step k of the elimination. Returns whether the pivot is zero.
-inline bool eliminate(real* x, int r, int c, int s, int k, int moving,
-                      const __local scratch_of* shared) {
-  const __local pack* u = shared->upper[k % 2] + c * WIDTH / PACK;
-  const real value = ((const __local real*)shared->upper[k % 2])[s * WIDTH];
+// The elimination. Returns whether the pivot is zero.
+inline bool eliminate(real* x, step at, const __local scratch_of* shared) {
+  const int c = column_here();
+  const __local pack* u = shared->upper[at.k % 2] + c * WIDTH / PACK;
+  const real value = ((const __local real*)shared->upper[at.k % 2])[at.s * WIDTH];
   real scale, inverse;
   reciprocal(value, &scale, &inverse);
-  const real l = (SPLIT == 1 ? x[0] : shared->column[k % 2][r]) * scale * inverse;
-  const real first = c > s ? fma(-l, u[0].x, x[0]) : c == s ? l : x[0];
-  const int up = s == SPLIT - 1;
+  const real l = (SPLIT == 1 ? x[0] : shared->column[at.k % 2][row_here()]) * scale * inverse;
+  const real first = c > at.s ? fma(-l, u[0].x, x[0]) : c == at.s ? l : x[0];
+  const int up = at.s == SPLIT - 1;
   UNROLL
   for (int p = 0; p < WIDTH / PACK; ++p) {
-    if (p * PACK >= moving) continue;
+    if (p * PACK >= at.moving) continue;
     const pack of_row = u[p];
     UNROLL
     for (int e = 0; e < PACK; ++e) {
@@ -302,23 +311,24 @@ inline bool eliminate(real* x, int r, int c, int s, int k, int moving,
   }
   UNROLL
   for (int b = 0; b < WIDTH; ++b) {
-    if (b == (up ? moving - 1 : 0)) x[b] = first;
+    if (b == (up ? at.moving - 1 : 0)) x[b] = first;
   }
   return value == 0;
 }
 
 // The matrix by rows, n x n, to registers.
-inline void load(__global const real* source, bool present, int n, int r, int c, int me, real* x,
-                 __local scratch_of* shared) {
+inline void load(__global const real* source, int n, real* x, __local scratch_of* shared) {
+  const int me = item_here();
   UNROLL
   for (int first = 0; first < ORDER; first += SLAB) {
     for (int e = me; e < ORDER * SLAB; e += ITEMS) {
       const int i = e / SLAB, j = first + e % SLAB;
-      shared->slab[i][e % SLAB] = present && i < n && j < n ? source[i * n + j] : (real)OUTSIDE;
+      shared->slab[i][e % SLAB] = i < n && j < n ? source[i * n + j] : (real)OUTSIDE;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     UNROLL
-    for (int b = 0; b < SLAB / SPLIT; ++b) x[first / SPLIT + b] = shared->slab[r][c + SPLIT * b];
+    for (int b = 0; b < SLAB / SPLIT; ++b)
+      x[first / SPLIT + b] = shared->slab[row_here()][column_here() + SPLIT * b];
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what was read may be overwritten
   }
 }
@@ -330,13 +340,13 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * MATRICES, 1, 1))) void fact
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count) {
   __local scratch_of scratch[MATRICES];
-  const int me = get_local_id(0) % ITEMS, r = me % ORDER, c = me / ORDER;
+  const int me = item_here(), r = row_here(), c = column_here();
   const int matrix = get_group_id(0) * MATRICES + get_local_id(0) / ITEMS;
-  const bool present = matrix < count;  // otherwise as if it were zero
+  const bool present = matrix < count;  // otherwise as if all of it were OUTSIDE
   __local scratch_of* shared = scratch + get_local_id(0) / ITEMS;
   __global real* a = matrices + (size_t)matrix * n * n;
   real x[WIDTH];
-  load(a, present, n, r, c, me, x, shared);
+  load(a, present ? n : 0, x, shared);
   int position = r < n ? r : -1, zero = 0;
   uint chosen = 0;  // the pivot of step r
 #if PIVOT == FULL
@@ -349,18 +359,19 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * MATRICES, 1, 1))) void fact
       UNROLL
       for (int s = 0; s < SPLIT; ++s) {
         const int k = SPLIT * (done + turned) + s;
+        const step at = {k, s, moving, turned};
         if (SPLIT > 1 && PIVOT != FULL && c == s) shared->column[k % 2][r] = x[0];
-        uint pivot = choose(x, position, r, c, s, k, moving, turned, shared);
+        uint pivot = choose(x, position, at, shared);
         const bool beyond = k >= n;  // in the last turn
         if (beyond) pivot = place_of(k, k, k);
 #if PIVOT == FULL
-        exchange_columns(x, column_position_of(pivot), r, c, s, k, moving, shared);
+        exchange_columns(x, column_position_of(pivot), at, shared);
 #endif
-        if (r == row_of(pivot)) publish(x, c, k, moving, turned, shared);
+        if (r == row_of(pivot)) publish(x, at, shared);
         wait_for_matrix();
         position = r == row_of(pivot) ? -1 : position == k ? row_position_of(pivot) : position;
-        if (me < ORDER && present) store(a, n, me, k, moving, turned, shared);
-        const bool is_zero = eliminate(x, r, c, s, k, moving, shared);
+        if (me < ORDER && present) store(a, n, at, shared);
+        const bool is_zero = eliminate(x, at, shared);
         if (is_zero && zero == 0 && !beyond) zero = k + 1;
         if (k == r) chosen = pivot;
       }

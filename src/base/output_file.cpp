@@ -47,11 +47,8 @@ void forget_unfinished(const std::string& name) {
   }
 }
 
-// Calls only functions that are allowed in a signal handler.
 void remove_unfinished(int signal) {
-  for (std::atomic<char*>& place : unfinished) {
-    if (const char* name = place.exchange(nullptr)) unlink(name);
-  }
+  remove_unfinished_files();
   raise(signal);  // the default action, once this handler has returned (SA_RESETHAND)
 }
 
@@ -223,6 +220,12 @@ bool is_same_file(const std::string& one, const std::string& other) {
   std::error_code none;
   if (fs::is_character_file(one, none)) return false;
   return fs::equivalent(one, other, none) || destination(one) == destination(other);
+}
+
+void remove_unfinished_files() {
+  for (std::atomic<char*>& place : unfinished) {
+    if (const char* name = place.exchange(nullptr)) unlink(name);
+  }
 }
 
 void remove_unfinished_files_on_signals() {

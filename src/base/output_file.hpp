@@ -77,6 +77,9 @@ bool is_standard_output(const std::string& path);
 /// (/dev/null, a terminal) are the same in this sense, since nothing is lost there.
 bool is_same_file(const std::string& one, const std::string& other);
 
+/// Removes the files of every OutputFile that was not committed. A handler of signals may call it.
+void remove_unfinished_files();
+
 /// From now on SIGHUP, SIGINT and SIGTERM remove the files of every OutputFile that was not
 /// committed before they end the process. Ignored signals stay ignored.
 void remove_unfinished_files_on_signals();

@@ -22,7 +22,8 @@ struct Registers {
   std::size_t order, split, matrices;
 };
 
-// A work-item has at most 64 registers' worth of a row, of 4 bytes in single and 8 in double.
+// A work-item has at most 64 elements of a row; in double 32 at order 64, for more of them on a
+// multiprocessor.
 Registers registers_for(std::size_t n, Precision precision) {
   if (n <= 8) return {8, 1, 8};
   if (n <= 16) return {16, 1, 4};

@@ -37,7 +37,7 @@ class BatchLu {
   /// No more elements are in one buffer, so that kernels count them in 32 bits.
   static constexpr std::size_t kMostElements = (std::size_t{1} << 31) - 1;
 
-  /// What is fastest.
+  /// The fastest kernels for members of order n.
   static BatchPath path(const Device& device, std::size_t n);
   /// Throws Unsupported, before anything is allocated, if the device cannot hold or factor such a
   /// batch.

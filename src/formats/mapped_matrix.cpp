@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/host_memory.hpp"
+#include "base/output_file.hpp"
 #include "base/printable.hpp"
 
 namespace lugpu {
@@ -23,16 +24,18 @@ struct {
   std::string sentence;
 } watched;
 
-// Calls only what a handler of signals may call.
+// Calls only what a handler of signals may call. A signal that another process sent has no address.
 void end_with_sentence(int signal, siginfo_t* info, void* /*context*/) {
   const char* const begin = watched.begin;
   const auto* const address = static_cast<const char*>(info->si_addr);
-  if (begin && address >= begin && address < begin + watched.bytes) {
+  if (info->si_code > 0 && begin && address >= begin && address < begin + watched.bytes) {
     const std::string& sentence = watched.sentence;
     [[maybe_unused]] const auto count = write(STDERR_FILENO, sentence.data(), sentence.size());
+    remove_unfinished_files();
     _exit(1);
   }
-  std::signal(signal, SIG_DFL);  // what failed is tried again, and ends the process
+  std::signal(signal, SIG_DFL);
+  raise(signal);  // once this handler has returned
 }
 
 void watch(const void* begin, std::size_t bytes, const std::string& path) {

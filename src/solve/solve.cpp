@@ -135,6 +135,7 @@ class Solving {
     Outcome outcome = solve();
     while (const std::optional<std::string> why = failure_of_factors()) {
       bool others = false;
+      solver_.current().drop_transpose();  // the others may need its room
       timed_phase("factor", [&] { others = solver_.descend(*why); });
       if (!others) break;
       outcome = solve();
@@ -171,13 +172,14 @@ class Solving {
     solution_.precision = precision_of_factors(problem_, solution_.refinement);
     solution_.checks = {};
     solution_.checks.info = outcome.info;
+    solution_.x.clear();
     if (solved) download();
     if (problem_.solve.check) check(solved);
     return outcome;
   }
 
-  // Why other factors may do better: refinement converged, to an X of the scaled system that does
-  // not pass the checks of the system as given.
+  // Why other factors may do better: refinement converged, but X does not pass the checks of the
+  // system as given.
   std::optional<std::string> failure_of_factors() const {
     const bool refined = solution_.refinement && solution_.refinement->converged &&
                          problem_.solve.refine == Refine::mixed;

@@ -208,7 +208,12 @@ bool SystemSolver::descend_to_single(const std::string& because) {
   refinement_.given_up.push_back({factors_, because});
   factors_ = FactorArithmetic::single_precision;
   factor_anew(first_->size(), options);
-  return current().outcome().info == 0 || descend_to_double(zero_pivot(factors_));
+  if (current().outcome().info == 0 || descend_to_double(zero_pivot(factors_))) return true;
+  columns_.reset();
+  later_.reset();
+  factors_ = FactorArithmetic::half_products;
+  refinement_.given_up.pop_back();
+  return false;
 }
 
 // From A in double on the device, where there is room for that beside both factors.

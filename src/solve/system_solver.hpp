@@ -38,7 +38,8 @@ class SystemSolver {
   template <typename T>
   void download(View<T> x);
   /// Factors anew as the next step of the ladder says, `because` the factors at hand failed, for
-  /// another solve(). False if there is none, or the device has no room for it.
+  /// another solve(). False, and the factors at hand stay, if there is none, or the device has no
+  /// room for it.
   bool descend(const std::string& because);
 
   /// The factors that were used last.

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,7 @@ class DeviceChoiceTest(CommandLine):
         process = self.start_lugpu("solve", "a.npy", "--device-memory", "12M", "-o", "x.npy", stderr=subprocess.PIPE)
         while "a.npy" not in (Path("/proc") / str(process.pid) / "maps").read_text(encoding="utf-8"):
             self.assertIsNone(process.poll())
+            time.sleep(0.001)
         os.truncate(self.folder / "a.npy", 4096)
         with process.stderr as stream:
             errors = stream.read()
