@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks src/ and cli/ with clang-tidy, from PyPI (it takes half the time of Debian 12's), by the compile
 # commands of a build.
-#   scripts/check_tidy.sh [BUILD [REGULAR-EXPRESSION]]   default: build-dev, all files
+#   scripts/check_tidy.sh [BUILD]   default: build-dev
 set -euo pipefail
 build=$(realpath "${1:-$(dirname "$0")/../build-dev}")
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ status=0
 # ViennaCL's headers are no C++ to this clang. -w: warnings of a compiler are the build's.
 output=$("$folder/venv/bin/python" "$folder/venv/bin/run-clang-tidy.py" -quiet -extra-arg=-w -j "$(nproc)" \
   -clang-tidy-binary "$folder/venv/bin/clang-tidy" -p "$folder" \
-  "${2:-^$PWD/(src|cli)/(?!baselines/viennacl)}" 2>&1) || status=$?
+  "^$PWD/(src|cli)/(?!baselines/viennacl)" 2>&1) || status=$?
 grep -q 'clang-tidy -' <<<"$output" || { echo "$build has no compile commands for $PWD/src: $output" >&2; exit 1; }
 # The findings alone, without commands, colours and the counts of warnings in headers of the system.
 [ $status -eq 0 ] || sed 's/\x1b\[[0-9;]*m//g' <<<"$output" | grep -vE 'clang-tidy -|^[0-9]+ warnings? |^$' >&2

@@ -31,12 +31,6 @@ constexpr double kEps = kEpsilonDouble;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-Matrix identity(std::size_t n) {
-  Matrix a(n, n);
-  for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;
-  return a;
-}
-
 Matrix diagonal(const std::vector<double>& d) {
   Matrix a(d.size(), d.size());
   for (std::size_t i = 0; i < d.size(); ++i) a(i, i) = d[i];

@@ -2,7 +2,6 @@
 #include <lapacke.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "accuracy/condition.hpp"
+#include "matrices.hpp"
 #include "matrix/generate.hpp"
 #include "ratios.hpp"
 
@@ -21,18 +21,6 @@ namespace {
 constexpr double kEps = kEpsilonDouble;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// Written row by row, as on paper.
-Matrix matrix(std::initializer_list<std::initializer_list<double>> rows) {
-  Matrix a(rows.size(), rows.begin()->size());
-  std::size_t i = 0;
-  for (const auto& row : rows) {
-    std::size_t j = 0;
-    for (const double value : row) a(i, j++) = value;
-    ++i;
-  }
-  return a;
-}
 
 struct Factors {
   Matrix lu;
@@ -415,14 +403,6 @@ TEST(PivotGrowth, OfWilkinsonIsExact) {
   EXPECT_EQ(pivot_growth(a, dgetrf(a).lu), 512.0);
   // L does not count.
   EXPECT_EQ(pivot_growth(matrix({{2, 0}, {0, 4}}), matrix({{1, 3}, {99, 2}})), 0.75);
-}
-
-Matrix transposed(const Matrix& a) {
-  Matrix t(a.cols(), a.rows());
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) t(j, i) = a(i, j);
-  }
-  return t;
 }
 
 // inv(A) X and inv(A') X, for LAPACK's factors by rows, and by rows and columns.

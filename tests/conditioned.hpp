@@ -4,17 +4,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "matrices.hpp"
 #include "matrix/generate.hpp"
 
 namespace lugpu {
-
-inline Matrix transposed(const Matrix& a) {
-  Matrix t(a.cols(), a.rows());
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) t(j, i) = a(i, j);
-  }
-  return t;
-}
 
 /// (I - 2 v v') D (I - 2 w w') for unit vectors v, w and D from 1 to 1 / condition, geometrically.
 inline Matrix with_condition(std::size_t n, double condition, std::uint64_t seed) {

@@ -66,10 +66,12 @@ inline Matrix harmless_for(Pivot pivot, Precision precision, std::size_t m, std:
   return rounded_to(precision, a);
 }
 
-/// `value` on the diagonal.
-inline Matrix diagonal(std::size_t n, double value) {
-  Matrix a(n, n);
-  for (std::size_t i = 0; i < n; ++i) a(i, i) = value;
+/// 4 on the diagonal, with zeros at `zero` and at the end, and 0.5 above it: elimination rounds
+/// nothing, so that the first of them is exactly zero.
+inline Matrix with_zero_pivot(std::size_t n, std::size_t zero) {
+  Matrix a = diagonal(n, 4);
+  for (std::size_t j = 0; j < n; ++j) std::fill_n(a.column(j), j, 0.5);
+  a(zero, zero) = a(n - 1, n - 1) = 0;
   return a;
 }
 

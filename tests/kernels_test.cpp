@@ -18,10 +18,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // Small, and around the work-group sizes 64 x 1 and 64 x 4.
 constexpr std::size_t kOrders[] = {0, 1, 2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 127, 129};
 
-cl_int as_int(std::size_t value) {
-  return static_cast<cl_int>(value);
-}
-
 /// First, second, middle, last but one and last of 0 .. n-1.
 std::vector<std::size_t> steps_of(std::size_t n) {
   std::vector<std::size_t> steps = {0, 1, n / 2, n - 2, n - 1};
@@ -29,13 +25,6 @@ std::vector<std::size_t> steps_of(std::size_t n) {
   std::sort(steps.begin(), steps.end());
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   return steps;
-}
-
-/// A different value for each element, far from those of random_matrix.
-Matrix poison(std::size_t rows, std::size_t columns) {
-  Matrix a(rows, columns);
-  std::iota(a.values().begin(), a.values().end(), 1000.0);
-  return a;
 }
 
 class Kernels : public SurfaceKindTest {
@@ -53,20 +42,6 @@ class Kernels : public SurfaceKindTest {
   cl::Buffer buffer(const Matrix& values) { return upload(context, values, precision); }
   Matrix contents(const cl::Buffer& values, std::size_t rows, std::size_t columns) {
     return download(context, values, rows, columns, precision);
-  }
-
-  template <typename T>
-  cl::Buffer buffer_of(const std::vector<T>& values) {
-    cl::Buffer written = context.allocate(values.size() * sizeof(T));
-    context.queue().enqueueWriteBuffer(written, CL_TRUE, 0, values.size() * sizeof(T),
-                                       values.data());
-    return written;
-  }
-  template <typename T>
-  std::vector<T> values_of(const cl::Buffer& buffer, std::size_t count) {
-    std::vector<T> values(count);
-    context.read_back("test", buffer, 0, count * sizeof(T), values.data());
-    return values;
   }
 
   /// a b + c and a / b, rounded once.
@@ -403,7 +378,7 @@ class PivotSearch : public Kernels {
   Place search_all(const Matrix& a, std::size_t k, std::size_t n, std::size_t slices = 16) {
     const Surface source = surface(a);
     const cl::Buffer magnitudes = buffer(poison(slices * n, 1));
-    const cl::Buffer rows = buffer_of(std::vector<cl_int>(slices * n, -7));
+    const cl::Buffer rows = buffer_of(context, std::vector<cl_int>(slices * n, -7));
     run("dense/passes.cl", "search_each_column", {source.texels(k, n), slices}, source, magnitudes,
         rows, as_int(k), as_int(n));
     return search_candidates(magnitudes, rows, k, n, slices);
@@ -421,10 +396,10 @@ class PivotSearch : public Kernels {
   static constexpr Place kUnknown = {-7, -9};
 
   cl::Buffer unknown_places(std::size_t n) {
-    return buffer_of(std::vector<Place>(n + 1, kUnknown));
+    return buffer_of(context, std::vector<Place>(n + 1, kUnknown));
   }
   Place place_of(const cl::Buffer& places, std::size_t k, std::size_t n) {
-    const std::vector<Place> found = values_of<Place>(places, n + 1);
+    const std::vector<Place> found = values_of<Place>(context, places, n + 1);
     for (std::size_t i = 0; i <= n; ++i) EXPECT_TRUE(i == k || found[i] == kUnknown) << i;
     return found[k];
   }
@@ -595,7 +570,7 @@ TEST_P(PivotSearch, EachColumnInSlices) {
       for (const std::size_t k : steps_of(n)) {
         Matrix magnitudes = poison(n, slices);
         std::vector<cl_int> rows(slices * n, -7);
-        const cl::Buffer found = buffer(magnitudes), found_rows = buffer_of(rows);
+        const cl::Buffer found = buffer(magnitudes), found_rows = buffer_of(context, rows);
         run("dense/passes.cl", "search_each_column", {source.texels(k, n), slices}, source, found,
             found_rows, as_int(k), as_int(n));
         for (std::size_t j = k; j < n; ++j) {
@@ -610,7 +585,7 @@ TEST_P(PivotSearch, EachColumnInSlices) {
           }
         }
         EXPECT_TRUE(equal(contents(found, n, slices), magnitudes)) << n << ", step " << k;
-        EXPECT_EQ(values_of<cl_int>(found_rows, slices * n), rows) << n << ", step " << k;
+        EXPECT_EQ(values_of<cl_int>(context, found_rows, slices * n), rows) << n << ", step " << k;
       }
     }
   }
@@ -699,7 +674,8 @@ TEST_P(PivotSearch, CandidatesWithTies) {
             }
           }
         }
-        EXPECT_EQ(search_candidates(buffer(magnitudes), buffer_of(rows), k, n, slices), place)
+        EXPECT_EQ(search_candidates(buffer(magnitudes), buffer_of(context, rows), k, n, slices),
+                  place)
             << n << ", " << slices << " slices, step " << k;
       }
     }
@@ -930,10 +906,11 @@ class FusedSteps : public Kernels {
     const Surface src = surface(source), dst = surface(before);
     std::vector<Place> known(step.n + 1, Place{-7, -9});
     known[step.k] = step.place;
-    const cl::Buffer places = buffer_of(known);
+    const cl::Buffer places = buffer_of(context, known);
     const cl::Buffer pivots = buffer(poison(step.n, 1));
     const cl::Buffer magnitudes = buffer(Matrix(cut.groups(), 1));
-    const cl::Buffer candidates = buffer_of(std::vector<Place>(cut.groups(), Place{-7, -9}));
+    const cl::Buffer candidates =
+        buffer_of(context, std::vector<Place>(cut.groups(), Place{-7, -9}));
     const std::string kernel =
         std::string(is_lu(step) ? "lu" : "gauss_jordan") + "_step_" + step.pivot;
     const std::string options = tiling.options();
@@ -946,7 +923,7 @@ class FusedSteps : public Kernels {
                 magnitudes, candidates, places, as_int(step.k + 1),
                 as_int(all ? cut.groups() : cut.group_rows));
     return {contents(dst), contents(pivots, step.n, 1),
-            values_of<Place>(places, step.n + 1)[step.k + 1]};
+            values_of<Place>(context, places, step.n + 1)[step.k + 1]};
   }
 
   /// The same on the host; elements that the step does not write are those of `before`.
@@ -1126,11 +1103,12 @@ TEST_P(FusedSteps, ChoosePivotTakesTheFirstOfTheLargest) {
       const auto first = std::max_element(magnitudes.values().begin(), magnitudes.values().end());
       const Place expected =
           *first > 0 ? candidates[first - magnitudes.values().begin()] : Place{1, 1};
-      const cl::Buffer places = buffer_of(std::vector<Place>(3, Place{-7, -9}));
+      const cl::Buffer places = buffer_of(context, std::vector<Place>(3, Place{-7, -9}));
       context.run("test", {"dense/fused.cl", "choose_pivot", precision, storage, texel, options},
-                  {Tiling::kChoosers}, buffer(magnitudes), buffer_of(candidates), places, 1,
-                  as_int(count));
-      EXPECT_EQ(values_of<Place>(places, 3), (std::vector<Place>{{-7, -9}, expected, {-7, -9}}));
+                  {Tiling::kChoosers}, buffer(magnitudes), buffer_of(context, candidates), places,
+                  1, as_int(count));
+      EXPECT_EQ(values_of<Place>(context, places, 3),
+                (std::vector<Place>{{-7, -9}, expected, {-7, -9}}));
     }
   }
 }
@@ -1152,7 +1130,7 @@ class FullPivotingSteps : public Kernels {
           l(test.buffer(poison(kDelay * (a.rows() + 3), 1))),
           u(test.buffer(poison(kDelay * (a.rows() + 3), 1))),
           magnitudes(test.buffer(poison(1, 1))),
-          candidates(test.buffer_of(std::vector<Place>(1))),
+          candidates(buffer_of(test.context, std::vector<Place>(1))),
           places(a.rows(), Place{-7, -9}) {}
     Surface source, target;
     cl::Buffer pivots, l, u, magnitudes, candidates;
@@ -1183,11 +1161,11 @@ class FullPivotingSteps : public Kernels {
   /// The first half of step k: places[k] from the candidates of the step before, if there are any,
   /// as dense/full_pivoting.cpp does it.
   void take_pivot(State& state, const Tile& tile, std::size_t k) {
-    const cl::Buffer places = buffer_of(state.places);
+    const cl::Buffer places = buffer_of(context, state.places);
     context.run("test", kernel(state, tile, "take_pivot"), {300}, state.source, state.magnitudes,
                 state.candidates, places, state.pivots, state.l, state.u, as_int(k),
                 as_int(state.source.rows()), as_int(state.candidate_count));
-    state.places = values_of<Place>(places, state.places.size());
+    state.places = values_of<Place>(context, places, state.places.size());
   }
 
   /// The second half, but the surfaces are not swapped.
@@ -1197,10 +1175,10 @@ class FullPivotingSteps : public Kernels {
     const Tiling::Launch cut = tiling(state, tile).launch(begin, begin);
     state.candidate_count = cut.groups();
     state.magnitudes = buffer(Matrix(state.candidate_count, 1));
-    state.candidates = buffer_of(std::vector<Place>(state.candidate_count, Place{-7, -9}));
+    state.candidates = buffer_of(context, std::vector<Place>(state.candidate_count, Place{-7, -9}));
     const char* step = writes(k, n) ? "write_updates" : "delay_update";
     context.run("test", kernel(state, tile, step), {cut.group_columns * tile.lanes, cut.group_rows},
-                state.source, state.target, buffer_of(state.places), state.l, state.u,
+                state.source, state.target, buffer_of(context, state.places), state.l, state.u,
                 state.magnitudes, state.candidates, as_int(k), as_int(n), as_int(cut.rows));
   }
 
@@ -1324,8 +1302,8 @@ TEST_P(FusedSteps, FinishLower) {
         }
       }
       const Surface src = surface(source), dst = surface(poison(n, n));
-      run("dense/passes.cl", "finish_lower", {n}, src, dst, buffer_of(places), buffer(pivots),
-          as_int(n), cl_int{block > 0}, as_int(std::max<std::size_t>(block, 1)));
+      run("dense/passes.cl", "finish_lower", {n}, src, dst, buffer_of(context, places),
+          buffer(pivots), as_int(n), cl_int{block > 0}, as_int(std::max<std::size_t>(block, 1)));
       EXPECT_TRUE(equal(contents(dst), expected, division_error())) << n;
     }
   }
@@ -1344,7 +1322,7 @@ TEST_P(FusedSteps, FinishUpper) {
       }
       const Surface src = surface(source), dst = surface(poison(n, n));
       run("dense/passes.cl", "finish_upper", {(n + pack() - 1) / pack()}, src, dst,
-          buffer_of(places), as_int(n), as_int(block));
+          buffer_of(context, places), as_int(n), as_int(block));
       EXPECT_TRUE(equal(contents(dst), expected)) << n << ", blocks of " << block;
     }
   }

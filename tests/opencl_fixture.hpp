@@ -8,11 +8,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <initializer_list>
+#include <numeric>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "matrices.hpp"
 #include "matrix/generate.hpp"
 #include "opencl/context.hpp"
 #include "opencl/transfer.hpp"
@@ -98,24 +99,6 @@ class SurfaceKindTest : public testing::TestWithParam<SurfaceKind> {
   const Texel texel = GetParam().texel;
 };
 
-/// Written row by row, as on paper.
-inline Matrix matrix(std::initializer_list<std::initializer_list<double>> rows) {
-  Matrix a(rows.size(), rows.begin()->size());
-  std::size_t i = 0;
-  for (const auto& row : rows) {
-    std::size_t j = 0;
-    for (const double value : row) a(i, j++) = value;
-    ++i;
-  }
-  return a;
-}
-
-inline Matrix filled(std::size_t rows, std::size_t columns, double value) {
-  Matrix a(rows, columns);
-  std::fill(a.values().begin(), a.values().end(), value);
-  return a;
-}
-
 inline Matrix rounded_to(Precision precision, Matrix a) {
   if (precision == Precision::single_precision) {
     for (double& value : a.values()) value = static_cast<float>(value);
@@ -127,6 +110,13 @@ inline Matrix rounded_to(Precision precision, Matrix a) {
 inline Matrix random_in(Precision precision, std::size_t rows, std::size_t columns,
                         std::uint64_t seed) {
   return rounded_to(precision, random_matrix(rows, columns, seed));
+}
+
+/// A different value for each element, far from those of random_matrix.
+inline Matrix poison(std::size_t rows, std::size_t columns) {
+  Matrix a(rows, columns);
+  std::iota(a.values().begin(), a.values().end(), 1000.0);
+  return a;
 }
 
 /// surface = values
@@ -143,6 +133,27 @@ inline Surface surface_of(DeviceContext& context, const SurfaceKind& kind, const
 inline Matrix contents(DeviceContext& context, const Surface& surface) {
   const cl::Buffer columns = export_columns(context, surface, 0, surface.columns());
   return download(context, columns, surface.rows(), surface.columns(), surface.precision());
+}
+
+/// As kernels take sizes and indices.
+inline cl_int as_int(std::size_t value) {
+  return static_cast<cl_int>(value);
+}
+
+/// A buffer of exactly these values, at least one.
+template <typename T>
+cl::Buffer buffer_of(DeviceContext& context, const std::vector<T>& values) {
+  cl::Buffer written = context.allocate(values.size() * sizeof(T));
+  context.queue().enqueueWriteBuffer(written, CL_TRUE, 0, values.size() * sizeof(T), values.data());
+  return written;
+}
+
+/// The first `count` values of a buffer.
+template <typename T>
+std::vector<T> values_of(DeviceContext& context, const cl::Buffer& buffer, std::size_t count) {
+  std::vector<T> values(count);
+  context.read_back("test", buffer, 0, count * sizeof(T), values.data());
+  return values;
 }
 
 /// The same bits, so that -0 is not 0; only a NaN may have others, as conversions change them.

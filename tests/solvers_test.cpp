@@ -142,22 +142,6 @@ void expect_complete(const Outcome& outcome, std::size_t n, Pivot pivot) {
   EXPECT_EQ(outcome.pivots.size(), n);
 }
 
-Matrix product(const Matrix& a, const Matrix& x) {
-  Matrix b(a.rows(), x.cols());
-  for (std::size_t j = 0; j < x.cols(); ++j) {
-    for (std::size_t k = 0; k < a.cols(); ++k) {
-      for (std::size_t i = 0; i < a.rows(); ++i) b(i, j) += a(i, k) * x(k, j);
-    }
-  }
-  return b;
-}
-
-Matrix identity(std::size_t n) {
-  Matrix a(n, n);
-  for (std::size_t i = 0; i < n; ++i) a(i, i) = 1;
-  return a;
-}
-
 class Solvers : public testing::TestWithParam<SolverKind> {
  protected:
   void SetUp() override {

@@ -72,7 +72,7 @@ inline int column_position_of(uint place) { return place >> 16; }
 // Step k = SPLIT g + s, after `turned` turns of a chunk of which `moving` registers move.
 typedef struct {
   int k, s, moving, turned;
-} step;
+} elimination_step;
 
 // A work-item of a matrix, its row and its column.
 inline int item_here() { return get_local_id(0) % ITEMS; }
@@ -154,7 +154,7 @@ inline uint best_of_all(key_type best, uint where, int k, __local scratch_of* sh
 }
 
 // The column g that is in register b.
-inline int column_in(int b, step at) {
+inline int column_in(int b, elimination_step at) {
   const int end =
       b < at.moving ? at.moving : WIDTH - (WIDTH - 1 - b) / CHUNK * CHUNK;  // of those that moved
   const int turns = b < at.moving ? at.turned : CHUNK, from_end = b + turns - end;
@@ -163,14 +163,14 @@ inline int column_in(int b, step at) {
 
 // Whether register b has a column of U or of what is left, not of L. (For most registers that is
 // known when the loops are unrolled: turned < CHUNK.)
-inline bool is_upper(int b, step at) {
+inline bool is_upper(int b, elimination_step at) {
   return b < at.moving && (b < at.moving - CHUNK || b < at.moving - at.turned) &&
          (b > 0 || column_here() >= at.s);
 }
 
 // The largest element of the work-item's row in what is left, and its register. -1, and register
 // 0, if all are NaN.
-inline real largest_of_row(const real* x, step at, int* there) {
+inline real largest_of_row(const real* x, elimination_step at, int* there) {
   real largest = -1;
   UNROLL
   for (int b = 0; b < WIDTH; ++b) {
@@ -185,7 +185,7 @@ inline real largest_of_row(const real* x, step at, int* there) {
 }
 
 // The place of the pivot. position: that of the work-item's row, -1 once it has been a pivot.
-inline uint choose(const real* x, int position, step at, __local scratch_of* shared) {
+inline uint choose(const real* x, int position, elimination_step at, __local scratch_of* shared) {
 #if PIVOT == NONE
   return place_of(at.k, at.k, at.k);
 #else
@@ -217,7 +217,7 @@ inline bool is_bit(uint2 number, int b) {
 }
 
 // The interchange of the column of the step and the pivot's, at position p.
-inline void exchange_columns(real* x, int p, step at, __local scratch_of* shared) {
+inline void exchange_columns(real* x, int p, elimination_step at, __local scratch_of* shared) {
   const int r = row_here(), c = column_here();
   const int there = (p - (at.k - at.s)) / SPLIT;
   const uint2 in = (uint2)(there < 32 ? 1u << there : 0, there < 32 ? 0 : 1u << (there - 32));
@@ -260,7 +260,7 @@ inline void exchange_columns(real* x, int p, step at, __local scratch_of* shared
 
 // The row of the pivot to local memory. Of the registers that move, the last ones may have columns
 // of L, for which the products get zeros: they leave L as it is, unless an element is not finite.
-inline void publish(const real* x, step at, __local scratch_of* shared) {
+inline void publish(const real* x, elimination_step at, __local scratch_of* shared) {
   __local pack* upper = shared->upper[at.k % 2] + column_here() * WIDTH / PACK;
   __local pack* lower = shared->lower[at.k % 2] + column_here() * WIDTH / PACK;
   UNROLL
@@ -277,7 +277,7 @@ inline void publish(const real* x, step at, __local scratch_of* shared) {
 }
 
 // That row to its place in the matrix.
-inline void store(__global real* a, int n, step at, const __local scratch_of* shared) {
+inline void store(__global real* a, int n, elimination_step at, const __local scratch_of* shared) {
   const int me = item_here(), b = me % WIDTH;
   int column = me / WIDTH + SPLIT * column_in(b, at);
 #if PIVOT == FULL
@@ -290,7 +290,7 @@ inline void store(__global real* a, int n, step at, const __local scratch_of* sh
 }
 
 // The elimination. Returns whether the pivot is zero.
-inline bool eliminate(real* x, step at, const __local scratch_of* shared) {
+inline bool eliminate(real* x, elimination_step at, const __local scratch_of* shared) {
   const int c = column_here();
   const __local pack* u = shared->upper[at.k % 2] + c * WIDTH / PACK;
   const real value = ((const __local real*)shared->upper[at.k % 2])[at.s * WIDTH];
@@ -359,7 +359,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * MATRICES, 1, 1))) void fact
       UNROLL
       for (int s = 0; s < SPLIT; ++s) {
         const int k = SPLIT * (done + turned) + s;
-        const step at = {k, s, moving, turned};
+        const elimination_step at = {k, s, moving, turned};
         if (SPLIT > 1 && PIVOT != FULL && c == s) shared->column[k % 2][r] = x[0];
         uint pivot = choose(x, position, at, shared);
         const bool beyond = k >= n;  // in the last turn

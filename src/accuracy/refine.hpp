@@ -22,8 +22,8 @@ enum class MixedRules {
   lapack,     ///< dsgesv's: all columns until the last is done, with n in the tolerance
 };
 
-/// What max |b - A x| / max |x| may be for an x to be as good as double's: ||A||_inf eps sqrt(n), as
-/// LAPACK's dsgesv has it; by_column with n between 16 and 100.
+/// What max |b - A x| / max |x| may be for an x to be as good as double's: ||A||_inf eps sqrt(n),
+/// as LAPACK's dsgesv has it; by_column with n between 16 and 100.
 double mixed_tolerance(double a_norm_inf, std::size_t n, MixedRules rules);
 
 /// Solves A X = B to double's accuracy with an inverse from factors in single precision: until

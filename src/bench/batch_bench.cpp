@@ -144,19 +144,13 @@ BatchResult measure_batch(const BatchCase& what, const BatchSystem<T>& system,
                           const Effort& effort) {
   BatchResult result;
   result.what = what;
-  const Result ended = attempt({}, effort, [&] {
+  attempt_into(result, effort, [&] {
     const std::unique_ptr<BatchContender<T>> contender = make();
     const std::size_t n = what.size.n;
     contender->upload(Batch<const T>({system.a.data(), n, n, n}, what.size.count, n * n));
     sample(*contender, effort, result);
     check(*contender, system, result);
-    Result done;
-    done.status = result.status;
-    done.reason = result.reason;
-    return done;
   });
-  result.status = ended.status;
-  result.reason = ended.reason;
   return result;
 }
 

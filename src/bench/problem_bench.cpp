@@ -188,15 +188,7 @@ StructuredResult measure_problem(DeviceContext* context, const StructuredCase& w
   StructuredResult result;
   result.what = what;
   result.unknowns = system.a.order();
-  const Result ended = attempt({}, effort, [&] {
-    Measuring(context, system, maker, effort, result).run();
-    Result done;
-    done.status = result.status;
-    done.reason = result.reason;
-    return done;
-  });
-  result.status = ended.status;
-  result.reason = ended.reason;
+  attempt_into(result, effort, [&] { Measuring(context, system, maker, effort, result).run(); });
   if (context) context->deadline().set(INFINITY);
   return result;
 }

@@ -133,7 +133,7 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
   run.what = what;
   run.method = what.options.method;
   if (context) run.device = context->device().name;
-  const Result ended = attempt({}, effort, [&] {
+  attempt_into(run, effort, [&] {
     const Clock::time_point start = Clock::now();
     if (context) context->deadline().set(effort.timeout_s);
     constexpr std::size_t kFewIterations = 2;
@@ -156,13 +156,7 @@ SimulationRun measure_simulation(DeviceContext* context, const SimulationCase& w
       if (took < kBatchSeconds) batch = std::min(2 * batch, kMostOfBatch);
     }
     run.other_load = other_load.share();
-    Result done;
-    done.status = run.status;
-    done.reason = run.reason;
-    return done;
   });
-  run.status = ended.status;
-  run.reason = ended.reason;
   if (context) context->deadline().set(INFINITY);
   return run;
 }

@@ -250,23 +250,18 @@ StructuredResult try_plan(DeviceContext& context, const SparsePlan& plan,
     return result;
   }
   context.deadline().set(INFINITY);
-  const Result ended = attempt({}, {}, [&] {
+  attempt_into(result, {}, [&] {
     const Solution<double> solution = solve_timed(context, plan, system, limit_s);
     result = record_of(result.what, solution);
     if (solution.diagnosis.reason) result.reason = solution.diagnosis.reason->reason + ".";
     if (std::isfinite(system.solution) && !solution.x.empty()) {
       result.error = error_of(solution, system.solution);
     }
-    Result done;
-    done.status = result.status;
-    done.reason = result.reason;
-    return done;
   });
   context.deadline().set(INFINITY);
-  result.status = ended.status;
-  result.reason = ended.status == RunStatus::skipped
-                      ? "it did not finish within " + short_number(limit_s) + " s."
-                      : ended.reason;
+  if (result.status == RunStatus::skipped) {
+    result.reason = "it did not finish within " + short_number(limit_s) + " s.";
+  }
   return result;
 }
 

@@ -56,6 +56,21 @@ std::vector<int> powers_of_two_up_to(int most);
 /// (time), error.
 Result attempt(const Case& what, const Effort& effort, const std::function<Result()>& action);
 
+/// Runs `action`, which fills `result`, that of a case of another kind: what it throws becomes the
+/// status and the reason there, as in attempt().
+template <typename AnyResult, typename Action>
+void attempt_into(AnyResult& result, const Effort& effort, const Action& action) {
+  const Result ended = attempt({}, effort, [&] {
+    action();
+    Result done;
+    done.status = result.status;
+    done.reason = result.reason;
+    return done;
+  });
+  result.status = ended.status;
+  result.reason = ended.reason;
+}
+
 /// What a sweep tells its caller.
 struct SweepObserver {
   std::function<bool(const Case&)> wanted;   ///< whether the case is to be run

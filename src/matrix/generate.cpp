@@ -37,8 +37,8 @@ Matrix make_dominant(std::size_t n, std::uint64_t seed) {
 }
 
 /// HPL-MxP's (https://hpl-mxp.org): random, with a diagonal as large as the rest of its row
-/// together, so that no pivoting is needed from n = 3 on (0 for n = 1, for n = 2 often singular) and
-/// factors in low precision are refined quickly.
+/// together, so that no pivoting is needed from n = 3 on (0 for n = 1, for n = 2 often singular)
+/// and factors in low precision are refined quickly.
 Matrix make_hpl_mxp(std::size_t n, std::uint64_t seed) {
   Matrix a = make_random(n, seed);
   for (std::size_t k = 0; k < n; ++k) a(k, k) = 0;
