@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """Puts one mistake after another into the sources, and says which test catches it. Run by hand: it takes hours.
 
-    tests/mistakes.py [--area WORD] [--from NUMBER] [--quick] [--build-dir FOLDER] [--list]
+    tests/mistakes.py [--area WORD] [--from NUMBER] [--only NUMBER...] [--quick] [--build-dir FOLDER] [--list]
 
 A mistake is one changed line: a comparison or a sign turned round, a bound off by one, a condition left out, a call
 left out. They are drawn from the sources by a fixed seed, so many from each of the areas below, so that a number always
 means the same mistake in the same sources. The sources are a copy of the last commit, outside this checkout. Of each
 area a few quick tests are built and run one after the other, those first whose names are most like the file's, until
-one fails. Kernels are tried by commands first, which read them from disk; with --quick by these alone. Prints a line
-a mistake: its number, its place, the change, and what caught it (`compiler`, a test, `hang`) or SURVIVES.
+one fails; with them those whose names have all of the file's. Kernels are tried by commands first, which read them
+from disk; with --quick by these alone. Prints a line a mistake: its number, its place, the change, and what caught it
+(`compiler`, a test, `hang`) or SURVIVES.
 """
 
 import argparse
@@ -39,7 +40,8 @@ AREAS = {
         "solve a.npy -q --method lu", "solve a.npy -q --method lu --pivot full",
         "solve a.npy -q --method gauss-jordan --schedule paper --texel rgba --precision single",
         "solve a.npy -q --method lu --pivot rook --storage image", "solve a.npy -q --inverse i.npy", "verify -q",
-        PROBLEMS + "poisson2d --grid 12", "kernels", "surface"]),
+        PROBLEMS + "poisson2d --grid 12", "kernels", "surface", "operators",
+        "solvers"]),
     "kernels, CPU": (12, "kernels/cpu/*.cl*", [
         "solve a.npy -q", "solve a.npy -q --precision single --storage image",
         "solve a.npy -q --refine --inverse i.npy", PROBLEMS + "poisson2d,poisson3d --grid 12",
@@ -53,7 +55,8 @@ AREAS = {
                         PROBLEMS + "bubbles --grid 12 --method multigrid-cg,cg", "solve b.mtx -q --method cg",
                         "solve b.mtx -q --method gauss-seidel", "sparse_operator", "operators", "multigrid",
                         "iterative_sparse", "iterative"]),
-    "kernels, simulation": (6, "kernels/simulation/*.cl*", ["wave", "staggered", "bubbles", "fluid"]),
+    "kernels, simulation": (6, "kernels/simulation/*.cl*", ["wave", "staggered", "bubbles", "fluid",
+        "picture", "cli_simulate"]),
     "dense": (12, "src/dense/*.cpp", ["lu_blocked", "banded_lu", "fast_diagonal", "kernels",
         "solvers", "batch_lu"]),
     "iterative": (10, "src/iterative/*.cpp src/operators/*.cpp", ["sparse_operator", "residual", "operators",
@@ -76,7 +79,7 @@ AREAS = {
     "drop-in": (5, "src/lapack/*.cpp", ["lapack"]),
     "scalapack": (2, "src/scalapack/*.cpp", ["scalapack"]),
     "command line": (9, "cli/*.cpp", ["cli_help", "cli_usage", "cli_input", "cli_formats", "cli_sparse",
-        "cli_solve", "cli_compare", "cli_simulate"]),
+        "cli_solve", "cli_compare", "cli_simulate", "cli_terminal", "cli_bench"]),
 }
 # What tests in Python need, where that is not the program.
 TARGETS = {"lapack": "lugpu_lapack lugpu_liblapack xerbla_stub", "scalapack": "lugpu_scalapack"}
@@ -224,22 +227,25 @@ class Copy:
         return ""
 
 
-def tests_of(area, path):
-    """Those of the area, the likeliest first."""
+def tests_of(area, path, known):
+    """Those of the area and those with all words of the file in their names, the likeliest first."""
     words = set(path.stem.split("_"))
-    return sorted(AREAS[area][2], key=lambda test: (" " not in test, -len(words & set(test.split("_")))))
+    namesakes = [test for test in known if words <= set(test.split("_")) and test not in AREAS[area][2]]
+    return sorted(AREAS[area][2] + namesakes,
+                  key=lambda test: (" " not in test, "slow" in test, -len(words & set(test.split("_")))))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--area", default="", help="only areas with this word")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first number")
+    parser.add_argument("--only", type=int, nargs="+", help="these numbers alone")
     parser.add_argument("--quick", action="store_true", help="kernels alone, by commands")
     parser.add_argument("--build-dir", type=Path, default=Path(tempfile.gettempdir()) / "lugpu-mistakes")
     parser.add_argument("--list", action="store_true", help="print the mistakes and do nothing")
     given = parser.parse_args()
     chosen = [(i, one) for i, one in enumerate(drawn()) if i >= given.first and given.area in one[0] and
-              (not given.quick or " " in AREAS[one[0]][2][0])]
+              (not given.only or i in given.only) and (not given.quick or " " in AREAS[one[0]][2][0])]
     if given.list:
         for i, (area, path, number, line) in chosen:
             print(f"{i:4} {area:20} {path}:{number + 1}: {line.strip()}")
@@ -248,7 +254,7 @@ def main():
     caught = 0
     for i, (area, path, number, line) in chosen:
         start = time.monotonic()
-        tests = [test for test in tests_of(area, path) if " " in test or not given.quick]
+        tests = [test for test in tests_of(area, path, copy.commands) if " " in test or not given.quick]
         by = copy.caught_by(tests, path, number, line)
         caught += bool(by)
         print(f"{i:4} {area:20} {path}:{number + 1}: {line.strip()}\n     {by or 'SURVIVES'} "

@@ -559,6 +559,14 @@ void expect_as_from_the_host(const Grid& grid, Precision precision, DeviceContex
   EXPECT_LT(norm(error), rounding * norm(expected)) << text(grid);
 }
 
+TEST_P(Multigrid, TakesAConductivityOnTheDeviceForSeveralLargeGrids) {
+  for (const Size& size : {Size{150, 61, 1}, Size{40, 30, 16}}) {
+    Grid grid = laplacian(size, {kNeumann, kPeriodic, kNeumann});
+    add_bubbles(grid, 1000);
+    expect_as_from_the_host(grid, precision, context);
+  }
+}
+
 TEST_P(Multigrid, TakesAConductivityOnTheDevice) {
   Device device = context.device();
   device.type = "gpu";
