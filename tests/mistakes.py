@@ -58,7 +58,7 @@ AREAS = {
     "kernels, simulation": (6, "kernels/simulation/*.cl*", ["wave", "staggered", "bubbles", "fluid",
         "picture", "cli_simulate"]),
     "dense": (12, "src/dense/*.cpp", ["lu_blocked", "banded_lu", "fast_diagonal", "kernels",
-        "solvers", "batch_lu"]),
+        "solvers", "batch_lu", "lu_blocked_slow"]),
     "iterative": (10, "src/iterative/*.cpp src/operators/*.cpp", ["sparse_operator", "residual", "operators",
         "multigrid", "iterative_sparse", "iterative"]),
     "accuracy": (10, "src/accuracy/*.cpp src/solve/*.cpp", ["checks", "sparse_library", "library", "accuracy",
