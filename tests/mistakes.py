@@ -62,7 +62,7 @@ AREAS = {
     "iterative": (10, "src/iterative/*.cpp src/operators/*.cpp", ["sparse_operator", "residual", "operators",
         "multigrid", "iterative_sparse", "iterative"]),
     "accuracy": (10, "src/accuracy/*.cpp src/solve/*.cpp", ["checks", "sparse_library", "library", "accuracy",
-        "device_solve", "error_bounds"]),
+        "device_solve", "problem", "error_bounds"]),
     "matrices": (4, "src/matrix/*.cpp", ["grid", "sparse", "generate", "checks"]),
     "readers": (10, "src/formats/*.cpp", ["fuzz_corpus", "sparse", "other_formats", "formats"]),
     "bench": (12, "src/bench/*.cpp src/base/*.cpp", ["cores", "printable", "processes", "other_load", "advice",
@@ -81,7 +81,10 @@ AREAS = {
         "cli_solve", "cli_simulate", "cli_terminal", "cli_bench"]),
 }
 # What tests in Python need, where that is not the program.
-TARGETS = {"lapack": "lugpu_lapack lugpu_liblapack xerbla_stub", "scalapack": "lugpu_scalapack"}
+TARGETS = {
+    "lapack": "lugpu_manual lugpu_library lugpu_lapack lugpu_liblapack lugpu_mpi lugpu_scalapack xerbla_stub",
+    "scalapack": "lugpu_scalapack",
+}
 # What is changed, into what.
 CHANGES = [
     (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "),
