@@ -64,7 +64,7 @@ AREAS = {
     "accuracy": (10, "src/accuracy/*.cpp src/solve/*.cpp", ["checks", "sparse_library", "library", "accuracy",
         "device_solve", "problem", "error_bounds"]),
     "matrices": (4, "src/matrix/*.cpp", ["grid", "sparse", "generate", "checks"]),
-    "readers": (10, "src/formats/*.cpp", ["fuzz_corpus", "sparse", "other_formats", "formats"]),
+    "readers": (10, "src/formats/*.cpp", ["fuzz_corpus", "sparse", "other_formats", "formats", "cli_formats"]),
     "bench": (12, "src/bench/*.cpp src/base/*.cpp", ["cores", "printable", "processes", "other_load", "advice",
         "crossover", "tune", "samples", "statistics", "comparison", "resume", "sweep", "verify", "problem"]),
     "report": (3, "src/report/*.cpp", ["report", "cli_report"]),
