@@ -62,7 +62,7 @@ AREAS = {
     "iterative": (10, "src/iterative/*.cpp src/operators/*.cpp", ["sparse_operator", "residual", "operators",
         "multigrid", "iterative_sparse", "iterative"]),
     "accuracy": (10, "src/accuracy/*.cpp src/solve/*.cpp", ["checks", "sparse_library", "library", "accuracy",
-        "device_solve", "problem", "error_bounds"]),
+        "device_solve", "problem", "verify", "mixed", "error_bounds", "lapack"]),
     "matrices": (4, "src/matrix/*.cpp", ["grid", "sparse", "generate", "checks"]),
     "readers": (10, "src/formats/*.cpp", ["fuzz_corpus", "sparse", "other_formats", "formats", "cli_formats"]),
     "bench": (12, "src/bench/*.cpp src/base/*.cpp", ["cores", "printable", "processes", "other_load", "advice",
