@@ -6,6 +6,7 @@
 #include "matrix/grid.hpp"
 #include "opencl_fixture.hpp"
 #include "operators/grid_operator.hpp"
+#include "padding.hpp"
 
 namespace lugpu {
 namespace {
@@ -25,15 +26,6 @@ class Operators : public SurfaceKindTest {
     Surface surface = all.take();
     all.upload(values, surface);
     return surface;
-  }
-  // In the texels, or the vectors of a CPU, that hold the last columns.
-  void expect_zeros_after(std::size_t columns, const Vectors& all, const Surface& vector) {
-    const std::size_t pack = std::max(vector.pack(), all.cut().vector);
-    const std::size_t end = (columns + pack - 1) / pack * pack;
-    const Matrix stored = contents(context, vector.part(vector.rows(), end));
-    for (std::size_t j = columns; j < end; ++j) {
-      for (std::size_t i = 0; i < stored.rows(); ++i) ASSERT_EQ(stored(i, j), 0) << i << " " << j;
-    }
   }
   double eps() const { return epsilon(precision); }
 };
@@ -68,7 +60,7 @@ TEST_P(Operators, CombineIsElementByElement) {
     for (const Operation operation : {Operation::add, Operation::subtract, Operation::multiply}) {
       // Powers of two, so that only the operation rounds.
       all.combine(operation, {2}, on_x, {-4, 1}, on_y, result);
-      expect_zeros_after(columns, all, result);
+      expect_zeros_after_columns(all, result);
       const std::vector<double> is = all.download(result, count);
       for (std::size_t i = 0; i < count; ++i) {
         const double a = 2 * x[i], b = -2 * y[i];
