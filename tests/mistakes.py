@@ -48,8 +48,8 @@ AREAS = {
         "solve b.mtx -q --method banded", "verify -q", "lu_blocked", "banded_lu", "residual",
         "fast_diagonal", "iterative", "batch_lu"]),
     "kernels, GPU": (10, "kernels/gpu/*.cl*", [
-        "batch_lu", "gpu_panel", "lu_none", "residual", "resident_lu", "resident_full_slow", "fast_diagonal",
-        "lu_blocked_slow", "banded_lu_slow"]),
+        "batch_lu", "gpu_panel", "lu_none", "residual", "resident_lu", "fast_diagonal", "batch_lu_slow",
+        "resident_full_slow", "lu_blocked_slow", "banded_lu_slow"]),
     "kernels, grids": (10, "kernels/grid/*.cl* kernels/iterative/*.cl* kernels/sparse/*.cl*",
                        [PROBLEMS + "poisson2d,poisson3d --grid 12",
                         PROBLEMS + "bubbles --grid 12 --method multigrid-cg,cg", "solve b.mtx -q --method cg",
@@ -234,7 +234,7 @@ def tests_of(area, path, known):
     words = set(path.stem.split("_"))
     namesakes = [test for test in known if words <= set(test.split("_")) and test not in AREAS[area][2]]
     return sorted(AREAS[area][2] + namesakes,
-                  key=lambda test: (" " not in test, "slow" in test, -len(words & set(test.split("_")))))
+                  key=lambda test: (" " not in test, -len(words & set(test.split("_"))), "slow" in test))
 
 
 def main():
