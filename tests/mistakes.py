@@ -59,8 +59,8 @@ AREAS = {
         "picture", "cli_simulate"]),
     "dense": (12, "src/dense/*.cpp", ["lu_blocked", "banded_lu", "fast_diagonal", "kernels",
         "solvers", "batch_lu", "lu_blocked_slow"]),
-    "iterative": (10, "src/iterative/*.cpp src/operators/*.cpp", ["sparse_operator", "residual", "operators",
-        "multigrid", "iterative_sparse", "iterative"]),
+    "iterative": (10, "src/iterative/*.cpp src/operators/*.cpp", ["multigrid", "sparse_operator", "residual",
+        "operators", "iterative_sparse", "iterative"]),
     "accuracy": (10, "src/accuracy/*.cpp src/solve/*.cpp", ["checks", "sparse_library", "library", "accuracy",
         "device_solve", "problem", "verify", "mixed", "error_bounds", "lapack"]),
     "matrices": (4, "src/matrix/*.cpp", ["grid", "sparse", "generate", "checks"]),
@@ -232,7 +232,8 @@ class Copy:
 def tests_of(area, path, known):
     """Those of the area and those with all words of the file in their names, the likeliest first."""
     words = set(path.stem.split("_"))
-    namesakes = [test for test in known if words <= set(test.split("_")) and test not in AREAS[area][2]]
+    namesakes = [test for test in known if words <= set(test.split("_")) and "threads" not in test and
+                 test not in AREAS[area][2]]
     return sorted(AREAS[area][2] + namesakes,
                   key=lambda test: (" " not in test, -len(words & set(test.split("_"))), "slow" in test))
 
