@@ -335,6 +335,26 @@ TEST_F(TwoPhases, CurvatureIsOfSecondOrder) {
   EXPECT_NEAR(std::log2(middle / fine), 2, 0.2);
 }
 
+// Of a bubble and of a drop of a fifth of a cell.
+TEST_F(TwoPhases, NoCurvatureIsMoreThanThatOfACell) {
+  const std::size_t n = 16;
+  for (const double sign : {1.0, -1.0}) {
+    TwoPhase flow(shared_context(), box(n, 10), scene_named("static"));
+    std::vector<double> phi(n * n);
+    for (std::size_t i = 0; i < phi.size(); ++i) {
+      const double x = static_cast<double>(i % n) - 8, y = static_cast<double>(i / n) - 8;
+      phi[i] = sign * (std::hypot(x, y) - 0.2) / static_cast<double>(n);
+    }
+    flow.set_level_set(phi);
+    double most = 0;
+    for (const double kappa : flow.curvature()) {
+      EXPECT_LE(std::abs(kappa), n);
+      most = std::max(most, sign * kappa);
+    }
+    EXPECT_EQ(most, n);
+  }
+}
+
 TEST_F(TwoPhases, ExactCurvatureLeavesNoCurrents) {
   for (const double ratio : {1.0, 10.0, 1000.0}) {
     for (const std::string method : {"cg", "multigrid-cg", "banded"}) {

@@ -39,6 +39,11 @@ TEST_F(Cgroups, TheLeastLimitOfVersionTwo) {
   EXPECT_EQ(cgroup_limit(root, "0::/\n"), 8.0);
 }
 
+TEST_F(Cgroups, TheSmallestLimit) {
+  write("cpu.max", "1 100000\n");
+  EXPECT_EQ(cgroup_limit(root, "0::/\n"), 1e-5);
+}
+
 TEST_F(Cgroups, VersionOne) {
   const std::string groups = "5:cpuset:/a\n4:cpu,cpuacct:/a\n1:memory:/a\n";
   write("cpu/a/cpu.cfs_quota_us", "-1\n");

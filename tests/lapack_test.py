@@ -783,12 +783,13 @@ import os
 first = ratio(20, 'd') < 30
 child = os.fork()
 if child == 0:
-    os._exit(0 if ratio(30, 'd') < 30 else 1)
+    os._exit(0 if ratio(30, 'd') < 30 and ratio(31, 'd') < 30 else 1)
 print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
 """, LUGPU_LAPACK_MIN_N="8")
         self.assertEqual(out, "True 0 True\n")
-        self.assertEqual(places(lines), {("dgesv", "device"): 2, ("dgesv", "host"): 1})
+        self.assertEqual(places(lines), {("dgesv", "device"): 2, ("dgesv", "host"): 2})
         self.assertEqual(reasons(lines), {"a forked process cannot use the device of its parent."})
+        self.assertEqual(len(other_lines(lines)), 1, lines)  # it warns once
 
     def test_bad_threshold(self):
         for value in ["many", "-1", "8x", "99999999999"]:

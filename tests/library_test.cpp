@@ -664,6 +664,15 @@ TEST(SeveralDevices, RefuseWhatOneAloneCanDo) {
   options.method = "lu";
   expect_remedy(ErrorKind::unsupported, "lu works on one device alone", {"method", "lu-blocked"},
                 solve_by(options));
+  const std::vector<std::int64_t> row_begin = {0, 1, 2, 3};
+  const std::vector<std::int32_t> columns = {0, 1, 2};
+  const std::vector<double> ones(3, 1.0);
+  const SparseView identity{3, row_begin.data(), columns.data(), ones.data()};
+  options.method = "cg";
+  expect_remedy(ErrorKind::unsupported, "cg works on one device alone", {"method", "lu-blocked"},
+                [&] {
+                  solve(shares, identity, {ones.data(), 3, 1, 3}, options);
+                });
   expect_error(ErrorKind::unsupported, "Simulations work on one device alone.",
                [&] { Simulation(shares, "wave", {}); });
   expect_error(ErrorKind::bad_input, "A context of no devices cannot do anything.",

@@ -509,6 +509,18 @@ TEST_P(Multigrid, SaysWhyItEnds) {
   EXPECT_NE(solve(grid, b, precision, {1e-6, 40}, start).iteration.reason, "");
 }
 
+// X is that of the last step before, and so is the last residual.
+TEST_P(Multigrid, LeavesXBeforeTheStepThatShowsAnIndefiniteMatrix) {
+  const Grid grid = laplacian({50, 30, 1}, kAll[0], -0.03);  // Laplace's least eigenvalue is 0.014
+  const std::vector<double> b = random_in(precision, grid.unknowns(), 1, 1).values();
+  const Solved solved = solve(grid, b, precision, {1e-6, 40});
+  EXPECT_NE(solved.iteration.reason.find("in step 2"), std::string::npos)
+      << solved.iteration.reason;
+  ASSERT_EQ(solved.iteration.residuals.size(), 2u);
+  const double last = solved.iteration.residuals.back();
+  EXPECT_NEAR(true_residual(grid, b, solved.x), last, 1e-3 * last);
+}
+
 TEST_P(Multigrid, RefusesWhatItDoesNotTake) {
   Grid grid = laplacian({50, 30, 1}, kAll[0]);
   EXPECT_THROW(MultigridCg(context, grid, precision, Storage::image, Texel::r), Unsupported);
@@ -557,6 +569,14 @@ void expect_as_from_the_host(const Grid& grid, Precision precision, DeviceContex
   const std::vector<double> expected = vectors.download(x, grid.unknowns());
   for (std::size_t i = 0; i < error.size(); ++i) error[i] -= expected[i];
   EXPECT_LT(norm(error), rounding * norm(expected)) << text(grid);
+}
+
+TEST_P(Multigrid, TakesAConductivityOnTheDeviceForSeveralLargeGrids) {
+  for (const Size& size : {Size{150, 61, 1}, Size{40, 30, 16}}) {
+    Grid grid = laplacian(size, {kNeumann, kPeriodic, kNeumann});
+    add_bubbles(grid, 1000);
+    expect_as_from_the_host(grid, precision, context);
+  }
 }
 
 TEST_P(Multigrid, TakesAConductivityOnTheDevice) {

@@ -6,6 +6,7 @@
 #include "matrix/grid.hpp"
 #include "opencl_fixture.hpp"
 #include "operators/grid_operator.hpp"
+#include "padding.hpp"
 
 namespace lugpu {
 namespace {
@@ -59,6 +60,7 @@ TEST_P(Operators, CombineIsElementByElement) {
     for (const Operation operation : {Operation::add, Operation::subtract, Operation::multiply}) {
       // Powers of two, so that only the operation rounds.
       all.combine(operation, {2}, on_x, {-4, 1}, on_y, result);
+      expect_zeros_after_columns(all, result);
       const std::vector<double> is = all.download(result, count);
       for (std::size_t i = 0; i < count; ++i) {
         const double a = 2 * x[i], b = -2 * y[i];
@@ -127,11 +129,13 @@ Grid grid_of(std::array<std::size_t, 3> size, Wall wall) {
 }
 
 TEST_P(Operators, GridTimesVectorAgreesWithTheHost) {
-  const std::array<std::size_t, 3> sizes[] = {{1, 1, 1},  {5, 1, 1},   {1, 7, 1},   {2, 2, 1},
-                                              {13, 9, 1}, {67, 33, 1}, {300, 5, 1}, {3, 4, 5},
-                                              {17, 6, 7}, {64, 3, 2}};
+  const std::array<std::size_t, 3> sizes[] = {{1, 1, 1},    {5, 1, 1},   {1, 7, 1},   {2, 2, 1},
+                                              {13, 9, 1},   {67, 33, 1}, {300, 5, 1}, {3, 4, 5},
+                                              {4500, 3, 1}, {17, 6, 7},  {64, 3, 2}};
   for (const auto& size : sizes) {
     for (const Wall wall : {Wall::dirichlet, Wall::neumann, Wall::periodic, Wall::dirichlet_half}) {
+      // Rows of several work-groups: on CPUs with kernels of their own, which take time to build.
+      if (size[0] > 4096 && wall != Wall::periodic) continue;
       const GridOperator a(grid_of(size, wall));
       Vectors all(context, a.layout(precision, storage, texel), 1);
       const std::size_t n = a.grid().unknowns();

@@ -70,6 +70,13 @@ TEST(PatchedProgram, HasTheInstructionsTheTargetTheArrayAndTheLimit) {
   EXPECT_EQ(patched_ptx(kText, kPatch), kPatched);
 }
 
+TEST(PatchedProgram, MayBeginWithItsTarget) {
+  const auto from_target = [](const std::string& text) {
+    return text.substr(text.find(".target"));
+  };
+  EXPECT_EQ(patched_ptx(from_target(kText), kPatch), from_target(kPatched));
+}
+
 TEST(PatchedProgram, NeedsEveryPlaceToBeAsExpected) {
   const struct {
     std::string right, wrong, reason;

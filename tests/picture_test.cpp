@@ -62,6 +62,18 @@ TEST_P(PictureTest, SequentialGrowsLighter) {
   EXPECT_GT(before, 200);
 }
 
+TEST_P(PictureTest, WhatIsBeyondTheScaleHasTheColoursOfItsEnds) {
+  const Surface values = field(matrix({{-3, -1, 1, 1.5, 4}}));
+  for (const ColourMap map : {ColourMap::diverging, ColourMap::sequential}) {
+    const Picture picture = paint(context, {&values, {5, 1, 1}, -1, 1, map});
+    const std::size_t each = picture.width / 5;
+    EXPECT_EQ(pixel(picture, 0, 0), pixel(picture, each, 0));
+    EXPECT_EQ(pixel(picture, 3 * each, 0), pixel(picture, 2 * each, 0));
+    EXPECT_EQ(pixel(picture, 4 * each, 0), pixel(picture, 2 * each, 0));
+    EXPECT_NE(pixel(picture, 0, 0), pixel(picture, 2 * each, 0));
+  }
+}
+
 TEST_P(PictureTest, MeansAlongZAndOverBlocksSkipSolids) {
   Matrix deep(2, 1030), wall(2, 1030);  // two layers of one row
   for (std::size_t i = 0; i < 1030; ++i) {

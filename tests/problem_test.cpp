@@ -69,6 +69,13 @@ TEST(Problems, DirectMethodsAloneSolveHelmholtz) {
   }
 }
 
+TEST(Problems, HelmholtzHasTheSameWaveNumberOnEveryGrid) {
+  for (const std::size_t n : {3, 15, 64}) {
+    const double h = 1 / static_cast<double>(n + 1);
+    EXPECT_NEAR(find_grid_problem("helmholtz2d").make(n, 1).grid.shift / (h * h), -150, 1e-10);
+  }
+}
+
 TEST(Problems, SeveralRightHandSides) {
   for (const StructuredMethod& method : structured_methods()) {
     SCOPED_TRACE(method.name);

@@ -8,6 +8,7 @@
 #include "matrix/random.hpp"
 #include "opencl_fixture.hpp"
 #include "operators/product.hpp"
+#include "padding.hpp"
 
 namespace lugpu {
 namespace {
@@ -269,6 +270,46 @@ TEST_P(StaggeredTest, NothingFlowsOutOfTheBox) {
   for (const double value : downloaded(Place::centres, b)) sum += value;
   const double cells = static_cast<double>(box_.cells[0] * box_.cells[1] * box_.cells[2]);
   EXPECT_NEAR(sum, 0, cells * 20 * epsilon(on_.precision()));
+}
+
+TEST(StaggeredSolids, HaveTheirVelocityOnTheFacesOfTheirCells) {
+  const std::vector<double> velocities = {1, 2, 3, 0, -4, -5, -6, 0};
+  for (const auto& [cells, bounds, precision] :
+       {Parameters{{17, 9, 1}, {kPeriodic, kNoSlip, kNoSlip}, Precision::double_precision},
+        Parameters{{9, 5, 6}, {kNoSlip, kPeriodic, kFreeSlip}, Precision::single_precision}}) {
+    DeviceContext& context = shared_context();
+    const Box box{cells, bounds, 0};
+    const Staggered on(context, box, precision);
+    HostField solid = random_field(box, Place::centres, 1);
+    for (double& number : solid.values) number = number < 0 ? 0 : number < 0.5 ? 1 : 2;
+    Surface on_device = on.field(Place::centres);
+    Vectors(context, on.layout(Place::centres), 1).upload(solid.values, on_device);
+    Matrix of_solids(velocities.size(), 1);
+    of_solids.values() = velocities;
+    const cl::Buffer known = upload(context, of_solids, precision);
+    for (std::size_t axis = 0; axis <= on.dimensions(); ++axis) {
+      const bool centres = axis == on.dimensions();
+      HostField s = random_field(box, centres ? Place::centres : faces(axis), 2);
+      s.values = random_in(precision, s.values.size(), 1, 2).values();
+      Vectors vectors(context, on.layout(s.place), 1);
+      Surface held = vectors.take();
+      vectors.upload(s.values, held);
+      on.hold(on_device, known, s.place, held);
+      expect_zeros_after_columns(vectors, held);
+      for_points(s, [&](std::size_t i, const Point& point) {
+        std::array<long, 3> cell;
+        for (std::size_t a = 0; a < 3; ++a) cell[a] = std::lround(point[a] - s.offset(a));
+        double number = solid.at(cell);
+        if (!centres && number == 0) {
+          ++cell[axis];
+          number = solid.at(cell);
+        }
+        if (number == 0) return;
+        s.values[i] = centres ? 0 : velocities[4 * (static_cast<std::size_t>(number) - 1) + axis];
+      });
+      EXPECT_EQ(vectors.download(held, s.values.size()), s.values) << axis;
+    }
+  }
 }
 
 std::string name(const testing::TestParamInfo<Parameters>& info) {

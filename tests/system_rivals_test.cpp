@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "baselines/cholmod.hpp"
+#include "baselines/columns.hpp"
 #include "baselines/system_baselines.hpp"
 #include "opencl_fixture.hpp"
 #include "operators/product.hpp"
@@ -521,6 +522,22 @@ TEST(SystemBaselines, AreFoundByName) {
   }
   EXPECT_EQ(names.size(), system_baselines().size());
   EXPECT_THROW(find_system_baseline("none-such"), InputError);
+}
+
+TEST(SystemBaselines, AfterDoubtfulPivotsTheResidualDecides) {
+  const Sparse a(2, 2, {{0, 0, 1}, {0, 1, 2}, {1, 1, 1}});
+  const Matrix b = matrix({{5, 11}, {2, 4}}), x = matrix({{1, 3}, {2, 4}});
+  Matrix half = x;
+  half(0, 1) = 0;  // b - A x = (3, 0), ||b|| = sqrt(137): 0.256
+  EXPECT_TRUE(direct_solution({"", true}, a, b, x, 1e-9).converged);
+  EXPECT_TRUE(direct_solution({"", true}, a, b, half, 0.257).converged);
+  EXPECT_TRUE(direct_solution({"", false}, a, b, half, 1e-9).converged);
+  EXPECT_FALSE(direct_solution({"no factors", false}, a, b, x, 1e-9).converged);
+  const Iteration off = direct_solution({"", true}, a, b, half, 0.255);
+  EXPECT_FALSE(off.converged);
+  EXPECT_NE(off.reason.find("the residual is 0.26"), std::string::npos) << off.reason;
+  half(0, 0) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(direct_solution({"", true}, a, b, half, 1).converged);
 }
 
 TEST(SystemBaselines, LibrariesHaveAVersion) {

@@ -1,5 +1,6 @@
 #include "baselines/columns.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -24,7 +25,8 @@ double residual_of(const Sparse& a, const Matrix& b, const Matrix& x) {
       norm += b(i, j) * b(i, j);
     }
     const double relative = residual == 0 ? 0 : std::sqrt(residual / norm);
-    largest = relative <= largest ? largest : relative;
+    if (std::isnan(relative)) return relative;
+    largest = std::max(largest, relative);
   }
   return largest;
 }

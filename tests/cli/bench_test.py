@@ -103,6 +103,16 @@ class BenchTest(CommandLine):
                     self.assertRegex(footer, f"^ Noise: {', '.join(found)}; stop other programs"
                                      + (", or add --noise" if noisy else r"\."))
 
+    def test_noise_of_one_case_is_said(self):
+        """Of one whose kernels last up to three times as long as they need."""
+        done = self.lugpu(*small(runs=8), "--json", "r.json", env=self.with_pace(least=1, noise=100))
+        row, = self.report()
+        low, high = row["median_interval_s"]
+        self.assertGreater((high - low) / 2 / row["median_s"], 0.05)
+        footer = " ".join(done.stdout.split())
+        self.assertIn("Noise: one median is uncertain by more than 5 %", footer)
+        self.assertIn("or add --noise", footer)
+
     def test_noise_has_a_default(self):
         """A case goes on beyond --min-time where its median is uncertain, up to five times that."""
         for row in self.results(*small(sizes=64, runs=2, min_time=0.002, baseline="getrf")):

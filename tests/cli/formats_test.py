@@ -4,6 +4,7 @@ costs one sentence."""
 
 import gzip
 import io
+import struct
 import subprocess
 import unittest
 
@@ -75,6 +76,18 @@ class FormatsTest(CommandLine):
             self.refused("solve", "a.mat", words=["a.mat: ", "complex"])
         scipy.io.savemat(path, {"a": np.ones((2, 2, 2))})
         self.refused("solve", "a.mat", words=["3 dimensions"])
+
+    def test_matlab_sparse_with_too_few_values(self):
+        """As many indices as the columns say, and one value less."""
+        path = self.folder / "a.mat"
+        scipy.io.savemat(path, {"a": scipy.sparse.eye(4, format="csc")})
+        data = bytearray(path.read_bytes())
+        values = len(data) - 4 * 8  # behind the number of their bytes
+        for place in (132, values - 4):  # of the variable, of its values
+            size, = struct.unpack_from("<I", data, place)
+            struct.pack_into("<I", data, place, size - 8)
+        path.write_bytes(data[:-8])
+        self.refused("solve", "a.mat", words=["a.mat: ", "the entries of a sparse matrix are incomplete"])
 
     def write_mat73(self, name, padding):
         """MATLAB's version 7.3 as h5py writes it, with strings of this kind."""

@@ -132,6 +132,15 @@ class BadUsageTest(CommandLine):
                     arguments = small(**{name: value}, json="r.json")
                     self.refused(*arguments, words=["--" + name.replace("_", "-")])
 
+    def test_sizes_in_bytes(self):
+        """Up to 2^63 - 1; K, M and G are powers of 1024."""
+        for size in ("0", "-1", "", "K", "1T", "1k", "2.5G", "9223372036854775808", "9007199254740992K"):
+            with self.subTest(size=size):
+                self.refused("solve", "a.csv", "--device-memory", size, words=["--device-memory", "size in bytes"])
+        self.write("a.csv", [[2, 1], [1, 2]])
+        for size in ("9223372036854775807", "9007199254740991K", "8589934591G"):
+            self.lugpu("solve", "a.csv", "--device-memory", size, "--dry-run")
+
     def test_unknown_baseline(self):
         for value in ("gesv", "getrf,gesv", ""):
             with self.subTest(value=value):
