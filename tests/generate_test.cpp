@@ -276,6 +276,20 @@ TEST(TinyPivot, IsRandomButForTheFirstElement) {
   EXPECT_EQ(a.values(), random.values());
 }
 
+TEST(HplMxp, HasTheRestOfEachRowOnTheDiagonal) {
+  const std::size_t n = 40;
+  const Matrix a = generate("hpl-mxp", n, 1), random = generate("random", n, 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    double rest = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j == i) continue;
+      rest += std::abs(a(i, j));
+      EXPECT_EQ(a(i, j), random(i, j));
+    }
+    EXPECT_NEAR(a(i, i), rest, 1e-14 * rest);
+  }
+}
+
 TEST(Permuted, HasOneLargeElementInEveryRowAndColumn) {
   for (const std::size_t n : kSizes) {
     const Matrix a = generate("permuted", n, 3);
