@@ -140,6 +140,24 @@ class IterativeSparse : public SurfaceKindTest {
 INSTANTIATE_TEST_SUITE_P(Kinds, IterativeSparse, testing::ValuesIn(pairwise_kinds()),
                          testing::PrintToStringParamName());
 
+TEST(DenseProduct, OfVectorsOfSeveralRows) {
+  constexpr std::size_t kN = 4100;  // 4096 elements are one row
+  constexpr Precision kSingle = Precision::single_precision;
+  Matrix a(kN, kN);
+  for (std::size_t i = 0; i < kN; ++i) a(i, i) = 2, a(i, (i + 7) % kN) = 1;
+  const Matrix x = random_in(kSingle, kN, 1, 1);
+  const DenseOperator product(shared_context(), a, DenseOperator::Order::columns, kSingle,
+                              Storage::buffer, Texel::r);
+  Vectors vectors(shared_context(), product.layout(), 1);
+  Surface on_device = vectors.take(), result = vectors.take();
+  vectors.upload(x.values(), on_device);
+  product.apply(vectors, on_device, result);
+  const std::vector<double> is = vectors.download(result, kN);
+  for (std::size_t i = 0; i < kN; ++i) {
+    ASSERT_NEAR(is[i], 2 * x(i, 0) + x((i + 7) % kN, 0), 4 * epsilon(kSingle)) << i;
+  }
+}
+
 TEST_P(IterativeSparse, CgSolvesWhatLapackSolves) {
   for (const std::size_t n : kSizes) {
     SCOPED_TRACE(n);

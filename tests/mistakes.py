@@ -41,7 +41,7 @@ AREAS = {
         "solve a.npy -q --method gauss-jordan --schedule paper --texel rgba --precision single",
         "solve a.npy -q --method lu --pivot rook --storage image", "solve a.npy -q --inverse i.npy", "verify -q",
         PROBLEMS + "poisson2d --grid 12", "kernels", "surface", "operators",
-        "solvers", "iterative"]),
+        "solvers", "iterative_sparse"]),
     "kernels, CPU": (12, "kernels/cpu/*.cl*", [
         "solve a.npy -q", "solve a.npy -q --precision single --storage image",
         "solve a.npy -q --refine --inverse i.npy", PROBLEMS + "poisson2d,poisson3d --grid 12",
