@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """`lugpu verify`, and what other commands make of its records."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -210,7 +211,8 @@ class VerifyTest(CommandLine):
             for child in self.children(process):
                 if child in killed or self.threads(child) > 1:
                     killed.add(child)
-                    os.kill(child, signal.SIGKILL)
+                    with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                        os.kill(child, signal.SIGKILL)
             time.sleep(0.01)
         text, errors = process.communicate()
         self.assertEqual(process.returncode, 1, errors)
