@@ -48,7 +48,7 @@ std::size_t groups_at_once(const Device& device) {
 // Whether all of such a matrix may be LuNone's.
 bool suits_none(const Shape& shape) {
   return shape.pivot == Pivot::none && !shape.ping_pong && shape.m == shape.n &&
-         shape.n <= LuNone::kMostOrder;
+         shape.n <= LuNone::most_order(shape.precision);
 }
 
 bool suits_wgmma(const Device& device, const Shape& shape) {

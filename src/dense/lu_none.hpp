@@ -13,8 +13,11 @@ namespace lugpu {
 /// or nearly so, they are made by substitution.
 class LuNone {
  public:
-  /// Of larger orders the kernel has not been measured.
-  static constexpr std::size_t kMostOrder = 8192;
+  /// The largest order that is faster so than by launches for each panel; in double, the largest
+  /// that has been measured.
+  static constexpr std::size_t most_order(Precision precision) {
+    return precision == Precision::double_precision ? 32768 : 8192;
+  }
   /// In larger matrices work-groups take squares of two by two blocks instead of single blocks.
   static constexpr std::size_t kMostWithoutSquares = 2048;
 
