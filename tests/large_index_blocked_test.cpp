@@ -150,8 +150,8 @@ TEST_P(LargeIndexOnGpus, Panels) {
                 launch, mail, rows, row_for, goes_to, info, none);
     const std::size_t left = k / kPanel, strips = left + ceiling(n - after, kPanel);
     context.run("test", kernel("gpu/lu_blocked.cl", "exchange_and_solve"), {strips * kItems}, a,
-                as_int(n), as_int(k), as_int(width), as_int(left), as_int(k), as_int(n), row_for,
-                goes_to, as_int(strips), split_block{}, none);
+                as_int(n), as_int(k), as_int(width), as_int(left), as_int(n), row_for, goes_to,
+                as_int(strips), split_block{}, none);
   }
   EXPECT_EQ(values_of<cl_int>(info, 1)[0], 0);
   expect_factored(a, rows);
@@ -233,6 +233,22 @@ TEST_P(LargeIndexOfSolutions, OnGpus) {
   subtract(t, below, first, middle, middle, n);
   solve(t, below, middle, n, false);
   EXPECT_TRUE(same(read(below, first, 0, n - first, kColumns), solution));
+
+  const Surface rows = x_with(product(factors.l, solution));
+  const cl::Buffer inverses = context.allocate(4 * kPanel * kPanel * element_size(precision));
+  const cl::Buffer safe = context.zeros(2);
+  context.run("test", kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * 256}, t, cl_int{0},
+              cl_int{0}, as_int(first), as_int(kPanel), inverses, safe);
+  context.run("test", kernel("gpu/rows_of_u.cl", "compute_rows"), {256}, t, cl_int{0}, cl_int{0},
+              rows, cl_int{0}, as_int(kColumns), as_int(first), as_int(kPanel), inverses, safe);
+  EXPECT_EQ(values_of<cl_int>(safe, 2), std::vector<cl_int>({1, 1}));
+  subtract(t, rows, first, middle, middle, n);
+  solve(t, rows, middle, n, false);
+  const Matrix solved = read(rows, first, 0, n - first, kColumns);
+  for (std::size_t j = 0; j < kColumns; ++j) {  // inverses are rounded
+    for (std::size_t i = 0; i < solved.rows(); ++i)
+      ASSERT_NEAR(solved(i, j), solution(i, j), 1e-3) << i << ", " << j;
+  }
 
   write_corner(t, factors.u);
   const Surface above = x_with(product(factors.u, solution));

@@ -1,13 +1,11 @@
 // LU factorization by blocks, right-looking, on a GPU, with two launches for every panel of NB
 // columns:
 //   exchange_and_solve  brings the panel's interchanges to the other columns, and computes rows of
-//   U; update_and_factor   the first work-groups bring the next panel up to date and factor it,
-//   meanwhile the
-//                       others update what lies to its right.
+//                       U;
+//   update_and_factor   the first work-groups bring the next panel up to date and factor it,
+//                       meanwhile the others update what lies to its right.
 // To halve the traffic of C, or better, the columns to the right can be updated with several panels
-// at once (BlockedGpu::factorize). U of all of these needs L as the last panel's interchanges leave
-// it: a launch of exchange_and_solve for the columns to the left, and then one for those to the
-// right.
+// at once (BlockedGpu::factorize). U of all of these comes from gpu/rows_of_u.cl.
 //
 // Parts whose times are noted (common/part_times.clh) of update_and_factor: 0, the panel, 1, the
 // tiles.
@@ -118,14 +116,13 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
 }
 
 // A strip of columns: left_strips strips start at column 0, the others at column panel + width.
-// All columns get the panel's interchanges. In columns from panel + width to solve_end, rows
-// solve_from : panel + width become rows of U, inverse(L) times what they were. Work-groups behind
-// the strips bring the interchanges to L in halves (HALVES).
+// All columns get the panel's interchanges. In columns from panel + width to solve_end, its rows
+// become rows of U, inverse(L) times what they were. Work-groups behind the strips bring the
+// interchanges to L in halves (HALVES).
 __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
     __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
-    int solve_from, int solve_end, __global const int* restrict row_for,
-    __global const int* restrict row_goes_to, int strips, split_block split,
-    __global uchar* halves) {
+    int solve_end, __global const int* restrict row_for, __global const int* restrict row_goes_to,
+    int strips, split_block split, __global uchar* halves) {
 #ifdef HALVES
   if (get_group_id(0) >= strips) {
     exchange_halves(panel, width, get_group_id(0) - strips, row_for, row_goes_to, split, halves);
@@ -152,7 +149,7 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
     from[me] = me < width ? row_for[me] : panel;
     to[me] = me < width ? row_goes_to[me] : 0;
   }
-  if (solving && solve_from == panel) fetch_l(a, pitch, panel, width, panel, width, l);
+  if (solving) fetch_l(a, pitch, panel, width, panel, width, l);
   barrier(CLK_LOCAL_MEM_FENCE);
   real moved[PART];
 #pragma unroll
@@ -175,36 +172,14 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
 #pragma unroll
   for (int i = 0; i < PART; ++i)
     x[i] = c < n && part * PART + i < width ? column[(size_t)(panel + part * PART + i) * pitch] : 0;
-  if (solving && solve_from == panel) fetch_l(a, pitch, panel, width, panel, width, l);
+  if (solving) fetch_l(a, pitch, panel, width, panel, width, l);
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
   if (!solving) return;
 
-#pragma unroll 1
-  for (int p = solve_from; p < after; p += NB) {
-    const int height = min(NB, after - p);
-    real y[PART];
+  substitute(true, x, l, u);
 #pragma unroll
-    for (int i = 0; i < PART; ++i)
-      y[i] = p == panel ? x[i] : c < n ? column[(size_t)(p + part * PART + i) * pitch] : 0;
-#pragma unroll 1
-    for (int t = solve_from; t < p; t += NB) {
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      fetch_l(a, pitch, p, height, t, NB, l);
-      barrier(CLK_LOCAL_MEM_FENCE);
-#pragma unroll 16
-      for (int k = 0; k < NB; ++k)
-        subtract(y, l + k * L_STRIDE + part * PART, column[(size_t)(t + k) * pitch]);
-    }
-    if (solve_from < panel) {
-      barrier(CLK_LOCAL_MEM_FENCE);
-      fetch_l(a, pitch, p, height, p, height, l);
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    substitute(true, y, l, u);
-#pragma unroll
-    for (int i = 0; i < PART; ++i) {
-      if (solves && part * PART + i < height) column[(size_t)(p + part * PART + i) * pitch] = y[i];
-    }
+  for (int i = 0; i < PART; ++i) {
+    if (solves && part * PART + i < width) column[(size_t)(panel + part * PART + i) * pitch] = x[i];
   }
 }

@@ -7,10 +7,18 @@
 // Where only a part of T is there, the first element of t is T(t_top, t_left). X is columns x_first
 // : x_first + columns of x.
 //
-// Build options: NB; LUGPU_RGBA, and LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs.
+// Build options: NB; LUGPU_RGBA; LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs; LUGPU_WGMMA
+// besides, for singles, if subtract_block is to take those of compute capability 9.0: the host has
+// to patch the program then.
 
 #include "gpu/strip.clh"
 #include "gpu/update_tile.clh"
+#ifdef LUGPU_WGMMA
+#include "nvidia/wgmma_tile.clh"
+#define DEPTH_STEP (2 * TILE_DEPTH)
+#else
+#define DEPTH_STEP TILE_DEPTH
+#endif
 
 // The row that is i-th to be solved for, of the block of `rows` rows from `first`.
 inline int row_of(bool upper, int first, int rows, int i) {
@@ -68,21 +76,32 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void solve_b
 __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_block(
     __global const real* t_part, int pitch, int t_top, int t_left, __global real* x, int x_pitch,
     int x_first, int columns, int k, int depth, int first, int last) {
+#ifdef LUGPU_WGMMA
+  __local ulong2 scratch[WGMMA_PLACEHOLDER_BYTES / 16] __attribute__((aligned(1024)));
+#else
   __local ulong2 scratch[TILE_BYTES / 16];
+#endif
   __global const real* t = from_origin(t_part, pitch, t_top, t_left);
   const int row = first + get_group_id(0) * 128, column = x_first + get_group_id(1) * 128;
   const int x_end = x_first + columns;
-  if (depth % TILE_DEPTH == 0) {
-    update_tile(t, pitch, x, x_pitch, row, column, last, x_end, k, k + depth, false,
+  // Only the last block of rows may have another depth, and only the last columns start elsewhere.
+  const int by_tile = column % 16 == 0 ? depth / DEPTH_STEP * DEPTH_STEP : 0;
+  if (by_tile > 0) {
+#ifdef LUGPU_WGMMA
+    update_square_tile(
+        t, pitch, x, x_pitch, row, column, last, x_end, k, k + by_tile, (__local char*)scratch);
+#else
+    update_tile(t, pitch, x, x_pitch, row, column, last, x_end, k, k + by_tile, false,
                 (__local real*)scratch);
-    return;
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
-  // Only the last block of rows may have another depth.
+  if (by_tile == depth) return;
   for (int e = get_local_id(0); e < 128 * 128; e += TILE_ITEMS) {
     const int i = row + e / 128, j = column + e % 128;
     if (i >= last || j >= x_end) continue;
     real sum = x[(size_t)i * x_pitch + j];
-    for (int q = k; q < k + depth; ++q) {
+    for (int q = k + by_tile; q < k + depth; ++q) {
       sum = fma(-t[(size_t)i * pitch + q], x[(size_t)q * x_pitch + j], sum);
     }
     x[(size_t)i * x_pitch + j] = sum;

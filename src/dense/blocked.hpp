@@ -63,7 +63,8 @@ class Blocked {
     bool upper, unit;
     std::size_t top = 0, left = 0;
   };
-  /// Columns first : first + count of a surface of single elements; first is a multiple of 64.
+  /// Columns first : first + count of a surface of single elements; slow unless first is a multiple
+  /// of 16.
   struct Columns {
     Surface& of;
     std::size_t first, count;
@@ -105,6 +106,9 @@ class Blocked {
                               std::size_t first, std::size_t last) = 0;
   /// NB of the kernels that solve.
   virtual std::size_t solve_block_size() const = 0;
+  /// x(K, :) = inv(T(K, K)) x(K, :), K = k : k+width
+  virtual void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
+                              const Columns& x);
 
   // The steps of factor(a, lu), each enqueued. Before the first panel:
   virtual void start() = 0;
@@ -122,9 +126,6 @@ class Blocked {
   cl::Buffer row_for_, row_goes_to_;
 
  private:
-  /// X(K, :) = inv(T(K, K)) X(K, :), K = k : k+width
-  void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
-
   std::optional<Surface> transposed_;  // the factors, see solve()
 };
 

@@ -140,6 +140,9 @@ void BlockedGpu::allocate() {
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
   halves_ = context_.allocate(kernels_.halves > 0 ? halves_bytes(shape_) : 0);
+  const std::size_t blocks = ceiling(shape_.nb, kTile);
+  inverses_ = context_.allocate(blocks * kTile * kTile * element_size(shape_.precision));
+  safe_ = context_.allocate(2 * blocks * sizeof(cl_int));
   if (!kernels_.resident) return;
   if (shape_.pivot != Pivot::none) {
     resident_.emplace(context_, std::min(shape_.m, ResidentLu::kMostRows), shape_.n,
@@ -163,9 +166,8 @@ bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
-  if (shape.half_products) return 6 * kPanel;
-  if (shape.ping_pong || n < 8192) return kPanel;
-  return n < 16384 ? 4 * kPanel : 6 * kPanel;
+  if (shape.half_products) return kMostBlock;
+  return shape.ping_pong || n < 8192 ? kPanel : kMostBlock;
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
@@ -251,7 +253,7 @@ double BlockedGpu::seconds_to_factor(DeviceContext& context, const Shape& shape,
   return fastest;
 }
 
-// A random m x n matrix A: P A v against L (U v) for one v, and A X against A v if it is square.
+// A random m x n matrix A: P A v against L (U v) for one v, and, if it is square, A X against A v.
 bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                     std::size_t m, std::size_t n) {
   Matrix a = random_matrix(m, n, 1);
@@ -296,15 +298,22 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   right = std::all_of(error.begin(), error.end(), small);
   if (m != n || !right) return right;
 
-  Surface b(context, n, 1, shape.precision, Storage::buffer);
-  fill(context, b, 0);
-  import_columns(context, upload(context, pav, shape.precision), 1, b, 0);
-  solver.solve(surface, b);
-  const Matrix x = download(context, export_columns(context, b, 0, 1), n, 1, shape.precision);
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = 0; i < n; ++i) av(i, 0) -= a(i, j) * x(j, 0);
+  // Few right-hand sides go another way than many.
+  for (const std::size_t columns : {std::size_t{1}, kFewColumns + 1}) {
+    Surface b(context, n, columns, shape.precision, Storage::buffer);
+    fill(context, b, 0);
+    const cl::Buffer column = upload(context, pav, shape.precision);
+    for (std::size_t j = 0; j < columns; ++j) import_columns(context, column, 1, b, j);
+    solver.solve(surface, b);
+    const Matrix x =
+        download(context, export_columns(context, b, columns - 1, 1), n, 1, shape.precision);
+    Matrix residual = av;
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) residual(i, 0) -= a(i, j) * x(j, 0);
+    }
+    right = right && std::all_of(residual.values().begin(), residual.values().end(), small);
   }
-  return std::all_of(av.values().begin(), av.values().end(), small);
+  return right;
 }
 
 std::optional<std::string> BlockedGpu::variant() const {
@@ -323,16 +332,17 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   if (kernels_.nvidia) options += " -DLUGPU_NVIDIA";
   if (kernels_.halves > 0) options += " -DHALVES=" + std::to_string(kernels_.halves);
   KernelId id = {file, function, shape_.precision, Storage::buffer, Texel::rgba, options};
-  // Two work-groups a multiprocessor instead of one. NVIDIA's compiler obeys only where the size of
-  // the work-group is left open.
-  const bool limited = std::string(function) == "update_and_factor" &&
-                       shape_.precision == Precision::single_precision &&
-                       compute_capability(context_.device()) > 0;
-  if (limited && kernels_.wgmma) {
+  const std::string name = function;
+  const bool updates = name == "update_and_factor";
+  if (kernels_.wgmma && (updates || name == "subtract_block" || name == "compute_rows")) {
     id.options += " -DLUGPU_WGMMA";
-    const std::size_t bytes = kernels_.halves > 0 ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES;
+    const bool halves = updates && kernels_.halves > 0;
+    const std::size_t bytes = halves ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES;
     id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, bytes, 2};
-  } else if (limited) {
+  } else if (updates && shape_.precision == Precision::single_precision &&
+             compute_capability(context_.device()) > 0) {
+    // Two work-groups a multiprocessor instead of one. NVIDIA's compiler obeys only where the size
+    // of the work-group is left open.
     id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128";
     id.group = kItems;
   }
@@ -344,34 +354,26 @@ std::size_t BlockedGpu::tiles(const Region& region) const {
   return ceiling(region.column_end - region.column, kTile) * ceiling(shape_.m - region.row, kTile);
 }
 
-// Panel `panel` to the other columns up to right_end: its interchanges, and rows solve_from to its
-// last of U in the columns up to solve_end.
-void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_from,
-                                    std::size_t solve_end, std::size_t right_end) {
+// Panel `panel` to the other columns up to right_end: its interchanges, and its rows of U in the
+// columns up to solve_end.
+void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,
+                                    std::size_t right_end) {
   const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
   const std::size_t left = shape_.pivot == Pivot::none ? 0 : panel / kPanel;
-  const std::size_t right = ceiling(right_end - panel - width, kPanel);
+  const std::size_t strips = left + ceiling(right_end - panel - width, kPanel);
   // L in halves, as far as columns are still to be updated with it.
   const std::size_t pieces =
       split_.rows > 0 && shape_.pivot != Pivot::none
           ? (split_k_end_ - split_k_) / kChunk * static_cast<std::size_t>(kernels_.halves)
           : 0;
-  const auto run = [&](std::size_t left_strips, std::size_t right_strips) {
-    const std::size_t strips = left_strips + right_strips;
-    context_.run("interchange", kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
-                 {(strips + pieces) * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
-                 to_int(left_strips), to_int(solve_from), to_int(solve_end), row_for_, row_goes_to_,
-                 to_int(strips), split_, halves_);
-    context_.timeline().add_bytes(
-        4 * width *
-        (strips * kPanel * element_size(shape_.precision) + pieces * kChunk * sizeof(cl_half)));
-  };
-  if (solve_from == panel || left == 0) {
-    run(left, right);
-  } else {  // rows of U need L of the block's other panels as the interchanges leave it
-    run(left, 0);
-    run(0, right);
-  }
+  if (strips + pieces == 0) return;
+  context_.run("interchange", kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
+               {(strips + pieces) * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
+               to_int(left), to_int(solve_end), row_for_, row_goes_to_, to_int(strips), split_,
+               halves_);
+  context_.timeline().add_bytes(
+      4 * width *
+      (strips * kPanel * element_size(shape_.precision) + pieces * kChunk * sizeof(cl_half)));
 }
 
 void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, const Region& far) {
@@ -477,7 +479,7 @@ void BlockedGpu::factor_panel(Surface& lu, std::size_t k) {
 }
 
 void BlockedGpu::exchange_and_solve(Surface& lu, std::size_t k) {
-  exchange_and_solve(lu, k, k, shape_.n, shape_.n);
+  exchange_and_solve(lu, k, shape_.n, shape_.n);
 }
 
 void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
@@ -527,10 +529,13 @@ void BlockedGpu::factorize(Surface& a) {
     const std::size_t block_end = std::min(block_start + block, end);
     const bool last = after == block_end;
     if (last) split_ = {};  // all columns have the updates of the block before
-    // U(panel, right) = inv(L11) P A(panel, right); for the last panel of a block, of all its rows
-    const std::size_t solve_end = last ? n : block_end;
-    exchange_and_solve(a, panel, last ? block_start : panel, solve_end,
-                       shape_.pivot == Pivot::none ? solve_end : n);
+    // U(panel, right) = inv(L11) P A(panel, right) in the block; right of it for all of the block's
+    // panels at once
+    const std::size_t solve_end = !last ? block_end : block == kPanel ? n : after;
+    exchange_and_solve(a, panel, solve_end, shape_.pivot == Pivot::none ? solve_end : n);
+    if (last && block > kPanel && after < n) {
+      solve_diagonal({a, false, true}, block_start, after - block_start, {a, after, n - after});
+    }
     if (after == end) break;
     if (last) split_operands(a, block_start, after);
     if (after == resident) {
@@ -567,6 +572,19 @@ void BlockedGpu::factorize(Surface& a) {
 
 std::size_t BlockedGpu::solve_block_size() const {
   return kPanel;
+}
+
+void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
+                                const Columns& x) {
+  if (t.upper || !t.unit || width <= kPanel || width % kPanel != 0) {
+    return Blocked::solve_diagonal(t, k, width, x);
+  }
+  context_.run("solve", kernel("gpu/rows_of_u.cl", "invert_blocks"),
+               {2 * ceiling(width, kTile) * kItems}, t.of, to_int(t.top), to_int(t.left), to_int(k),
+               to_int(width), inverses_, safe_);
+  context_.run("solve", kernel("gpu/rows_of_u.cl", "compute_rows"),
+               {ceiling(x.count, kTile) * kItems}, t.of, to_int(t.top), to_int(t.left), x.of,
+               to_int(x.first), to_int(x.count), to_int(k), to_int(width), inverses_, safe_);
 }
 
 void BlockedGpu::solve_block(const Triangle& t, const Columns& x, std::size_t first,

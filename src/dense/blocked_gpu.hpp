@@ -81,8 +81,8 @@ class BlockedGpu : public Blocked {
   KernelId kernel(const char* file, const char* function) const;
   std::size_t tiles(const Region& region) const;
 
-  void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_from,
-                          std::size_t solve_end, std::size_t right_end);
+  void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,
+                          std::size_t right_end);
   void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
                          std::size_t k_end, const Region& near, const Region& far);
   void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
@@ -92,6 +92,8 @@ class BlockedGpu : public Blocked {
   std::size_t resident_from() const;
   void factorize(Surface& a) override;
   void solve_triangle(const Triangle& t, Surface& x) override;
+  void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
+                      const Columns& x) override;
   void solve_block(const Triangle& t, const Columns& x, std::size_t first,
                    std::size_t rows) override;
   void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,
@@ -107,6 +109,7 @@ class BlockedGpu : public Blocked {
   cl::Buffer halves_;
   split_block split_{};
   std::size_t split_k_ = 0, split_k_end_ = 0;
+  cl::Buffer inverses_, safe_;     // see gpu/rows_of_u.cl
   std::optional<Surface> solved_;  // what solve_triangle has solved for
   std::optional<ResidentLu> resident_;
   std::optional<LuNone> none_;
