@@ -332,11 +332,11 @@ TEST_P(DistributedTest, AsOnGpus) {
   if (pivot != Pivot::none || precision != Precision::single_precision) {
     GTEST_SKIP() << "PoCL takes minutes to build the panels";
   }
-  for (const std::size_t n : {130, 333}) {
+  for (const std::size_t n : {130, 333, 900}) {
     const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
     LuFactors one;
     for (const std::size_t devices : {1, 2, 3}) {
-      DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3, 128);
+      DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3, n < 900 ? 128 : 384);
       lu.upload(a, b);
       lu.factor();
       const LuFactors factors = factors_of(lu);

@@ -140,9 +140,6 @@ void BlockedGpu::allocate() {
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
   halves_ = context_.allocate(kernels_.halves > 0 ? halves_bytes(shape_) : 0);
-  const std::size_t blocks = ceiling(shape_.nb, kTile);
-  inverses_ = context_.allocate(blocks * kTile * kTile * element_size(shape_.precision));
-  safe_ = context_.allocate(2 * blocks * sizeof(cl_int));
   if (!kernels_.resident) return;
   if (shape_.pivot != Pivot::none) {
     resident_.emplace(context_, std::min(shape_.m, ResidentLu::kMostRows), shape_.n,
@@ -579,9 +576,14 @@ void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t wi
   if (t.upper || !t.unit || width <= kPanel || width % kPanel != 0) {
     return Blocked::solve_diagonal(t, k, width, x);
   }
-  context_.run("solve", kernel("gpu/rows_of_u.cl", "invert_blocks"),
-               {2 * ceiling(width, kTile) * kItems}, t.of, to_int(t.top), to_int(t.left), to_int(k),
-               to_int(width), inverses_, safe_);
+  const std::size_t blocks = ceiling(width, kTile);
+  if (blocks > inverted_) {
+    inverses_ = context_.allocate(blocks * kTile * kTile * element_size(shape_.precision));
+    safe_ = context_.allocate(2 * blocks * sizeof(cl_int));
+    inverted_ = blocks;
+  }
+  context_.run("solve", kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, t.of,
+               to_int(t.top), to_int(t.left), to_int(k), to_int(width), inverses_, safe_);
   context_.run("solve", kernel("gpu/rows_of_u.cl", "compute_rows"),
                {ceiling(x.count, kTile) * kItems}, t.of, to_int(t.top), to_int(t.left), x.of,
                to_int(x.first), to_int(x.count), to_int(k), to_int(width), inverses_, safe_);

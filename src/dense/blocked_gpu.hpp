@@ -109,7 +109,9 @@ class BlockedGpu : public Blocked {
   cl::Buffer halves_;
   split_block split_{};
   std::size_t split_k_ = 0, split_k_end_ = 0;
-  cl::Buffer inverses_, safe_;     // see gpu/rows_of_u.cl
+  // Of gpu/rows_of_u.cl, for so many blocks.
+  std::size_t inverted_ = 0;
+  cl::Buffer inverses_, safe_;
   std::optional<Surface> solved_;  // what solve_triangle has solved for
   std::optional<ResidentLu> resident_;
   std::optional<LuNone> none_;
