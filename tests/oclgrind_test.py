@@ -30,12 +30,13 @@ COMMANDS = [
       for options in ("partial --schedule paper", "full", "none --storage image")),
     *(["solve", "s.mtx", "--method", method] for method in ("banded", "cg", "gauss-seidel", "jacobi")),
 ]
-PANELS = ["--gtest_filter=*InfoIsTheFirstZeroPivot/single_*"]
+TESTS = [["gpu_panel_test", "--gtest_filter=*InfoIsTheFirstZeroPivot/single_*"],
+         ["rows_of_u_test", "--gtest_filter=*OneTile*"]]
 # Kernels that must have been among those that ran, so that no command has come to take another way.
-EXPECTED = {"apply", "apply_and_factor", "back_block", "cg_direction", "cg_update", "eliminate_column",
-            "export_columns", "factor_columns", "forward_block", "gather_rows", "gauss_jordan_step_full",
-            "gauss_jordan_step_none", "import_columns", "reduce", "relax_colour", "search_candidates",
-            "update_and_factor", "update_trailing"}
+EXPECTED = {"apply", "apply_and_factor", "back_block", "cg_direction", "cg_update", "compute_rows",
+            "eliminate_column", "export_columns", "factor_columns", "forward_block", "gather_rows",
+            "gauss_jordan_step_full", "gauss_jordan_step_none", "import_columns", "invert_blocks", "reduce",
+            "relax_colour", "search_candidates", "update_and_factor", "update_trailing"}
 
 
 class Oclgrind(unittest.TestCase):
@@ -59,7 +60,8 @@ class Oclgrind(unittest.TestCase):
             self.folder = Path(folder)
             np.save(self.folder / "a.npy", np.random.default_rng(1).standard_normal((3, 3)) + 6 * np.eye(3))
             scipy.io.mmwrite(self.folder / "s.mtx", scipy.sparse.diags([-1.0, 3, -1], [-1, 0, 1], (9, 9)))
-            lines = [[PROGRAM.parent / "tests/gpu_panel_test", *PANELS], *([PROGRAM, *line, "-q"] for line in COMMANDS)]
+            lines = [*([PROGRAM.parent / "tests" / name, *options] for name, *options in TESTS),
+                     *([PROGRAM, *line, "-q"] for line in COMMANDS)]
             with concurrent.futures.ThreadPoolExecutor(2) as pool:
                 ran = set().union(*pool.map(self.kernels, lines, range(len(lines))))
         self.assertLessEqual(EXPECTED, ran)

@@ -11,6 +11,7 @@
 // Build options: NB; LUGPU_RGBA; LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs; LUGPU_WGMMA
 // besides, for singles, for those of compute capability 9.0: the host has to patch the program.
 
+#define TILE_FENCES (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)  // A(b) is read and overwritten
 #include "gpu/strip.clh"
 #include "gpu/update_tile.clh"
 #ifdef LUGPU_WGMMA
