@@ -48,8 +48,8 @@ AREAS = {
         "solve b.mtx -q --method banded", "verify -q", "lu_blocked", "banded_lu", "residual",
         "fast_diagonal", "iterative", "batch_lu"]),
     "kernels, GPU": (10, "kernels/gpu/*.cl*", [
-        "batch_lu", "gpu_panel", "lu_none", "residual", "resident_lu", "fast_diagonal", "batch_lu_slow",
-        "resident_full_slow", "lu_blocked_slow", "banded_lu_slow"]),
+        "batch_lu", "gpu_panel", "lu_none", "residual", "resident_lu", "rows_of_u", "fast_diagonal",
+        "batch_lu_slow", "resident_full_slow", "lu_blocked_slow", "banded_lu_slow"]),
     "kernels, grids": (10, "kernels/grid/*.cl* kernels/iterative/*.cl* kernels/sparse/*.cl*",
                        [PROBLEMS + "poisson2d,poisson3d --grid 12",
                         PROBLEMS + "bubbles --grid 12 --method multigrid-cg,cg", "solve b.mtx -q --method cg",

@@ -1,6 +1,7 @@
-// Local memory of update_and_factor() and subtract_block() with LUGPU_WGMMA, in bytes: for OpenCL's
-// compiler, and as the host makes it in the program's binary (src/opencl/patched_program.hpp),
-// without and with HALVES. No other array has the size of the placeholder.
+// Local memory of update_and_factor(), subtract_block() and compute_rows() with LUGPU_WGMMA, in
+// bytes: for OpenCL's compiler, and as the host makes it in the program's binary
+// (src/opencl/patched_program.hpp), without and with HALVES. No other array has the size of the
+// placeholder.
 #define WGMMA_PLACEHOLDER_BYTES 44432
 #define WGMMA_LOCAL_BYTES 83968
 #define HALVES_LOCAL_BYTES 98368

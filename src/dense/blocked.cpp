@@ -25,7 +25,7 @@ bool Blocked::has_half_products(const Device& device, const Shape& shape) {
 std::uint64_t Blocked::workspace(const Device& device, const Shape& shape) {
   Shape complete = shape;
   if (shape.nb == 0) complete.nb = block_size(device, shape);
-  const std::uint64_t nb = shape.nb > 0 ? shape.nb : 256;
+  const std::uint64_t nb = complete.nb;
   const std::uint64_t tiles = shape.ping_pong ? BlockedCpu::tile_bytes(device, shape.precision) : 0;
   const std::uint64_t panels = shape.n > nb ? 2 : 1;
   return (nb * (panels * shape.m + shape.n + 64) + 40 * shape.m) * element_size(shape.precision) +

@@ -46,9 +46,9 @@ std::size_t groups_at_once(const Device& device) {
 }
 
 // Whether all of such a matrix may be LuNone's.
-bool suits_none(const Shape& shape) {
+bool suits_none(const Device& device, const Shape& shape) {
   return shape.pivot == Pivot::none && !shape.ping_pong && shape.m == shape.n &&
-         shape.n <= LuNone::most_order(shape.precision);
+         shape.n <= LuNone::most_order(device, shape.precision);
 }
 
 bool suits_wgmma(const Device& device, const Shape& shape) {
@@ -75,8 +75,8 @@ std::size_t halves_bytes(const Shape& shape) {
 }
 
 // Which kernel of LuNone it is then.
-bool has_squares(const Shape& shape) {
-  return suits_none(shape) && shape.n > LuNone::kMostWithoutSquares;
+bool has_squares(const Device& device, const Shape& shape) {
+  return suits_none(device, shape) && shape.n > LuNone::kMostWithoutSquares;
 }
 
 // Of the elements of P A v - L (U v) and A X - A v for a test system; with half products four to
@@ -144,7 +144,7 @@ void BlockedGpu::allocate() {
   if (shape_.pivot != Pivot::none) {
     resident_.emplace(context_, std::min(shape_.m, ResidentLu::kMostRows), shape_.n,
                       shape_.precision, kernels_.nvidia);
-  } else if (suits_none(shape_)) {
+  } else if (suits_none(context_.device(), shape_)) {
     none_.emplace(context_, shape_.n, shape_.precision, kernels_.nvidia);
   }
 }
@@ -152,13 +152,13 @@ void BlockedGpu::allocate() {
 std::uint64_t BlockedGpu::other_workspace(const Device& device, const Shape& shape) {
   const bool halves = suits_wgmma(device, shape) && halves_of(shape) > 0;
   const std::uint64_t split = halves ? halves_bytes(shape) : 0;
-  if (suits_none(shape)) return split + LuNone::workspace(shape.n, shape.precision);
+  if (suits_none(device, shape)) return split + LuNone::workspace(shape.n, shape.precision);
   if (shape.pivot == Pivot::none) return split;
   return split + ResidentLu::workspace(shape.m, shape.n, shape.precision);
 }
 
 bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
-  return suits_wgmma(device, shape) && shape.pivot == Pivot::none && !suits_none(shape);
+  return suits_wgmma(device, shape) && shape.pivot == Pivot::none && !suits_none(device, shape);
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
@@ -176,16 +176,16 @@ BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, 
                    shape.precision,     shape.pivot,
                    kernels.nvidia,      kernels.waiting,
                    kernels.wgmma,       kernels.halves,
-                   kernels.resident,    kernels.resident && has_squares(shape)};
+                   kernels.resident,    kernels.resident && has_squares(context.device(), shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
   return proof;
 }
 
-// Several work-groups in a panel, ragged tiles, blocks of two panels; and so many work-groups that
-// pivots are chosen in the other way. All columns in registers, and the last ones alone; or, in one
-// launch without pivoting, tiles of one block or two.
+// Several work-groups in a panel, ragged tiles, blocks of three panels; and so many work-groups
+// that pivots are chosen in the other way. All columns in registers, and the last ones alone; or,
+// in one launch without pivoting, tiles of one block or two.
 BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Shape& shape,
                                                 Kernels kernels) {
   try {
@@ -193,7 +193,7 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
     if (kernels.resident && shape.pivot != Pivot::none) {
       m = ResidentLu::kMostRows + 152, n = 300;
     } else if (kernels.resident) {
-      m = n = has_squares(shape) ? kLargeTestOrder : kPanel + 1;
+      m = n = has_squares(context.device(), shape) ? kLargeTestOrder : kPanel + 1;
     }
     const bool right = factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
                        factors_and_solves(context, shape, kernels, m, n);
@@ -210,16 +210,23 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
 }
 
 bool BlockedGpu::prefers_resident(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  if (shape.ping_pong || (shape.pivot == Pivot::none && !suits_none(shape))) return false;
+  if (shape.ping_pong || (shape.pivot == Pivot::none && !suits_none(context.device(), shape)))
+    return false;
   Kernels resident = kernels;
   resident.resident = true;
   using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, int, bool>;
   static std::map<Key, bool> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id, context.settings().folder, shape.precision, shape.pivot,
-                   kernels.nvidia,      kernels.waiting,           kernels.wgmma,   kernels.halves,
-                   has_squares(shape)};
+  const Key key = {context.device().id,
+                   context.settings().folder,
+                   shape.precision,
+                   shape.pivot,
+                   kernels.nvidia,
+                   kernels.waiting,
+                   kernels.wgmma,
+                   kernels.halves,
+                   has_squares(context.device(), shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = prove(context, shape, resident);
   const bool preferred =
@@ -259,7 +266,7 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   }
   Surface surface(context, m, n, shape.precision, Storage::buffer);
   import_columns(context, upload(context, a, shape.precision), n, surface, 0);
-  BlockedGpu solver(context, {m, n, shape.pivot, shape.precision, 2 * kPanel}, kernels);
+  BlockedGpu solver(context, {m, n, shape.pivot, shape.precision, 3 * kPanel}, kernels);
   cl_int info = -1;
   std::vector<cl_int> ipiv(n);
   solver.factor(surface);
@@ -531,7 +538,8 @@ void BlockedGpu::factorize(Surface& a) {
     const std::size_t solve_end = !last ? block_end : block == kPanel ? n : after;
     exchange_and_solve(a, panel, solve_end, shape_.pivot == Pivot::none ? solve_end : n);
     if (last && block > kPanel && after < n) {
-      solve_diagonal({a, false, true}, block_start, after - block_start, {a, after, n - after});
+      compute_rows_of_u("interchange", {a, false, true}, block_start, after - block_start,
+                        {a, after, n - after});
     }
     if (after == end) break;
     if (last) split_operands(a, block_start, after);
@@ -573,8 +581,14 @@ std::size_t BlockedGpu::solve_block_size() const {
 
 void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                                 const Columns& x) {
-  if (t.upper || !t.unit || width <= kPanel || width % kPanel != 0) {
-    return Blocked::solve_diagonal(t, k, width, x);
+  if (t.upper || !t.unit) return Blocked::solve_diagonal(t, k, width, x);
+  compute_rows_of_u("solve", t, k, width, x);
+}
+
+void BlockedGpu::compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k,
+                                   std::size_t width, const Columns& a) {
+  if (width <= kPanel || width % kPanel != 0 || a.first % 16 != 0) {
+    return Blocked::solve_diagonal(l, k, width, a);
   }
   const std::size_t blocks = ceiling(width, kTile);
   if (blocks > inverted_) {
@@ -582,11 +596,12 @@ void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t wi
     safe_ = context_.allocate(2 * blocks * sizeof(cl_int));
     inverted_ = blocks;
   }
-  context_.run("solve", kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, t.of,
-               to_int(t.top), to_int(t.left), to_int(k), to_int(width), inverses_, safe_);
-  context_.run("solve", kernel("gpu/rows_of_u.cl", "compute_rows"),
-               {ceiling(x.count, kTile) * kItems}, t.of, to_int(t.top), to_int(t.left), x.of,
-               to_int(x.first), to_int(x.count), to_int(k), to_int(width), inverses_, safe_);
+  context_.run(phase, kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, l.of,
+               to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe_);
+  context_.run(phase, kernel("gpu/rows_of_u.cl", "compute_rows"),
+               {ceiling(a.count, kTile) * kItems}, l.of, to_int(l.top), to_int(l.left), a.of,
+               to_int(a.first), to_int(a.count), to_int(k), to_int(width), inverses_, safe_);
+  context_.timeline().add_bytes(4 * width * a.count * element_size(shape_.precision));
 }
 
 void BlockedGpu::solve_block(const Triangle& t, const Columns& x, std::size_t first,

@@ -12,7 +12,7 @@ namespace lugpu {
 /// Panels of 64 columns; a block of shape.nb columns is one or several of them, whose product
 /// updates the columns right of the next block at once. The last rows and columns, or all of a
 /// small matrix, are left to ResidentLu where that is faster; without pivoting all of a square
-/// matrix is left to LuNone.
+/// matrix up to LuNone::most_order() is left to LuNone.
 class BlockedGpu : public Blocked {
  public:
   /// Chooses the fastest kernels that are proven on the device (see prove()); if none with half
@@ -94,6 +94,9 @@ class BlockedGpu : public Blocked {
   void solve_triangle(const Triangle& t, Surface& x) override;
   void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                       const Columns& x) override;
+  /// a(K, :) = inv(L(K, K)) a(K, :), K = k : k+width, L unit lower: gpu/rows_of_u.cl.
+  void compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
+                         const Columns& a);
   void solve_block(const Triangle& t, const Columns& x, std::size_t first,
                    std::size_t rows) override;
   void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,

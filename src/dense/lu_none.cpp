@@ -1,5 +1,7 @@
 #include "dense/lu_none.hpp"
 
+#include "dense/matrix_units.hpp"
+
 namespace lugpu {
 namespace {
 
@@ -19,6 +21,11 @@ std::size_t progress_bytes(std::size_t order) {
 }
 
 }  // namespace
+
+std::size_t LuNone::most_order(const Device& device, Precision precision) {
+  const bool fast = precision == Precision::double_precision && has_matrix_units(device, precision);
+  return fast ? 16384 : 8192;
+}
 
 LuNone::LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia)
     : context_(context),

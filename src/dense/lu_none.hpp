@@ -13,11 +13,8 @@ namespace lugpu {
 /// or nearly so, they are made by substitution.
 class LuNone {
  public:
-  /// The largest order that is faster so than by launches for each panel; in double, the largest
-  /// that has been measured.
-  static constexpr std::size_t most_order(Precision precision) {
-    return precision == Precision::double_precision ? 32768 : 8192;
-  }
+  /// The largest order that is faster so than by launches for each panel, as measured.
+  static std::size_t most_order(const Device& device, Precision precision);
   /// In larger matrices work-groups take squares of two by two blocks instead of single blocks.
   static constexpr std::size_t kMostWithoutSquares = 2048;
 
