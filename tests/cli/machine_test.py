@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from program import SECONDS, CommandLine, dominant_matrix, main, parse_report, small
+from program import SECONDS, UNOPTIMIZED, CommandLine, dominant_matrix, main, parse_report, small
 
 SENTENCE = r"\Alugpu: [^\n]+\n\Z"
 
@@ -117,7 +117,7 @@ class MachineTest(CommandLine):
     def test_processes_at_once_with_a_cold_cache(self):
         """On one device; none finds compiled kernels."""
         count = 4
-        cache = {"POCL_CACHE_DIR": str(self.new_folder()), "XDG_CACHE_HOME": str(self.new_folder())}
+        cache = UNOPTIMIZED | {"POCL_CACHE_DIR": str(self.new_folder()), "XDG_CACHE_HOME": str(self.new_folder())}
         processes = [subprocess.Popen([self.program, "solve", "a.npy", "-o", f"x{i}.npy", "-q"], cwd=self.folder,
                                       env=self.environment(cache), stderr=subprocess.PIPE, encoding="utf-8")
                      for i in range(count)]
