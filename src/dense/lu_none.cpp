@@ -20,11 +20,13 @@ std::size_t progress_bytes(std::size_t order) {
 
 }  // namespace
 
-LuNone::LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia)
+LuNone::LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia,
+               std::size_t most_without_squares)
     : context_(context),
       order_(order),
       precision_(precision),
       nvidia_(nvidia),
+      in_squares_(order > most_without_squares),
       inverses_(context.allocate(inverse_bytes(order, precision))),
       progress_(context.allocate(progress_bytes(order))) {}
 
@@ -33,7 +35,7 @@ std::uint64_t LuNone::workspace(std::size_t order, Precision precision) {
 }
 
 void LuNone::factor(Surface& a, const cl::Buffer& ipiv, const cl::Buffer& info) {
-  const std::string options = order_ > kMostWithoutSquares ? " -DF=2" : " -DF=1";
+  const std::string options = in_squares_ ? " -DF=2" : " -DF=1";
   const KernelId id = {"gpu/lu_none.cl", "factor_none",
                        precision_,       Storage::buffer,
                        Texel::rgba,      options + (nvidia_ ? " -DLUGPU_NVIDIA" : "")};
