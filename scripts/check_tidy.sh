@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Checks src/ and cli/ with clang-tidy, from PyPI (it takes half the time of Debian 12's), by the compile
 # commands of a build.
-#   scripts/check_tidy.sh [BUILD]   default: build-dev
+#   scripts/check_tidy.sh [BUILD] [JOBS]   default: build-dev, on all cores
 set -euo pipefail
 build=$(realpath "${1:-$(dirname "$0")/../build-dev}")
+jobs=${2:-$(nproc)}
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -13,7 +14,7 @@ trap 'rm -rf "$folder"' EXIT
 sed 's/ -include .*cmake_pch\.hxx//' "$build/compile_commands.json" >"$folder/compile_commands.json"
 status=0
 # ViennaCL's headers are no C++ to this clang. -w: warnings of a compiler are the build's.
-output=$("$folder/venv/bin/python" "$folder/venv/bin/run-clang-tidy.py" -quiet -extra-arg=-w -j "$(nproc)" \
+output=$("$folder/venv/bin/python" "$folder/venv/bin/run-clang-tidy.py" -quiet -extra-arg=-w -j "$jobs" \
   -clang-tidy-binary "$folder/venv/bin/clang-tidy" -p "$folder" \
   "^$PWD/(src|cli)/(?!baselines/viennacl)" 2>&1) || status=$?
 grep -q 'clang-tidy -' <<<"$output" || { echo "$build has no compile commands for $PWD/src: $output" >&2; exit 1; }

@@ -105,7 +105,8 @@ class BenchBeforeAfterTest(unittest.TestCase):
                 self.assertFalse((self.folder / "r.json").exists())
 
     def test_a_program_against_itself(self):
-        done = self.compare(PROGRAM, PROGRAM, "--sizes", "8", "--solve-sizes", "8", "--rounds", "1")
+        done = self.compare(PROGRAM, PROGRAM, "--sizes", "8", "--solve-sizes", "8", "--rounds", "1",
+                            "--min-time", "0")
         record = self.record(done)
         self.assertEqual({case["case"] for case in record["cases"]},
                          {f"bench {method} {precision} 8" for method in ("lu-blocked", "lu", "gauss-jordan")

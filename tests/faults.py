@@ -152,7 +152,7 @@ class Faults:
                                 "OPENCL_FAULT_KIND": kinds.get(kind, "error"), "OPENCL_FAULT_CODE": str(code)})
 
         slow = name == "verify"  # it tries every path of the device
-        few = 1 if slow else 4 if name in THOROUGH else 2
+        few = 1 if slow or (self.quick and name == "bench") else 4 if name in THOROUGH else 2
         for function, count in calls.items():
             if slow and function not in OF_VERIFY:
                 continue

@@ -27,11 +27,13 @@ std::size_t LuNone::most_order(const Device& device, Precision precision) {
   return fast ? 16384 : 8192;
 }
 
-LuNone::LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia)
+LuNone::LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia,
+               std::size_t most_without_squares)
     : context_(context),
       order_(order),
       precision_(precision),
       nvidia_(nvidia),
+      in_squares_(order > most_without_squares),
       inverses_(context.allocate(inverse_bytes(order, precision))),
       progress_(context.allocate(progress_bytes(order))) {}
 
@@ -40,7 +42,7 @@ std::uint64_t LuNone::workspace(std::size_t order, Precision precision) {
 }
 
 void LuNone::factor(Surface& a, const cl::Buffer& ipiv, const cl::Buffer& info) {
-  const std::string options = order_ > kMostWithoutSquares ? " -DF=2" : " -DF=1";
+  const std::string options = in_squares_ ? " -DF=2" : " -DF=1";
   const KernelId id = {"gpu/lu_none.cl", "factor_none",
                        precision_,       Storage::buffer,
                        Texel::rgba,      options + (nvidia_ ? " -DLUGPU_NVIDIA" : "")};

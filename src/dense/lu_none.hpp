@@ -18,9 +18,11 @@ class LuNone {
   /// In larger matrices work-groups take squares of two by two blocks instead of single blocks.
   static constexpr std::size_t kMostWithoutSquares = 2048;
 
-  /// For matrices order x order. nvidia: with NVIDIA's matrix units. Throws Error or cl::Error if
-  /// the device's memory does not suffice.
-  LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia);
+  /// For matrices order x order. nvidia: with NVIDIA's matrix units. most_without_squares: another
+  /// limit, so that tests need no large matrices. Throws Error or cl::Error if the device's memory
+  /// does not suffice.
+  LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia,
+         std::size_t most_without_squares = kMostWithoutSquares);
   /// Bytes of device memory that such an object has.
   static std::uint64_t workspace(std::size_t order, Precision precision);
 
@@ -34,7 +36,7 @@ class LuNone {
   DeviceContext& context_;
   std::size_t order_;
   Precision precision_;
-  bool nvidia_;
+  bool nvidia_, in_squares_;
   cl::Buffer inverses_, progress_;
 };
 

@@ -55,8 +55,8 @@ class AdviseTest(CommandLine):
         """Noise, which a busy machine has plenty of, decides nothing."""
         for kind, n in (("random", 100), ("graded", 60), ("hilbert", 12)):
             self.generate(kind, n)
-            advice = [self.advise("a.mtx")[2] for _ in range(3)]
-            self.assertEqual(advice, advice[:1] * 3)
+            advice = [self.advise("a.mtx")[2] for _ in range(2)]
+            self.assertEqual(advice[0], advice[1])
 
     def test_no_pivoting_that_is_worse(self):
         """A graded matrix: its backward error is 300 times that of partial pivoting."""
@@ -152,6 +152,8 @@ class SparseAdviseTest(CommandLine):
 
     def advise(self, *arguments, status=0):
         """Its rows by method and precision, the recommended one, and the advice."""
+        if "--timeout" not in arguments:
+            arguments += ("--timeout", "1")  # what iterates in vain has as much as it wants otherwise
         report = json.loads(self.lugpu("advise", *arguments, "--json", "-", status=status).stdout,
                             parse_constant=refuse_constant)
         VALIDATOR.validate(report)
@@ -180,7 +182,7 @@ class SparseAdviseTest(CommandLine):
         self.assertEqual(self.results("solve", name)[0]["routine"], "banded")
 
     def test_table_and_sentence(self):
-        text = self.lugpu("advise", self.file(laplacian(20))).stdout
+        text = self.lugpu("advise", self.file(laplacian(20)), "--timeout", "1").stdout
         self.assert_narrow(text)
         marked, = re.findall(r"(?m)^> (\S+) +(\w+) ", text)
         self.assertEqual(marked, ("banded", "double"))
@@ -257,7 +259,7 @@ class SparseAdviseTest(CommandLine):
         """Status 4 and the least residual."""
         a = scipy.sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(3000, 3000))
         np.save(self.folder / "b.npy", random_matrix(3000, 1))
-        _, best, advice = self.advise(self.file(a), "b.npy", "--digits", "15", "--timeout", "2", status=4)
+        _, best, advice = self.advise(self.file(a), "b.npy", "--digits", "15", "--timeout", "1", status=4)
         self.assertIsNone(best)
         self.assertRegex(advice["sentence"], "reaches a residual of 1e-15; the least is .*, by --method")
 

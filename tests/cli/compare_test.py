@@ -10,7 +10,19 @@ import random
 from program import VALIDATOR, CommandLine, main, small
 
 
-class CompareTest(CommandLine):
+class Comparison(CommandLine):
+    """Of a.json and b.json."""
+
+    def compare(self, *arguments, status=0, env=None):
+        return self.lugpu("compare", "a.json", "b.json", *arguments, status=status, env=env).stdout
+
+    def record(self, *arguments, status=0):
+        report = json.loads(self.compare(*arguments, "--json", "-", status=status))
+        VALIDATOR.validate(report)
+        return report["comparison"]
+
+
+class CompareTest(Comparison):
     sweep = b""  # of eight cases, run once
 
     def setUp(self):
@@ -38,14 +50,6 @@ class CompareTest(CommandLine):
                 row["other_load"] = None  # of the machine that runs the tests
                 row["times_s"] = [seconds * (1 + draw(-noise, noise)) for _ in range(100)]
         return self.change(change, name)
-
-    def compare(self, *arguments, status=0, env=None):
-        return self.lugpu("compare", "a.json", "b.json", *arguments, status=status, env=env).stdout
-
-    def record(self, *arguments, status=0):
-        report = json.loads(self.compare(*arguments, "--json", "-", status=status))
-        VALIDATOR.validate(report)
-        return report["comparison"]
 
     @staticmethod
     def is_16(row):
@@ -184,6 +188,28 @@ class CompareTest(CommandLine):
         self.refused("compare", "c.json", "e.json", words=["e.json", "comparison", "lugpu bench --json"])
         self.refused("compare", "c.json", "d.json", "--json", "d.json", words=["d.json", "--force"])
 
+    def test_bad_input(self):
+        """One sentence: which file, what is wrong with it, what to give."""
+        self.refused("compare", "a.json", "a.json", words=["a.json", "same file", "two runs"])
+        self.refused("compare", "a.json", "./a.json", words=["same file"])
+        self.refused("compare", "a.json", "none.json", words=["Cannot read none.json", "lugpu bench --json"])
+        self.refused("compare", "a.json", ".", words=["Cannot read ."])
+        self.refused("compare", "a.json", words=["b is required"])
+        for content, words in ((b"", "not a result file"), (b"{}", "not a result file"),
+                               (b'{"schema_version": 2, "results": []}', "schema version 2"),
+                               (b'{"schema_version": 1, "results": []}', "what ran where")):
+            with self.subTest(content=content):
+                self.write("b.json", content)
+                self.refused("compare", "a.json", "b.json", words=["b.json", words])
+        self.change(lambda report: report["results"][0].update(n="8"))
+        self.refused("compare", "a.json", "b.json", words=['b.json: results[0].n is "8"', "compare needs"])
+        self.change(lambda report: [row.update(seed=7) for row in report["results"]])
+        self.refused("compare", "a.json", "b.json", words=["no case in common", "same options"])
+
+
+class TimesTest(Comparison):
+    """It has the cores to itself."""
+
     def bench_at_a_pace(self, name, **pace):
         """A file of three methods of two orders, whose kernels take 8 ms and as much longer as the pace says."""
         self.lugpu(*small(sizes="32,48", method="lu-blocked,lu,gauss-jordan", pivot="partial", runs=15),
@@ -208,24 +234,6 @@ class CompareTest(CommandLine):
         del same["lu-blocked", "same"]
         self.assertEqual(slowed, same | {("lu-blocked", "slower"): 2})
         self.assertFalse({change for _, change in self.changes_at_a_pace(noise=3)} & {"slower", "faster"})
-
-    def test_bad_input(self):
-        """One sentence: which file, what is wrong with it, what to give."""
-        self.refused("compare", "a.json", "a.json", words=["a.json", "same file", "two runs"])
-        self.refused("compare", "a.json", "./a.json", words=["same file"])
-        self.refused("compare", "a.json", "none.json", words=["Cannot read none.json", "lugpu bench --json"])
-        self.refused("compare", "a.json", ".", words=["Cannot read ."])
-        self.refused("compare", "a.json", words=["b is required"])
-        for content, words in ((b"", "not a result file"), (b"{}", "not a result file"),
-                               (b'{"schema_version": 2, "results": []}', "schema version 2"),
-                               (b'{"schema_version": 1, "results": []}', "what ran where")):
-            with self.subTest(content=content):
-                self.write("b.json", content)
-                self.refused("compare", "a.json", "b.json", words=["b.json", words])
-        self.change(lambda report: report["results"][0].update(n="8"))
-        self.refused("compare", "a.json", "b.json", words=['b.json: results[0].n is "8"', "compare needs"])
-        self.change(lambda report: [row.update(seed=7) for row in report["results"]])
-        self.refused("compare", "a.json", "b.json", words=["no case in common", "same options"])
 
 
 if __name__ == "__main__":

@@ -236,9 +236,6 @@ class AffinityTest(CommandLine):
         os.sched_setaffinity(0, {0})
         self.assertIsNone(self.affinity(*small()))
 
-    def test_processes_of_verify_share_cores(self):
-        self.assertEqual(self.affinity("verify"), "0")
-
 
 class CoresTest(CommandLine):
     def test_a_process_that_may_use_one_core(self):

@@ -6,7 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
-from program import BLOCKED, METHODS, ROOT, CommandLine, main, parse_report, random_matrix, small
+from program import (BLOCKED, METHODS, ROOT, UNOPTIMIZED, CommandLine, main, parse_report, random_matrix,
+                     small)
 
 
 class KernelDirTest(CommandLine):
@@ -192,8 +193,8 @@ class PoclCacheTest(CommandLine):
         if "Portable Computing Language" not in self.lugpu("devices").stdout:
             self.skipTest("PoCL is not there")
         self.write("a.csv", [[2.0]])
-        self.env = {"HOME": self.UNWRITABLE, "XDG_CACHE_HOME": "", "POCL_CACHE_DIR": "",
-                    "TMPDIR": str(self.folder)}
+        self.env = UNOPTIMIZED | {"HOME": self.UNWRITABLE, "XDG_CACHE_HOME": "", "POCL_CACHE_DIR": "",
+                                  "TMPDIR": str(self.folder)}
         self.private = self.folder / f"lugpu-cache-{os.geteuid()}"
 
     def assert_cached(self):

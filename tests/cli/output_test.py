@@ -13,6 +13,8 @@ from pathlib import Path
 
 from program import ROOT, SECONDS, CommandLine, main, parse_report, small
 
+PROBE = ["probe", "-n", "16", "--runs", "1", "--probes", "vectors"]
+
 
 class OutputTest(CommandLine):
     """Where results cannot go."""
@@ -42,7 +44,7 @@ class OutputTest(CommandLine):
         (self.folder / "folder.json").mkdir()
         for path in ("none/r.json", "folder.json"):
             for command in (["solve", "a.csv"], ["advise", "a.csv"], small(),
-                            ["probe", "-n", "16", "--runs", "1"], ["verify"]):
+                            PROBE, ["verify"]):
                 with self.subTest(command=command, path=path):
                     done = self.failed(*command, "-v", "--json", path)
                     self.assertEqual(done.stdout, "")
@@ -56,7 +58,7 @@ class OutputTest(CommandLine):
         for command, flag, name in ((["solve", "a.csv"], "-o", "x.csv"),
                                     (["solve", "a.csv"], "--json", "r.json"),
                                     (small(sizes="8,16"), "--json", "s.json"),
-                                    (["probe", "-n", "16,32", "--runs", "1"], "--json", "p.json")):
+                                    (PROBE, "--json", "p.json")):
             with self.subTest(command=command, flag=flag):
                 pipe = self.folder / name
                 os.mkfifo(pipe)
@@ -170,7 +172,7 @@ class OverwriteTest(CommandLine):
     def test_an_older_sweep(self):
         self.lugpu(*small(), "--json", "s.json")
         for command in (small(sizes=16), ["solve", "a.csv"], ["advise", "a.csv"], ["verify"],
-                        ["probe", "-n", "16", "--runs", "1"]):
+                        PROBE):
             with self.subTest(command=command):
                 self.kept(*command, "--json", "s.json", words=["--json s.json", "--force", "--resume"])
         for command, rows in ((small(sizes=16), 1), (small(sizes=8) + ["--resume"], 2), (["solve", "a.csv"], 1),
@@ -207,7 +209,7 @@ class KeptElsewhereTest(CommandLine):
         done, text = self.kept("solve", "a.csv", "-o", "full.csv")
         self.assertEqual(text, "1\n")
         self.assertNotIn("written to", done.stdout)
-        for command in (["solve", "a.csv"], ["advise", "a.csv"], small(), ["probe", "-n", "16", "--runs", "1"]):
+        for command in (["solve", "a.csv"], ["advise", "a.csv"], small(), PROBE):
             with self.subTest(command=command):
                 parse_report(self.kept(*command, "--json", "/dev/full")[1])
 

@@ -13,11 +13,24 @@ SWEEP = ["bench", "-n", "8:32:8", "--method", "lu", "--baseline", "getrf", "--ru
 SWEEP_ROWS = 4 * (1 + 3)
 
 
-class ResumeTest(CommandLine):
+class SweepFile(CommandLine):
+    """sweep.json, at any time."""
+
     def rows(self):
         path = self.folder / "sweep.json"
         return parse_report(path.read_text(encoding="utf-8")) if path.exists() else []
 
+    def unfinished(self):
+        """Of each routine, the samples in the file that have no row yet; the file is valid at any time."""
+        path = self.folder / "sweep.json"
+        if not path.exists():
+            return {}
+        self.rows()
+        report = json.loads(path.read_text(encoding="utf-8"))
+        return {one["routine"]: one["times_s"] for one in report.get("unfinished", [])}
+
+
+class ResumeTest(SweepFile):
     def interrupt(self, how, after):
         """Stops a sweep once it has this many rows; the file is valid at any time."""
         process = self.start_lugpu(*SWEEP)
@@ -43,42 +56,6 @@ class ResumeTest(CommandLine):
         earlier = self.interrupt(signal.SIGKILL, after=5)
         self.lugpu(*SWEEP, "--resume")
         self.assert_complete(earlier)
-
-    def unfinished(self):
-        """Of each routine, the samples in the file that have no row yet; the file is valid at any time."""
-        path = self.folder / "sweep.json"
-        if not path.exists():
-            return {}
-        self.rows()
-        report = json.loads(path.read_text(encoding="utf-8"))
-        return {one["routine"]: one["times_s"] for one in report.get("unfinished", [])}
-
-    def test_samples_of_unfinished_cases_are_kept(self):
-        """After kill -9 in the first order all but the last sample of each case are there, and none is taken
-        again."""
-        sweep = ("bench", "-n", "600", "--method", "lu", "--pivot", "full", "--baseline", "getc2", "--runs",
-                 "7", "--min-time", "0", "--warmup", "0", "--timeout", "1000", "--json", "sweep.json")
-        process = self.start_lugpu(*sweep)
-        while len(self.unfinished()) < 2:
-            self.assertIsNone(process.poll(), "no sample was in the file before the first row")
-            time.sleep(0.01)
-        seen = time.monotonic(), sum(map(sum, self.unfinished().values()))
-        while sum(map(len, self.unfinished().values())) < 6:
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
-        process.kill()
-        process.wait(SECONDS)
-        seconds = time.monotonic() - seen[0]
-        kept = self.unfinished()
-        lost = seconds - (sum(map(sum, kept.values())) - seen[1])
-        self.assertLess(lost, 2 * sum(map(max, kept.values())))
-        self.assertEqual(self.rows(), [])
-        self.refused(*sweep, words=["sweep.json", "--resume"])
-        self.lugpu(*sweep, "--resume")
-        self.assertEqual(self.unfinished(), {})
-        for row in self.rows():
-            self.assertEqual(row["times_s"][:len(kept[row["routine"]])], kept[row["routine"]])
-            self.assertEqual(len(row["times_s"]), 7)
 
     def test_samples_of_other_cases_stay(self):
         """A sweep of something else goes on from its own samples alone."""
@@ -125,7 +102,7 @@ class ResumeTest(CommandLine):
         # Two samples each in turn, the second one of lu-blocked first: it is done first at any speed.
         slow_first = ("--method", "lu-blocked", "--pivot", "partial", "--baseline", "getc2", "--runs", "2",
                       "--min-time", "0", "--timeout", "1000")
-        process = self.start_lugpu("bench", "-n", "1200", *slow_first, "--json", "sweep.json")
+        process = self.start_lugpu("bench", "-n", "800", *slow_first, "--json", "sweep.json")
         while not self.rows():
             self.assertIsNone(process.poll(), "there was no file until the end")
             time.sleep(0.01)  # leaves the cores to lugpu
@@ -271,6 +248,37 @@ class ResumeTest(CommandLine):
         self.lugpu(*small(sizes=16), "--json", "sweep.json", "--resume")
         self.assertEqual(self.rows()[:2], before)
         self.assertEqual([row["n"] for row in self.rows()], [512, 512, 16])
+
+
+class TimesTest(SweepFile):
+    """It has the cores to itself."""
+
+    def test_samples_of_unfinished_cases_are_kept(self):
+        """After kill -9 in the first order all but the last sample of each case are there, and none is taken
+        again."""
+        sweep = ("bench", "-n", "600", "--method", "lu", "--pivot", "full", "--baseline", "getc2", "--runs",
+                 "7", "--min-time", "0", "--warmup", "0", "--timeout", "1000", "--json", "sweep.json")
+        process = self.start_lugpu(*sweep)
+        while len(self.unfinished()) < 2:
+            self.assertIsNone(process.poll(), "no sample was in the file before the first row")
+            time.sleep(0.01)
+        seen = time.monotonic(), sum(map(sum, self.unfinished().values()))
+        while sum(map(len, self.unfinished().values())) < 6:
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.kill()
+        process.wait(SECONDS)
+        seconds = time.monotonic() - seen[0]
+        kept = self.unfinished()
+        lost = seconds - (sum(map(sum, kept.values())) - seen[1])
+        self.assertLess(lost, 2 * sum(map(max, kept.values())))
+        self.assertEqual(self.rows(), [])
+        self.refused(*sweep, words=["sweep.json", "--resume"])
+        self.lugpu(*sweep, "--resume")
+        self.assertEqual(self.unfinished(), {})
+        for row in self.rows():
+            self.assertEqual(row["times_s"][:len(kept[row["routine"]])], kept[row["routine"]])
+            self.assertEqual(len(row["times_s"]), 7)
 
 
 if __name__ == "__main__":

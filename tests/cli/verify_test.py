@@ -93,6 +93,8 @@ class VerifyTest(CommandLine):
                             parse_constant=refuse_constant)
         VALIDATOR.validate(report)
         self.assertEqual(report["results"], [])
+        # Its processes share the cores.
+        self.assertEqual(report["context"]["environment"]["POCL_AFFINITY"], os.environ.get("POCL_AFFINITY", "0"))
         ok = [path for path in report["paths"] if path["status"] == "ok"]
         self.assertEqual({path["routine"] for path in ok}, {*METHODS, BLOCKED})
         for path in ok:
