@@ -114,9 +114,8 @@ class MachineTest(CommandLine):
         done = self.lugpu("solve", "a.npy", "--timeout", "50", env=env)
         self.assertIn("passed", done.stdout)
 
-    def test_processes_at_once_with_a_cold_cache(self):
-        """On one device; none finds compiled kernels."""
-        count = 4
+    def at_once(self, count):
+        """So many processes on one device that find no compiled kernels."""
         cache = UNOPTIMIZED | {"POCL_CACHE_DIR": str(self.new_folder()), "XDG_CACHE_HOME": str(self.new_folder())}
         processes = [subprocess.Popen([self.program, "solve", "a.npy", "-o", f"x{i}.npy", "-q"], cwd=self.folder,
                                       env=self.environment(cache), stderr=subprocess.PIPE, encoding="utf-8")
@@ -126,6 +125,12 @@ class MachineTest(CommandLine):
             self.assertEqual((process.returncode, errors), (0, ""))
         for i in range(count):
             np.testing.assert_allclose(np.load(self.folder / f"x{i}.npy"), 1, rtol=1e-10)
+
+    def test_two_processes_with_a_cold_cache(self):
+        self.at_once(2)
+
+    def test_eight_processes_with_a_cold_cache(self):
+        self.at_once(8)
 
     def test_language_with_decimal_commas(self):
         made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(self.folder / "de")],
