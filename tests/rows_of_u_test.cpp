@@ -117,7 +117,7 @@ TEST_P(RowsOfUTest, NaNInLComesToTheRowsFromThereOn) {
 
 INSTANTIATE_TEST_SUITE_P(All, RowsOfUTest,
                          testing::Values(Precision::single_precision, Precision::double_precision),
-                         [](const auto& info) { return std::string(name(info.param)); });
+                         [](const auto& kind) { return std::string(name(kind.param)); });
 
 }  // namespace
 }  // namespace lugpu
