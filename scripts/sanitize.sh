@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Builds with sanitizers of GCC and runs the tests under them (docs/reliability.md, "Sanitizers").
+#   scripts/sanitize.sh asan [ARGUMENTS OF ctest]   memory, undefined behaviour, leaks: all tests but those below
+#   scripts/sanitize.sh tsan                        races: the library and the drop-in LAPACK
+# What they find is in build-asan/found/ or build-tsan/found/, a file a process: tests need not show what a process
+# says, and expect some to fail.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:?asan or tsan}
+shift
+build=$PWD/build-$preset
+cmake --preset "$preset" >/dev/null
+cmake --build --preset "$preset" | tail -n 1
+rm -rf "$build/found"
+mkdir "$build/found"
+common=exitcode=99:log_path=$build/found/process
+failed=0
+
+if [ "$preset" = tsan ]; then
+  # setarch: the addresses of newer kernels are more random than the sanitizer knows. Forked processes may start threads.
+  export TSAN_OPTIONS=$common:die_after_fork=0
+  for test in "$build"/tests/*_test; do setarch -R "$test" --gtest_brief=1 || failed=1; done
+else
+  # use_sigaltstack=0: LLVM gives threads another stack for signals, which is not the sanitizer's to take away.
+  # handle_sigbus=0: lugpu handles it, for files that become shorter.
+  # intercept_tls_get_addr=0: the search for leaks crashes in what LLVM has of its own in each thread.
+  # verify_asan_link_order=0: programs that the tests preload something into.
+  export ASAN_OPTIONS=$common:use_sigaltstack=0:handle_sigbus=0:verify_asan_link_order=0:intercept_tls_get_addr=0
+  ASAN_OPTIONS+=:detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1:strict_init_order=1
+  export UBSAN_OPTIONS=$common:print_stacktrace=1
+  # Kernels are not instrumented, but what leaves a buffer crashes.
+  export OPENCL_LAYERS=$build/tests/libopencl_guard.so
+  export LSAN_OPTIONS=suppressions=$PWD/tests/lsan.supp:print_suppressions=0
+  # Python loads these libraries, so it gets the sanitizer's runtime, and leaks too much of its own to find others'.
+  within_python='^(lapack|scalapack)_test$'
+  left_out='^(python|install|examples)_test$'
+  ctest --test-dir "$build" -LE style -E "$within_python|$left_out" --output-on-failure "$@" || failed=1
+  export LD_PRELOAD=$(c++ -print-file-name=libasan.so)
+  ASAN_OPTIONS+=:detect_leaks=0
+  ctest --test-dir "$build" -R "$within_python" --output-on-failure "$@" || failed=1
+fi
+for report in "$build"/found/*; do
+  [ ! -e "$report" ] || { echo "found: $report"; failed=1; }
+done
+exit "$failed"
