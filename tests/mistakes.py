@@ -75,7 +75,7 @@ AREAS = {
         "library"]),
     "distributed": (5, "src/distributed/*.cpp", ["distributed", "shared_processes"]),
     "baselines": (5, "src/baselines/*.cpp", ["rivals", "system_rivals", "plain_fluid"]),
-    "drop-in": (5, "src/lapack/*.cpp", ["lapack"]),
+    "drop-in": (5, "src/lapack/*.cpp", ["lapack_threads", "lapack"]),
     "scalapack": (2, "src/scalapack/*.cpp", ["scalapack"]),
     "command line": (9, "cli/*.cpp", ["cli_help", "cli_usage", "cli_input", "cli_formats", "cli_bench",
         "cli_terminal", "cli_simulate", "cli_sparse", "cli_solve"]),
@@ -150,6 +150,8 @@ class Copy:
 
     def __init__(self, folder, preset):
         self.folder, self.build = folder, folder / f"build-{preset}"
+        # Without what PoCL and its compiler do to the sanitizer, as in scripts/sanitize.sh.
+        self.options = {"ASAN_OPTIONS": "use_sigaltstack=0:detect_leaks=0"} if preset == "asan" else {}
         tree = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(tree)) as archive:
             for member in filter(tarfile.TarInfo.isfile, archive):
@@ -188,8 +190,8 @@ class Copy:
     def fails(self, test, patience):
         """Why the test is not content; empty if it is."""
         with tempfile.TemporaryDirectory() as cache:
-            env = os.environ | {"XDG_CACHE_HOME": cache, "POCL_CACHE_DIR": str(self.folder / "pocl"),
-                                "GTEST_FAIL_FAST": "1"}
+            env = os.environ | self.options | {
+                "XDG_CACHE_HOME": cache, "POCL_CACHE_DIR": str(self.folder / "pocl"), "GTEST_FAIL_FAST": "1"}
             process = subprocess.Popen(self.line_of(test), cwd=self.folder, env=env, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             try:
