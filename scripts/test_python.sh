@@ -2,6 +2,7 @@
 # Installs the Python module with pip into a new virtual environment, from a source distribution as users
 # get it, and runs its tests there: unit tests, doctests and mypy.
 #   scripts/test_python.sh PROGRAM [arguments of unittest]   PROGRAM: lugpu, which is not built again
+# CXXFLAGS may have a sanitizer's options; SANITIZER is then its runtime, which Python must load before the module.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 program=$(realpath "$1")
@@ -17,8 +18,9 @@ python=$folder/venv/bin/python
 "$python" -m pip install -q --disable-pip-version-check --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0 \
   --config-settings=cmake.define.LUGPU_PROGRAM="$program" "$folder"/lugpu-*.tar.gz
 cd "$folder"
-"$python" -W error -c "import lugpu"
-"$python" -m unittest discover -s "$source/python/tests" -p "*_test.py" "$@"
+SANITIZER=${SANITIZER:-}
+LD_PRELOAD=$SANITIZER "$python" -W error -c "import lugpu"
+LD_PRELOAD=$SANITIZER "$python" -m unittest discover -s "$source/python/tests" -p "*_test.py" "$@"
 "$python" -m mypy --strict -p lugpu
 "$python" -m mypy --strict "$source/python/tests/usage.py"
-"$python" "$source/python/tests/usage.py" >/dev/null
+LD_PRELOAD=$SANITIZER "$python" "$source/python/tests/usage.py" >/dev/null

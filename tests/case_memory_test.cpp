@@ -112,6 +112,9 @@ class CaseMemoryTest : public testing::TestWithParam<Kind> {};
 /// What the process has more than before. The first run, which compiles the kernels, does not
 /// count.
 TEST_P(CaseMemoryTest, PeakIsWhatIsPredicted) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer takes memory of its own";
+#endif
   const Device& device = shared_context().device();
   if (device.type != "cpu") GTEST_SKIP() << "the memory of a device of its own is not the host's";
   mallopt(M_MMAP_THRESHOLD, 1 << 20);  // what is free is given back, as of large systems

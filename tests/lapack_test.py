@@ -22,6 +22,9 @@ import unittest
 if len(sys.argv) < 4:
     sys.exit(__doc__)
 LIBRARY, AS_LIBLAPACK, XERBLA_STUB = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+# What must come before all libraries, as the runtime of a sanitizer, still does.
+BEFORE = os.environ.get("LD_PRELOAD", "")
+PRELOADED = f"{BEFORE} {LIBRARY}".strip()
 # Before NumPy, to whose own xerbla_ its LAPACK would report.
 xerbla = ctypes.CDLL(XERBLA_STUB, mode=ctypes.RTLD_GLOBAL)
 
@@ -50,7 +53,7 @@ def ratio(n, dtype):
 ILLEGAL_ARGUMENTS = """
 import ctypes, os
 import numpy.linalg._umath_linalg as numpy_lapack
-library = ctypes.PyDLL(None if os.environ["LD_PRELOAD"] else numpy_lapack.__file__)
+library = ctypes.PyDLL(None if "lugpu" in os.environ["LD_PRELOAD"] else numpy_lapack.__file__)
 for x, real in (("s", ctypes.c_float), ("d", ctypes.c_double)):
     for routine, values in (("gesv", (9, -1, "a", 9, "ipiv", "b", 9)), ("getrf", (-1, 9, "a", 9, "ipiv"))):
         info = ctypes.c_int(0)
@@ -257,8 +260,8 @@ class ArgumentsTest(LapackTest):
         """A module that brings its own xerbla_, opened with RTLD_LOCAL as Python's are, hears of an illegal
         argument; NumPy's raises ValueError. With the library before or in the place of the host's LAPACK as
         without."""
-        environments = [{"LD_PRELOAD": ""}, {"LD_PRELOAD": LIBRARY},
-                        {"LD_PRELOAD": "", "LD_LIBRARY_PATH": os.path.dirname(AS_LIBLAPACK)}]
+        environments = [{"LD_PRELOAD": BEFORE}, {"LD_PRELOAD": PRELOADED},
+                        {"LD_PRELOAD": BEFORE, "LD_LIBRARY_PATH": os.path.dirname(AS_LIBLAPACK)}]
         for environment in environments:
             with self.subTest(environment):
                 done = subprocess.run(["/usr/bin/python3", "-c", ILLEGAL_ARGUMENTS], capture_output=True,
@@ -634,7 +637,7 @@ class ProcessTest(LapackTest):
     def python(self, code, **environment):
         """stdout and the lines of stderr of a Python program with SOLVES before it."""
         done = self.run_with(["/usr/bin/python3", "-c", SOLVES + code],
-                             **{"LD_PRELOAD": LIBRARY} | environment)
+                             **{"LD_PRELOAD": PRELOADED} | environment)
         return done.stdout, done.stderr.splitlines()
 
     def test_where_home_cannot_be_written(self):
@@ -684,7 +687,7 @@ print(abs(a @ x - 1).max() < 1e-9, abs(a.T @ y - 1).max() < 1e-9,
 
     def test_as_liblapack(self):
         """What the alternatives system would put in place of liblapack.so.3."""
-        for preload in ["", LIBRARY]:
+        for preload in [BEFORE, PRELOADED]:
             out, lines = self.python("""
 eigenvalues = np.linalg.eigvalsh(np.diag([3., 1, 2]))
 print(ratio(50, 'd') < 30, ratio(7, 'd') < 30, abs(eigenvalues - [1, 2, 3]).max() < 1e-9)
@@ -713,7 +716,7 @@ print(ratio(50, 'd') < 30, ratio(7, 'd') < 30, abs(eigenvalues - [1, 2, 3]).max(
                     os.symlink(alternative, os.path.join(links, "liblapack.so.3"))
                 for path in [installed, links]:
                     out, lines = self.python("print(ratio(50, 'd') < 30)", LUGPU_LAPACK_MIN_N="8",
-                                             LD_LIBRARY_PATH=path, LD_PRELOAD="")
+                                             LD_LIBRARY_PATH=path, LD_PRELOAD=BEFORE)
                     self.assertEqual(out, "True\n")
                     self.assertEqual(places(lines), {("dgesv", "device"): 1})
 
@@ -868,7 +871,7 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
         trace = "echo lugpu_lapack: dgesv n=40 nrhs=1 device 0.100 ms >&2\n"
         no_answer = "R of order 40 printed no answer"
         wrong_det = "det of R of order 40 is wrong, sign and log|det| are "
-        preloaded = "[ -z $LD_PRELOAD ] || "
+        preloaded = f"[ \"$LD_PRELOAD\" = '{BEFORE}' ] || "
         cases = {
             "": "",
             "echo solve_ratio 30": "solve of R of order 40 is wrong, ratio 30.",
@@ -922,7 +925,7 @@ print(first, os.waitpid(child, 0)[1], ratio(40, 'd') < 30)
                 or not re.match(section[0] + r"[A-Z0-9]{2}\b", line)]
         reference = folder + ":" + os.path.join(os.path.dirname(folder), "blas")
         done = self.run_with([os.path.join(folder, program)], "\n".join(kept) + "\n",
-                             LD_PRELOAD=LIBRARY, LD_LIBRARY_PATH=reference, LUGPU_LAPACK_MIN_N="0")
+                             LD_PRELOAD=PRELOADED, LD_LIBRARY_PATH=reference, LUGPU_LAPACK_MIN_N="0")
         lines = done.stderr.splitlines()
         self.assertEqual(other_lines(lines), [])
         self.assertNotRegex(done.stdout, "(?i)fail")

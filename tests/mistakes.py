@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Puts one mistake after another into the sources, and says which test catches it. Run by hand: it takes hours.
 
-    tests/mistakes.py [--area WORD] [--from NUMBER] [--only NUMBER...] [--quick] [--build-dir FOLDER] [--list]
+    tests/mistakes.py [--area WORD] [--from NUMBER] [--only NUMBER...] [--quick] [--asan] [--build-dir FOLDER] [--list]
 
 A mistake is one changed line: a comparison or a sign turned round, a bound off by one, a condition left out, a call
 left out. They are drawn from the sources by a fixed seed, so many from each of the areas below, so that a number always
@@ -31,8 +31,7 @@ import scipy.sparse
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 60  # of a test; ten times what it takes without a mistake is enough
 # Compiles soonest, and so that ccache, where it is the launcher, knows the sources again.
-CMAKE = ["cmake", "--preset", "dev", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG",
-         "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
+CMAKE = ["cmake", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", "--preset"]
 PROBLEMS = "bench --baseline none --runs 1 --min-time 0 -q --problem "
 # Area: how many mistakes, the files, and what should catch them: arguments of lugpu, names of tests of ctest.
 AREAS = {
@@ -76,7 +75,7 @@ AREAS = {
         "library"]),
     "distributed": (5, "src/distributed/*.cpp", ["distributed", "shared_processes"]),
     "baselines": (5, "src/baselines/*.cpp", ["rivals", "system_rivals", "plain_fluid"]),
-    "drop-in": (5, "src/lapack/*.cpp", ["lapack"]),
+    "drop-in": (5, "src/lapack/*.cpp", ["lapack_threads", "lapack"]),
     "scalapack": (2, "src/scalapack/*.cpp", ["scalapack"]),
     "command line": (9, "cli/*.cpp", ["cli_help", "cli_usage", "cli_input", "cli_formats", "cli_bench",
         "cli_terminal", "cli_simulate", "cli_sparse", "cli_solve"]),
@@ -149,13 +148,15 @@ def drawn():
 class Copy:
     """The last commit in a folder, with its own build."""
 
-    def __init__(self, folder):
-        self.folder, self.build = folder, folder / "build-dev"
+    def __init__(self, folder, preset):
+        self.folder, self.build = folder, folder / f"build-{preset}"
+        # Without what PoCL and its compiler do to the sanitizer, as in scripts/sanitize.sh.
+        self.options = {"ASAN_OPTIONS": "use_sigaltstack=0:detect_leaks=0"} if preset == "asan" else {}
         tree = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(tree)) as archive:
             for member in filter(tarfile.TarInfo.isfile, archive):
                 self.write(folder / member.name, archive.extractfile(member).read(), member.mode)
-        subprocess.run(CMAKE, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([*CMAKE, preset], cwd=folder, stdout=subprocess.DEVNULL, check=True)
         shown = (self.build / "tests/CTestTestfile.cmake").read_text(encoding="utf-8")  # ctest knows only what is built
         self.commands = {name: re.findall(r'"([^"]*)"', line)
                          for name, line in re.findall(r"(?m)^add_test\(\[=\[(\w+)_test\]=\] (.*)\)$", shown)}
@@ -189,8 +190,8 @@ class Copy:
     def fails(self, test, patience):
         """Why the test is not content; empty if it is."""
         with tempfile.TemporaryDirectory() as cache:
-            env = os.environ | {"XDG_CACHE_HOME": cache, "POCL_CACHE_DIR": str(self.folder / "pocl"),
-                                "GTEST_FAIL_FAST": "1"}
+            env = os.environ | self.options | {
+                "XDG_CACHE_HOME": cache, "POCL_CACHE_DIR": str(self.folder / "pocl"), "GTEST_FAIL_FAST": "1"}
             process = subprocess.Popen(self.line_of(test), cwd=self.folder, env=env, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             try:
@@ -245,6 +246,7 @@ def main():
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first number")
     parser.add_argument("--only", type=int, nargs="+", help="these numbers alone")
     parser.add_argument("--quick", action="store_true", help="kernels alone, by commands")
+    parser.add_argument("--asan", action="store_true", help="build with sanitizers, which may see what no result shows")
     parser.add_argument("--build-dir", type=Path, default=Path(tempfile.gettempdir()) / "lugpu-mistakes")
     parser.add_argument("--list", action="store_true", help="print the mistakes and do nothing")
     given = parser.parse_args()
@@ -254,7 +256,7 @@ def main():
         for i, (area, path, number, line) in chosen:
             print(f"{i:4} {area:20} {path}:{number + 1}: {line.strip()}")
         return
-    copy = Copy(given.build_dir)
+    copy = Copy(given.build_dir, "asan" if given.asan else "dev")
     caught = 0
     for i, (area, path, number, line) in chosen:
         start = time.monotonic()

@@ -386,9 +386,10 @@ namespace {
 // For programs that link to this: the loader finds the layer at the first call.
 [[gnu::constructor]] void enter() {
   Dl_info here;
-  if (dladdr(reinterpret_cast<const void*>(&enter), &here)) {
-    setenv("OPENCL_LAYERS", here.dli_fname, 0);
-  }
+  if (!dladdr(reinterpret_cast<const void*>(&enter), &here)) return;
+  const std::string others = variable("OPENCL_LAYERS");
+  if (others.find(here.dli_fname) != std::string::npos) return;
+  setenv("OPENCL_LAYERS", (others + (others.empty() ? "" : ":") + here.dli_fname).c_str(), 1);
 }
 
 [[gnu::destructor]] void summarize() {

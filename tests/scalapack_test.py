@@ -123,7 +123,8 @@ class ScalapackTest(unittest.TestCase):
 
     def mpirun(self, count, *command, **variables):
         """Without an error; stdout, and the matches of the trace and other lines of the library."""
-        variables = {"LD_PRELOAD": LIBRARY, "LUGPU_LAPACK_MIN_N": "0", "LUGPU_LAPACK_TRACE": "1"} | variables
+        preloaded = f"{os.environ.get('LD_PRELOAD', '')} {LIBRARY}".strip()  # after the runtime of a sanitizer
+        variables = {"LD_PRELOAD": preloaded, "LUGPU_LAPACK_MIN_N": "0", "LUGPU_LAPACK_TRACE": "1"} | variables
         passed = [argument for name, value in variables.items() for argument in ("-x", f"{name}={value}")]
         done = subprocess.run(["mpirun", "--oversubscribe", "--allow-run-as-root", "-n", str(count), *passed,
                                *command], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,

@@ -197,7 +197,7 @@ TEST(CasesOf, DevicesThatShareRunMethodsThatCan) {
   plan.pivots = {Pivot::partial, Pivot::full};
   plan.precisions = {Precision::single_precision};
   plan.storages = {Storage::buffer};
-  plan.teams = {{&shared_context(), nullptr}};
+  plan.teams = {{&shared_context(), &shared_context()}};
   const std::vector<Case> cases = cases_of(plan, {});
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases.front().routine, "lu-blocked");

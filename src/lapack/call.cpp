@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -29,7 +30,14 @@ struct Opened {
   pid_t process = getpid();
 };
 
-const Opened& opened() {
+// Null in a process that was forked while its parent opened the device: nobody would end that.
+const Opened* opened() {
+  static constinit std::atomic<pid_t> opener = 0;
+  static constinit std::atomic<bool> done = false;
+  pid_t process = 0;
+  if (!done && !opener.compare_exchange_strong(process, getpid()) && process != getpid()) {
+    return nullptr;
+  }
   static const Opened first = [] {
     Opened result;
     try {
@@ -48,7 +56,8 @@ const Opened& opened() {
     }
     return result;
   }();
-  return first;
+  done = true;
+  return &first;
 }
 
 constinit std::mutex device_mutex;
@@ -102,21 +111,22 @@ bool Call::on_device(int order, const std::function<Place(DeviceLapack&)>& work)
     }
     return false;
   }
-  if (!opened().device) {
-    on_host(opened().why_not);
+  const Opened* const here = opened();
+  if (here && !here->device) {
+    on_host(here->why_not);
     return false;
   }
-  if (getpid() != opened().process) {
+  if (!here || getpid() != here->process) {
     on_host("a forked process cannot use the device of its parent.");
     warn_once(reason_);
     return false;
   }
   const std::lock_guard lock(device_mutex);
   try {
-    place_ = work(*opened().device);
+    place_ = work(*here->device);
     return true;
   } catch (const std::exception& error) {
-    opened().device->forget();
+    here->device->forget();
     on_host(sentence_of(error));
     warn_once(reason_);
     return false;

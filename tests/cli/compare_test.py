@@ -7,7 +7,7 @@ import io
 import json
 import random
 
-from program import VALIDATOR, CommandLine, main, small
+from program import VALIDATOR, CommandLine, main, measures, small
 
 
 class Comparison(CommandLine):
@@ -224,6 +224,7 @@ class TimesTest(Comparison):
         self.bench_at_a_pace("b.json", **pace)
         return collections.Counter((row["case"]["routine"], row["change"]) for row in self.record()["cases"])
 
+    @measures
     def test_two_runs(self):
         """Of the same bench: all is the same. With one method slowed by 20 %, that one is flagged and no other;
         with noise of 3 %, none."""

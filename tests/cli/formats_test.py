@@ -12,7 +12,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 
-from program import CommandLine, main, random_matrix
+from program import CommandLine, main, measures, random_matrix
 
 try:
     import h5py
@@ -163,6 +163,7 @@ class FormatsTest(CommandLine):
             self.assertIn("is for standard input", refused(b"1", command, "one.csv", "--format", "csv"))
             self.assertIn(".npy", refused(b"\x93NUMPY", command, "-", "--format", "csv"))
 
+    @measures
     def test_bombs(self):
         """A small file of much text costs little memory."""
         with gzip.open(self.folder / "bomb.mtx.gz", "wb", compresslevel=1) as file:

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from program import SECONDS, UNOPTIMIZED, CommandLine, dominant_matrix, main, parse_report, small
+from program import (SECONDS, UNOPTIMIZED, CommandLine, dominant_matrix, main, measures, parse_report,
+                     small)
 
 SENTENCE = r"\Alugpu: [^\n]+\n\Z"
 
@@ -161,6 +162,7 @@ class MachineTest(CommandLine):
             os.sched_setaffinity(0, every)
         np.testing.assert_allclose(np.load(self.folder / "x.npy"), 1, rtol=1e-10)
 
+    @measures
     def test_limits_that_are_too_low(self):
         """One sentence at once: the libraries would crash, or wait without end."""
         for flag, kilobytes in (("-s", 64), ("-v", 200000), ("-d", 20000), ("-d", 100000)):
@@ -204,6 +206,7 @@ class OnTwoProcessors(CommandLine):
         return join
 
 
+@measures
 class MemoryTest(OnTwoProcessors):
     """What `solve` takes, and what it says before."""
 
@@ -271,6 +274,7 @@ class MemoryTest(OnTwoProcessors):
         self.assertIn("the largest n that fits is", done.stderr)
 
 
+@measures
 class BenchMemoryTest(OnTwoProcessors):
     """The same of `bench`, whose cases are checked on the host."""
 
