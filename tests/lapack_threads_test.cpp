@@ -102,13 +102,15 @@ TEST(LapackThreads, DeviceAndHostAtTheSameTime) {
   EXPECT_EQ(right, kThreads * 4 * 2);
 }
 
+// On the device alone: a child that is forked while a thread is in OpenBLAS may wait for its locks
+// without end.
 TEST(LapackFork, WhileOthersWork) {
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
   for (int k = 0; k < kThreads; ++k) {
     threads.emplace_back([&] {
-      while (!done) wrong += !gesv(kHost) + !gesv(kDevice) + !getrf_and_getrs(kDevice);
+      while (!done) wrong += !gesv(kDevice) + !getrf_and_getrs(kDevice);
     });
   }
   for (int child = 0; child < 10; ++child) {
