@@ -157,19 +157,30 @@ class ProgramsTest(ScalapackTest):
         self.assertNotIn("FAILED", out)
         return trace, others
 
+    def write_input(self, text):
+        """Without the estimation of conditions and the refinement: on several processes these of ScaLAPACK 2.2.1, by
+        themselves, now and then wait for one another without end."""
+        (self.folder / "LU.dat").write_text(re.sub(r"(?m)^T\b", "F", text))
+
+    def test_estimation_and_refinement_on_one_process(self):
+        (self.folder / "LU.dat").write_text(INPUT.replace("3 number of process grids", "1 number of process grids"))
+        for x in "sd":
+            trace, _ = self.check_run(f"x{x}lu", 1)
+            self.assertGreater(sum(match[1].endswith("getrs") and match[4] == "device" for match in trace), 20)
+
     def test_around_blocks_on_grids_of_one_row(self):
-        (self.folder / "LU.dat").write_text(INPUT)
+        self.write_input(INPUT)
         for x in "sd":
             trace, others = self.check_run(f"x{x}lu", 3)
             places = collections.Counter((match[3], match[4] or match[5]) for match in trace)
             for grid in ("1x1", "1x2", "1x3"):
-                self.assertGreater(places[grid, "device"], 20)
+                self.assertGreater(places[grid, "device"], 15)
             self.assertEqual({match[6] for match in trace if match[5]}, {"its matrix is not square"})
             self.assertEqual(len(others), 1)
             self.assertIn("warning: the host computes", others[0])
 
     def test_input_of_its_own(self):
-        shutil.copy(PROGRAMS / "LU.dat", self.folder)
+        self.write_input((PROGRAMS / "LU.dat").read_text())
         for x in "sd":
             trace, others = self.check_run(f"x{x}lu", 4)
             self.assertEqual({match[3] for match in trace if match[4]}, {"1x1", "1x4"})
