@@ -22,7 +22,6 @@
 //   OPENCL_PACE_NOISE      per cent: each span takes longer by a random part of twice as much
 // Each process counts its own calls, anew when the variables change. A program that links to this,
 // as some tests do, has the layer too, and what is left from opencl_faults_live().
-#include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -38,6 +37,8 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+#include "opencl_layer.hpp"
 
 namespace {
 
@@ -357,25 +358,14 @@ void opencl_faults_live(std::size_t* handles, std::size_t* bytes) {
 }
 
 cl_int clGetLayerInfo(cl_layer_info what, size_t size, void* value, size_t* needed) {
-  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-  const char name[] = "opencl_faults";
-  if (what != CL_LAYER_API_VERSION && what != CL_LAYER_NAME) return CL_INVALID_VALUE;
-  const void* const found = what == CL_LAYER_NAME ? static_cast<const void*>(name) : &version;
-  const size_t bytes = what == CL_LAYER_NAME ? sizeof name : sizeof version;
-  if (value && size < bytes) return CL_INVALID_VALUE;
-  if (value) std::memcpy(value, found, bytes);
-  if (needed) *needed = bytes;
-  return CL_SUCCESS;
+  return layer_info("opencl_faults", what, size, value, needed);
 }
 
 cl_int clInitLayer(cl_uint count, const cl_icd_dispatch* target, cl_uint* count_here,
                    const cl_icd_dispatch** table) {
-  constexpr cl_uint kEntries = sizeof(cl_icd_dispatch) / sizeof(void*);
-  if (count < kEntries) return CL_INVALID_VALUE;
-  below = layer = *target;
+  const cl_int status = init_layer(count, target, count_here, table, below, layer);
+  if (status != CL_SUCCESS) return status;
   take_all();
-  *count_here = kEntries;
-  *table = &layer;
   return CL_SUCCESS;
 }
 

@@ -3,7 +3,6 @@
 // may touch, so a kernel that reads or writes beyond its end gets SIGSEGV; where it must begin at a
 // rounder place, up to 63 bytes before that page are filled with a pattern, and a process whose
 // pattern has changed ends with a sentence and SIGABRT.
-#include <CL/cl_layer.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "opencl_layer.hpp"
 
 namespace {
 
@@ -83,25 +84,14 @@ cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, std::si
 extern "C" {
 
 cl_int clGetLayerInfo(cl_layer_info what, size_t size, void* value, size_t* needed) {
-  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-  const char name[] = "opencl_guard";
-  if (what != CL_LAYER_API_VERSION && what != CL_LAYER_NAME) return CL_INVALID_VALUE;
-  const void* const found = what == CL_LAYER_NAME ? static_cast<const void*>(name) : &version;
-  const size_t bytes = what == CL_LAYER_NAME ? sizeof name : sizeof version;
-  if (value && size < bytes) return CL_INVALID_VALUE;
-  if (value) std::memcpy(value, found, bytes);
-  if (needed) *needed = bytes;
-  return CL_SUCCESS;
+  return layer_info("opencl_guard", what, size, value, needed);
 }
 
 cl_int clInitLayer(cl_uint count, const cl_icd_dispatch* target, cl_uint* count_here,
                    const cl_icd_dispatch** table) {
-  constexpr cl_uint kEntries = sizeof(cl_icd_dispatch) / sizeof(void*);
-  if (count < kEntries) return CL_INVALID_VALUE;
-  below = layer = *target;
+  const cl_int status = init_layer(count, target, count_here, table, below, layer);
+  if (status != CL_SUCCESS) return status;
   layer.clCreateBuffer = create_buffer;
-  *count_here = kEntries;
-  *table = &layer;
   return CL_SUCCESS;
 }
 
