@@ -156,6 +156,17 @@ TEST(Deal, NarrowBlocksWhereMemoryIsScarce) {
   EXPECT_GT(deal(device, size, {}).windows(), 1u);
 }
 
+TEST(Deal, WideBlocksInWindowsOfACpu) {
+  Device device = shared_context().device();
+  device.type = "cpu";
+  const Size size = Size::square(8192, 1);
+  DenseOptions options;
+  options.precision = Precision::single_precision;
+  EXPECT_EQ(distributed_block_size(device, size, options), 192u);
+  device.global_memory = 8192 * 8192 * sizeof(float) / 4;
+  EXPECT_EQ(distributed_block_size(device, size, options), 256u);
+}
+
 // Rows 3 and 5 of 3 : 6 are interchanged, then row 4 and row 5, which is row 3 now; 5 stays.
 TEST(RowMoves, AreThoseOfAllInterchangesTogether) {
   const std::vector<int> ipiv = {2, 2, 2};

@@ -75,7 +75,7 @@ class Blocked {
   ///   X(R, :) -= T(R, K) X(K, :), R all rows below, or, if T is upper, above
   /// For a factored panel and columns A right of it, these are the block row of U and the update,
   /// U12 = inv(L11) A12, A22 -= L21 U12.
-  void solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
+  virtual void solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
   /// Enqueues the part of X = inv(T) X that is of rows K of T, the others being done:
   ///   X(K, :) -= T(K, R) X(R, :), R all rows above, or, if T is upper, below
   ///   X(K, :) = inv(T(K, K)) X(K, :)

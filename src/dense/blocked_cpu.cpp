@@ -42,7 +42,7 @@ BlockedCpu::BlockedCpu(DeviceContext& context, const Shape& shape) : Blocked(con
   const std::size_t size = element_size(shape.precision);
   panel_ = context.allocate(shape.m * shape.nb * size);
   next_ = context.allocate(shape.n > shape.nb ? shape.m * shape.nb * size : 0);
-  block_row_ = context.allocate(ceiling(shape.n, strip_) * strip_ * shape.nb * size);
+  reserve_block_row(shape.n, shape.nb);
   const std::size_t panels = std::min(ceiling(std::min(shape.m, shape.n), shape.nb), kMostPanels);
   const std::size_t threads = context.device().compute_units;
   // A share is less than four vectors longer than its part of the rows, which is 256 or all.
@@ -161,12 +161,36 @@ void BlockedCpu::solve_triangle(const Triangle& t, Surface& x) {
   context_.checkpoint();
 }
 
+// The products read the block of X from strips, which is faster.
+void BlockedCpu::solve_columns(const Triangle& t, std::size_t k, std::size_t width,
+                               const Columns& x) {
+  solve_block(t, x, k, width);
+  const std::size_t first = t.upper ? 0 : k + width, last = t.upper ? k : x.of.rows();
+  if (first == last) return;
+  context_.run("solve", kernel("cpu/solve.cl", "subtract_solved"),
+               {ceiling(last - first, kBlockRows), ceiling(x.count, kBlockColumns)}, t.of,
+               static_cast<cl_int>(t.top), static_cast<cl_int>(t.left), x.of,
+               static_cast<cl_int>(x.first), block_row_, static_cast<cl_int>(x.count),
+               static_cast<cl_int>(k), static_cast<cl_int>(width), static_cast<cl_int>(first),
+               static_cast<cl_int>(last), static_cast<cl_int>(kBlockRows),
+               static_cast<cl_int>(kBlockColumns));
+}
+
+void BlockedCpu::reserve_block_row(std::size_t columns, std::size_t rows) {
+  const std::size_t elements = ceiling(columns, strip_) * strip_ * rows;
+  if (elements <= block_row_size_) return;
+  block_row_ = context_.allocate(elements * element_size(shape_.precision));
+  block_row_size_ = elements;
+}
+
 void BlockedCpu::solve_block(const Triangle& t, const Columns& x, std::size_t first,
                              std::size_t rows) {
+  reserve_block_row(x.count, rows);
   context_.run("solve", kernel("cpu/solve.cl", "solve_block"), {ceiling(x.count, strip_)}, t.of,
                static_cast<cl_int>(t.top), static_cast<cl_int>(t.left), x.of,
-               static_cast<cl_int>(x.first), static_cast<cl_int>(first), static_cast<cl_int>(rows),
-               static_cast<cl_int>(t.upper), static_cast<cl_int>(t.unit));
+               static_cast<cl_int>(x.first), block_row_, static_cast<cl_int>(first),
+               static_cast<cl_int>(rows), static_cast<cl_int>(t.upper),
+               static_cast<cl_int>(t.unit));
 }
 
 void BlockedCpu::subtract_block(const Triangle& t, const Columns& x, std::size_t k,

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -45,15 +46,15 @@ class Share {
     while (count > 1 && block_columns(count) > device_.max_allocation) --count;
     return count;
   }
-  // Block columns in slabs, with room for the rows of them that move.
+  // Block columns in slabs, with room for the rows of them that move, and for a block row of U.
   std::uint64_t slabs(std::size_t count) const {
     const std::size_t whole = count / slab(), rest = count % slab();
     return whole * block_columns(slab()) + block_columns(rest) +
-           2 * nb_ * row(std::min(count, slab()) * nb_);
+           3 * nb_ * row(std::min(count, slab()) * nb_);
   }
   // Besides them while A is factored: two panels, B.
   std::uint64_t to_factor() const {
-    const Shape panel = {size_.n, nb_, options_.pivot, options_.precision, nb_};
+    const Shape panel = {size_.n, nb_, options_.pivot, options_.precision};
     return 2 * block_columns(1) + size_.n * row(size_.nrhs) + Blocked::workspace(device_, panel);
   }
   // And before or after that, one after another: columns on their way; X, with a transposed panel
@@ -61,7 +62,7 @@ class Share {
   std::uint64_t to_solve() const {
     const std::uint64_t columns =
         piece_bytes(size_.n, std::max(nb_, size_.nrhs), options_.precision);
-    const std::uint64_t solution = (3 * size_.n + 2 * nb_) * row(size_.nrhs) + 2 * block_columns(1);
+    const std::uint64_t solution = 3 * (size_.n + nb_) * row(size_.nrhs) + 2 * block_columns(1);
     const std::uint64_t factors =
         size_.n * row(std::min(kColumnsOfFactors, size_.n)) + 2 * block_columns(1);
     return std::max({columns, solution, factors});
@@ -174,11 +175,17 @@ std::size_t devices_for(std::size_t blocks, const DenseOptions& options) {
 std::size_t distributed_block_size(const Device& device, const Size& size,
                                    const DenseOptions& options) {
   std::size_t nb = Blocked::block_size(device, {size.n, size.n, options.pivot, options.precision});
-  for (; nb > kMultiple; nb -= kMultiple) {
+  const auto held = [&] {
     const std::size_t count = devices_for(ceiling(size.n, nb), options);
     const std::size_t all = ceiling(ceiling(size.n, nb), count);
     const auto devices = devices_of(device, options, count);
-    const std::size_t most = most_at_a_time(devices, size, options, nb, all);
+    return std::pair(most_at_a_time(devices, size, options, nb, all), all);
+  };
+  if (const auto [most, all] = held(); most == all) return nb;
+  // Every window takes all panels before it, and few wide ones take a CPU less time.
+  if (device.type == "cpu" && options.precision == Precision::single_precision) nb += kMultiple;
+  for (; nb > kMultiple; nb -= kMultiple) {
+    const auto [most, all] = held();
     const Share share(device, size, options, nb);
     if (most == all || 2 * share.slabs(most) > share.bytes(most, all)) break;
   }
