@@ -200,7 +200,10 @@ class DistributedTest : public testing::TestWithParam<DistributedKind> {
 
   DistributedLu make(const Parts& parts, std::size_t n, std::size_t nrhs = 0,
                      std::size_t nb = 64) const {
-    const std::vector<DeviceContext*> devices = contexts(parts.devices);
+    return make(contexts(parts.devices), parts, n, nrhs, nb);
+  }
+  DistributedLu make(const std::vector<DeviceContext*>& devices, const Parts& parts, std::size_t n,
+                     std::size_t nrhs, std::size_t nb) const {
     DenseOptions options = {pivot, precision};
     options.others.assign(devices.begin() + 1, devices.end());
     return DistributedLu(*devices.front(), Size::square(n, nrhs), options, dealt_in(parts, n, nb));
@@ -359,6 +362,13 @@ TEST_P(DistributedTest, AsOnGpus) {
       lu.download(x.view());
       EXPECT_LT(solve_ratio(a, x, b, epsilon(precision)), kSolveRatioLimit);
     }
+  }
+  // The products of a panel beside the next one, in several buffers and windows.
+  const Matrix a = harmless(900);
+  const LuFactors one = factor(make(contexts_as_of_gpus(2), 900, 0, 128), a);
+  for (const Parts& parts : {Parts{1, kAll, 2}, {1, 4, 1}, {1, 3, 2}}) {
+    SCOPED_TRACE(testing::Message() << parts);
+    expect_equal(factor(make(contexts_as_of_gpus(1), parts, 900, 0, 128), a), one);
   }
 }
 

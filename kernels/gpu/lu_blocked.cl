@@ -13,7 +13,8 @@
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
 // NVIDIA's GPUs; with LUGPU_WGMMA, for singles, update_and_factor takes those of compute
 // capability 9.0, and the host has to patch the program; with HALVES besides, regions whose L and U
-// are there in halves (nvidia/halves_layout.clh) are updated with these.
+// are there in halves (nvidia/halves_layout.clh) are updated with these. With BESIDE,
+// update_and_factor also updates tiles of another matrix, after those of the regions.
 
 #include "common/part_times.clh"
 #include "gpu/update_tile.clh"
@@ -37,6 +38,13 @@
 
 #define BAND 8
 
+#ifdef BESIDE
+#define BESIDE_ARGUMENTS \
+  , __global const real *t, int t_pitch, __global real *x, int x_pitch, const update_beside beside
+#else
+#define BESIDE_ARGUMENTS
+#endif
+
 inline int tiles_across(int column, int column_end) {
   return max(0, column_end - column + 127) / 128;
 }
@@ -51,7 +59,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
 #endif
     __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
     __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info,
-    __global const uchar* halves PART_TIMES) {
+    __global const uchar* halves BESIDE_ARGUMENTS PART_TIMES) {
 #ifdef LUGPU_WGMMA
   __local ulong2 scratch[WGMMA_PLACEHOLDER_BYTES / 16] __attribute__((aligned(1024)));
 #else
@@ -82,6 +90,26 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
   int across = tiles_across(column, column_end);
   int tile = group - groups;
   const int near_tiles = across * ((m - row + 127) / 128);
+#ifdef BESIDE
+  const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
+                        ((m - launch.far_region.row + 127) / 128);
+  if (tile >= near_tiles + far_tiles) {
+    START_PART(1);
+    const int down = (beside.row_end - beside.row + 127) / 128;
+    tile += beside.tile - near_tiles - far_tiles;
+    row = beside.row + tile % down * 128, column = beside.column + tile / down * 128;
+    t -= (size_t)beside.t_top * t_pitch + beside.t_left;
+#ifdef LUGPU_WGMMA
+    update_square_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end,
+                       beside.k, beside.k_end, (__local char*)scratch);
+#else
+    update_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end, beside.k,
+                beside.k_end, false, (__local real*)scratch);
+#endif
+    END_PART(1);
+    return;
+  }
+#endif
   const bool tile_is_far = tile >= near_tiles;
   if (tile_is_far) {
     tile -= near_tiles;

@@ -36,4 +36,11 @@ typedef struct {
   cl_int split_near;  /* whether for the near region too */
 } update_arguments;
 
+/* Of another matrix X, rows row : row_end of columns column : column_end get columns k : k_end of T
+   and rows k : k_end of X: the tiles from number `tile` on, column after column of tiles. The first
+   element of T that is there is T(t_top, t_left). */
+typedef struct {
+  cl_int t_top, t_left, row, row_end, column, column_end, k, k_end, tile;
+} update_beside;
+
 #endif

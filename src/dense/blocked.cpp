@@ -103,6 +103,12 @@ void Blocked::solve_columns(const Triangle& t, std::size_t k, std::size_t width,
   if (first < last) subtract_block(t, x, k, width, first, last);
 }
 
+void Blocked::factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
+                            std::span<const Columns> others) {
+  factor(a);
+  for (const Columns& x : others) solve_columns(t, k, width, x);
+}
+
 // Those of the rows R that are no whole blocks by themselves: they take a slower way.
 void Blocked::solve_rows(const Triangle& t, std::size_t k, std::size_t width, const Columns& x) {
   const std::size_t first = t.upper ? k + width : 0, last = t.upper ? x.of.rows() : k;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "dense/factorization.hpp"
@@ -76,6 +77,10 @@ class Blocked {
   /// For a factored panel and columns A right of it, these are the block row of U and the update,
   /// U12 = inv(L11) A12, A22 -= L21 U12.
   virtual void solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
+  /// Enqueues factor(a), and solve_columns(t, k, width, x) of a unit lower T for each x of
+  /// `others`, whose products may be computed meanwhile.
+  virtual void factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
+                             std::span<const Columns> others);
   /// Enqueues the part of X = inv(T) X that is of rows K of T, the others being done:
   ///   X(K, :) -= T(K, R) X(R, :), R all rows above, or, if T is upper, below
   ///   X(K, :) = inv(T(K, K)) X(K, :)

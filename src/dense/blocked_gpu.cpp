@@ -396,9 +396,38 @@ void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, c
     both.push_back({"tiles", "tiles"});
     return both;
   };
-  context_.run_in_parts("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
-                        {(next.groups + tiles(near) + tiles(far)) * kItems}, parts, a, launch,
-                        mail_, ipiv_, row_for_, row_goes_to_, info_, halves_);
+  const std::size_t groups = next.groups + tiles(near) + tiles(far);
+  KernelId id = kernel("gpu/lu_blocked.cl", "update_and_factor");
+  if (beside_.empty()) {
+    context_.run_in_parts("update", id, {groups * kItems}, parts, a, launch, mail_, ipiv_, row_for_,
+                          row_goes_to_, info_, halves_);
+    return;
+  }
+  const BesideTiles beside = take_beside();
+  id.options += " -DBESIDE";
+  context_.run_in_parts("update", id, {(groups + beside.count) * kItems}, parts, a, launch, mail_,
+                        ipiv_, row_for_, row_goes_to_, info_, halves_, beside.t, beside.x,
+                        beside.tiles);
+  context_.timeline().add_bytes(2 * kTile * kTile * beside.count * element_size(shape_.precision));
+}
+
+// The next launch's share of what is left; beyond those that are expected, all of a matrix.
+BlockedGpu::BesideTiles BlockedGpu::take_beside() {
+  std::size_t left = 0;
+  for (const Beside& each : beside_) left += each.tiles - each.done;
+  const std::size_t share = ceiling(left, std::max<std::size_t>(launches_, 1));
+  if (launches_ > 0) --launches_;
+  Beside& first = beside_.front();
+  const auto& [of, x_first, columns] = first.x;
+  const BesideTiles taken = {first.t.of,
+                             of,
+                             {to_int(first.t.top), to_int(first.t.left), to_int(first.k_end),
+                              to_int(of.rows()), to_int(x_first), to_int(x_first + columns),
+                              to_int(first.k), to_int(first.k_end), to_int(first.done)},
+                             std::min(first.tiles - first.done, share)};
+  first.done += taken.count;
+  if (first.done == first.tiles) beside_.pop_front();
+  return taken;
 }
 
 // Columns k : k_end of L below row k_end, and rows k : k_end of U right of column k_end, for the
@@ -573,6 +602,24 @@ void BlockedGpu::factorize(Surface& a) {
     }
     context_.checkpoint();
   }
+}
+
+// In the launches of the panel's parts, which leave most of the device idle.
+void BlockedGpu::factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
+                               std::span<const Columns> others) {
+  const bool by_tiles = std::ranges::all_of(
+      others, [&](const Columns& x) { return width % kPanel == 0 && x.first % 16 == 0; });
+  if (!by_tiles) return Blocked::factor_beside(a, t, k, width, others);
+  for (const Columns& x : others) {
+    solve_diagonal(t, k, width, x);
+    const std::size_t below = x.of.rows() - k - width;
+    const std::size_t tiles = ceiling(below, kTile) * ceiling(x.count, kTile);
+    if (tiles > 0) beside_.push_back({t, x, k, k + width, tiles});
+  }
+  launches_ = ceiling(std::min(a.rows(), a.columns()), kPanel);
+  factor(a);
+  launches_ = 0;
+  while (!beside_.empty()) run_update(a, {}, {}, {});
 }
 
 std::size_t BlockedGpu::solve_block_size() const {

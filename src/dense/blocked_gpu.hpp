@@ -2,6 +2,8 @@
 // gpu/solve.cl and dense/panel_launches.cl: for GPUs.
 #pragma once
 
+#include <deque>
+
 #include "dense/blocked.hpp"
 #include "dense/lu_none.hpp"
 #include "dense/resident_lu.hpp"
@@ -29,6 +31,8 @@ class BlockedGpu : public Blocked {
   /// most; for a shape with nb.
   static std::uint64_t other_workspace(const Device& device, const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
+  void factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
+                     std::span<const Columns> others) override;
 
   std::optional<std::string> variant() const override;
 
@@ -53,6 +57,20 @@ class BlockedGpu : public Blocked {
   /// work-groups, which factor `width` of them.
   struct Panel {
     std::size_t column = 0, width = 0, column_end = 0, groups = 0, k = 0, k_end = 0;
+  };
+
+  /// The product of a block to the rows below it, in columns of another matrix: tiles of C, the
+  /// first `done` of which have been enqueued.
+  struct Beside {
+    const Triangle& t;
+    const Columns& x;
+    std::size_t k, k_end, tiles, done = 0;
+  };
+  /// `count` tiles of that, as a launch takes them.
+  struct BesideTiles {
+    const Surface &t, &x;
+    update_beside tiles;
+    std::size_t count;
   };
 
   BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels);
@@ -86,6 +104,7 @@ class BlockedGpu : public Blocked {
   void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
                          std::size_t k_end, const Region& near, const Region& far);
   void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
+  BesideTiles take_beside();
   void split_operands(Surface& a, std::size_t k, std::size_t k_end);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
 
@@ -112,6 +131,9 @@ class BlockedGpu : public Blocked {
   cl::Buffer halves_;
   split_block split_{};
   std::size_t split_k_ = 0, split_k_end_ = 0;
+  // What is still to be enqueued of factor_beside(), in so many launches of update_and_factor.
+  std::deque<Beside> beside_;
+  std::size_t launches_ = 0;
   // Of gpu/rows_of_u.cl, for so many blocks.
   std::size_t inverted_ = 0;
   cl::Buffer inverses_, safe_;

@@ -352,8 +352,9 @@ void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& 
   }
 }
 
-// P A(k:n, k:k+nb) = L U, with k = first(j), in the buffer of panel j - 2 once that has left
-void DistributedLu::factor_panel(std::size_t j) {
+// P A(k:n, k:k+nb) = L U, with k = first(j), in the buffer of panel j - 2 once that has left; and
+// the update by panel j - 1 of other columns of its device, whose rows have moved
+void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others) {
   Member& member = owner(j);
   Surface surface = panel(member, j);
   if (leaving_[j % 2]()) {
@@ -361,7 +362,14 @@ void DistributedLu::factor_panel(std::size_t j) {
     member.context.queue().enqueueBarrierWithWaitList(&left);
   }
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
-  member.blocked->factor(surface);
+  if (others.empty()) {
+    member.blocked->factor(surface);
+  } else {
+    const std::size_t k = dealt_.first(j - 1);
+    const Surface before = panel(member, j - 1);
+    member.blocked->factor_beside(surface, {before, false, true, k, k}, k, dealt_.width(j - 1),
+                                  others);
+  }
   member.context.queue().enqueueMarkerWithWaitList(nullptr, &factored_);
   if (!home_) copy_columns(j, dealt_.first(j), surface, Direction::from_panel);
 }
@@ -425,13 +433,34 @@ void DistributedLu::fetch_panel(std::size_t j) {
 void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::size_t to) {
   Member& member = *members_[d];
   const std::size_t k = dealt_.first(j);
+  for (const Blocked::Columns& columns : interchange(d, j, from, to)) {
+    member.blocked->solve_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
+                                  columns);
+  }
+}
+
+// The first line of it; returns where the columns are.
+std::vector<Blocked::Columns> DistributedLu::interchange(std::size_t d, std::size_t j,
+                                                         std::size_t from, std::size_t to) {
+  Member& member = *members_[d];
+  std::vector<Blocked::Columns> columns;
   for (const auto& [slab, first, end] : dealt_.on_device(first_ + d, from, to)) {
     Surface& a = member.slabs[slab];
     move_rows(member.context, a, first, end, *member.moved, moves_[j].from.size(), member.from,
               member.to);
-    member.blocked->solve_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
-                                  {a, first, end - first});
+    columns.push_back({a, first, end - first});
   }
+  return columns;
+}
+
+// Whether the rest of panel j's update, of block columns from : to, takes the owner of the next
+// panel longer than that panel and its way to the others, which wait for it.
+bool DistributedLu::hides_panel(std::size_t j, std::size_t from, std::size_t to) const {
+  constexpr double kOperations = 1e11;
+  if (dealt_.devices == 1) return true;
+  const std::size_t columns = (dealt_.first(to - 1) - dealt_.first(from - 1)) / dealt_.devices;
+  const double rows = static_cast<double>(dealt_.n - dealt_.first(from - 1));
+  return 2 * rows * static_cast<double>(dealt_.width(j) * columns) > kOperations;
 }
 
 // Panels of the step before last may be overwritten after what is enqueued now.
@@ -498,12 +527,20 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     const std::size_t next = j + 1;
     const bool factors_next = next >= begin && next < end;
     begin_step(j);
+    const std::size_t from = std::max(next + factors_next, begin);
+    std::size_t done = members_.size();  // the device that has no more to do
     if (factors_next && owns(next)) {
-      update(dealt_.owner(next) - first_, j, next, next + 1);
-      factor_panel(next);
+      const std::size_t d = dealt_.owner(next) - first_;
+      update(d, j, next, next + 1);
+      if (hides_panel(j, from, end)) {
+        factor_panel(next, interchange(d, j, from, end));
+        done = d;
+      } else {
+        factor_panel(next);
+      }
     }
     for (std::size_t d = 0; d < members_.size(); ++d) {
-      update(d, j, std::max(next + factors_next, begin), end);
+      if (d != done) update(d, j, from, end);
     }
     if (factors_next) {
       publish_panel(next);

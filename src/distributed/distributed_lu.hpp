@@ -117,7 +117,7 @@ class DistributedLu : public DenseFactorization {
   void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
   void factor_blocks();
   void factor_window(std::size_t begin, std::size_t end);
-  void factor_panel(std::size_t j);
+  void factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others = {});
   void publish_panel(std::size_t j);
   void fetch_panel(std::size_t j);
   void store_columns_above(std::size_t j);
@@ -125,6 +125,9 @@ class DistributedLu : public DenseFactorization {
   void mark_idle();
   void send_moves(Member& member, const RowMoves& moves);
   void update(std::size_t d, std::size_t j, std::size_t from, std::size_t to);
+  std::vector<Blocked::Columns> interchange(std::size_t d, std::size_t j, std::size_t from,
+                                            std::size_t to);
+  bool hides_panel(std::size_t j, std::size_t from, std::size_t to) const;
 
   /// Columns first : first + count of block column j, on its owner or at home, and the host memory
   /// of their elements.
