@@ -192,6 +192,32 @@ TEST_F(OtherFormats, MatricesAreNamed) {
   }
 }
 
+// Level 5 says that dimensions are 32-bit integers, but a file may have others.
+TEST_F(OtherFormats, DimensionsThatAreNotNumbersAreRefused) {
+  const auto words = [](std::initializer_list<std::uint32_t> values) {
+    return std::string(reinterpret_cast<const char*>(values.begin()), 4 * values.size());
+  };
+  constexpr std::uint32_t kDouble = 6, kUint32 = 6, kSingle = 7, kMatrix = 14,
+                          kOneByteInside = 1 << 16 | 1;
+  constexpr std::uint32_t kNan = 0x7fc00000, kOne = 0x3f800000;
+  std::string header = "MATLAB";
+  header.resize(124, ' ');
+  header += std::string("\0\1IM", 4);
+  for (const auto& [length, reason] :
+       {std::pair(kOne, ""), std::pair(kNan, "a dimension is not possible"),
+        std::pair(kOne | 1u << 31, "a dimension is not possible")}) {
+    const std::string variable = words(
+        {kUint32, 8, kDouble, 0, kSingle, 8, length, kOne, kOneByteInside, 'A', 9, 8, 0, kOne});
+    const std::string bytes =
+        header + words({kMatrix, static_cast<std::uint32_t>(variable.size())}) + variable;
+    if (*reason != 0) {
+      refused("a.mat", bytes, 0, reason);
+    } else {
+      EXPECT_EQ(read_matrix(file("a.mat", bytes)).rows(), 1u);
+    }
+  }
+}
+
 // --- Harwell-Boeing ------------------------------------------------------------------------------
 
 // The header of a file with these counts and formats, and no right-hand side.

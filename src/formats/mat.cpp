@@ -236,7 +236,8 @@ void Variable::read_head() {
     fail(*file_, "the dimensions of a variable are malformed");
   }
   read_numbers(shape, shape.bytes / 4, [&](std::size_t, double length) {
-    if (length < 0 || length > 2147483647) fail(*file_, "a dimension is negative");
+    const bool possible = length >= 0 && length <= 2147483647;  // no NaN is
+    if (!possible) fail(*file_, "a dimension is not possible");
     shape_.push_back(static_cast<std::int32_t>(length));
   });
   const Element name = next_element();
