@@ -16,41 +16,17 @@
 // (dense/batch_pivots.clh); UNROLLED, so that there are registers: more to compile; LUGPU_NVIDIA,
 // with NVIDIA's instructions.
 
-#include "dense/batch_pivots.clh"
-#include "gpu/pivot_search.clh"
-#include "gpu/reciprocal.clh"
+#include "gpu/batch_search.clh"
 
-#ifdef UNROLLED
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("nounroll")
-#endif
-
-#define WIDTH (ORDER / SPLIT)
 #define CHUNK 8
-#define ITEMS (ORDER * SPLIT)
-#define SLAB (ORDER < 32 ? ORDER : ORDER > 64 ? 16 : 32)  // columns that are read at a time
-#ifdef LUGPU_NVIDIA
-#define TEAM (ITEMS < 32 ? ITEMS : 32)  // work-items of a matrix that are in one warp
-#else
-#define TEAM 1
-#endif
-#define CANDIDATES (ITEMS / TEAM)
-#define AT_FIRST (CANDIDATES > 16 ? 8 : 1)  // candidates that one work-item looks at first
-#if PIVOT == FULL
-#define OUTSIDE NAN  // fmax() and == pass it by
-#else
-#define OUTSIDE 0
-#endif
 
-// Of a matrix. Candidates for the pivot; of the pivot's row, by work-items and their registers,
-// what is of U, zero elsewhere, and what is of L; the pivot's column (each for even and odd steps),
-// and what was in its place; columns of the matrix on their way to registers. With full pivoting
-// the column that is at each position, and the reverse.
+// Of a matrix. Of the pivot's row, by work-items and their registers, what is of U, zero elsewhere,
+// and what is of L; the pivot's column (each for even and odd steps), and what was in its place;
+// columns of the matrix on their way to registers. With full pivoting the column that is at each
+// position, and the reverse.
 typedef struct {
   pack upper[2][ORDER / PACK], lower[2][ORDER / PACK];
-  key_type keys[2][CANDIDATES];
-  uint places[2][CANDIDATES];
+  batch_search search;
   real column[2][ORDER];
 #if PIVOT == FULL
   real other[ORDER];
@@ -59,99 +35,10 @@ typedef struct {
   real slab[ORDER][SLAB + 1];
 } scratch_of;
 
-// An element: the positions of its column and row, and its row. Of equal magnitudes the smaller
-// place is chosen.
-#define NO_PLACE (~0u)
-inline uint place_of(int column_position, int row_position, int row) {
-  return (uint)column_position << 16 | (uint)row_position << 8 | (uint)row;
-}
-inline int row_of(uint place) { return place & 255; }
-inline int row_position_of(uint place) { return place >> 8 & 255; }
-inline int column_position_of(uint place) { return place >> 16; }
-
 // Step k = SPLIT g + s, after `turned` turns of a chunk of which `moving` registers move.
 typedef struct {
   int k, s, moving, turned;
 } elimination_step;
-
-// A work-item of a matrix, its row and its column.
-inline int item_here() { return get_local_id(0) % ITEMS; }
-inline int row_here() { return item_here() % ORDER; }
-inline int column_here() { return item_here() / ORDER; }
-
-// Larger for larger magnitudes. Unlike key_of(), it is smaller for a NaN than for 0.
-inline key_type rank_of(real x) { return isnan(x) ? 0 : key_of(x) + 1; }
-
-inline void compare(key_type key, uint place, key_type* best, uint* where) {
-  if (key > *best || (key == *best && place < *where)) {
-    *best = key;
-    *where = place;
-  }
-}
-
-// Waits for the work-items of a matrix, and for what they wrote to local memory.
-inline void wait_for_matrix() {
-#if TEAM > 1 && CANDIDATES == 1
-  asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
-#else
-  barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-}
-
-#if TEAM > 1
-// The best candidate of the work-items of a team.
-inline void compare_in_team(key_type* best, uint* where) {
-#if TEAM < 32
-  UNROLL
-  for (int distance = TEAM / 2; distance > 0; distance /= 2) {
-    const uint place = from_distance(*where, distance);
-#ifdef LUGPU_DOUBLE
-    const ulong high = from_distance((uint)(*best >> 32), distance);
-    const key_type key = high << 32 | from_distance((uint)*best, distance);
-#else
-    const key_type key = from_distance(*best, distance);
-#endif
-    compare(key, place, best, where);
-  }
-#else
-#ifdef LUGPU_DOUBLE
-  const uint high = warp_max(*best >> 32);
-  const uint low = warp_max(*best >> 32 == high ? (uint)*best : 0);
-  const key_type largest = (ulong)high << 32 | low;
-#else
-  const key_type largest = warp_max(*best);
-#endif
-  *where = warp_min(*best == largest ? *where : NO_PLACE);
-  *best = largest;
-#endif
-}
-#endif
-
-// The place of the best candidate of all work-items of a matrix; `where` is that of this one.
-inline uint best_of_all(key_type best, uint where, int k, __local scratch_of* shared) {
-  const int me = item_here();
-  __local key_type* keys = shared->keys[k % 2];
-  __local uint* places = shared->places[k % 2];
-#if TEAM > 1
-  compare_in_team(&best, &where);
-  if (CANDIDATES == 1) return where;
-#endif
-  if (me % TEAM == 0) {
-    keys[me / TEAM] = best;
-    places[me / TEAM] = where;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-#if AT_FIRST > 1
-  if (me % AT_FIRST == 0) {
-    for (int i = 1; i < AT_FIRST; ++i) compare(keys[me + i], places[me + i], &best, &where);
-    keys[me] = best;
-    places[me] = where;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-  for (int i = 0; i < CANDIDATES; i += AT_FIRST) compare(keys[i], places[i], &best, &where);
-  return where;
-}
 
 // The column g that is in register b.
 inline int column_in(int b, elimination_step at) {
@@ -205,17 +92,11 @@ inline uint choose(const real* x, int position, elimination_step at, __local scr
     }
 #endif
   }
-  return best_of_all(best, where, at.k, shared);
+  return best_of_all(best, where, at.k, &shared->search);
 #endif
 }
 
 #if PIVOT == FULL
-// Whether b is the number. A comparison of b itself the compiler turns into an address, and puts
-// the row into memory.
-inline bool is_bit(uint2 number, int b) {
-  return (b < 32 ? number.x >> b : number.y >> (b - 32)) & 1;
-}
-
 // The interchange of the column of the step and the pivot's, at position p.
 inline void exchange_columns(real* x, int p, elimination_step at, __local scratch_of* shared) {
   const int r = row_here(), c = column_here();
@@ -316,23 +197,6 @@ inline bool eliminate(real* x, elimination_step at, const __local scratch_of* sh
   return value == 0;
 }
 
-// The matrix by rows, n x n, to registers.
-inline void load(__global const real* source, int n, real* x, __local scratch_of* shared) {
-  const int me = item_here();
-  UNROLL
-  for (int first = 0; first < ORDER; first += SLAB) {
-    for (int e = me; e < ORDER * SLAB; e += ITEMS) {
-      const int i = e / SLAB, j = first + e % SLAB;
-      shared->slab[i][e % SLAB] = i < n && j < n ? source[i * n + j] : (real)OUTSIDE;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    UNROLL
-    for (int b = 0; b < SLAB / SPLIT; ++b)
-      x[first / SPLIT + b] = shared->slab[row_here()][column_here() + SPLIT * b];
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what was read may be overwritten
-  }
-}
-
 // P A Q = L U of the matrices, n x n, by rows: unit lower L below the diagonal, U on and above it.
 // ipiv, jpiv: n of each matrix, 0-based: row (column) k was interchanged with that one. info: of
 // each, the first pivot (1-based) that is exactly zero, 0 if there is none.
@@ -346,7 +210,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * MATRICES, 1, 1))) void fact
   __local scratch_of* shared = scratch + get_local_id(0) / ITEMS;
   __global real* a = matrices + (size_t)matrix * n * n;
   real x[WIDTH];
-  load(a, present ? n : 0, x, shared);
+  load(a, present ? n : 0, x, shared->slab);
   int position = r < n ? r : -1, zero = 0;
   uint chosen = 0;  // the pivot of step r
 #if PIVOT == FULL

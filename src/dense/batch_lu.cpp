@@ -17,7 +17,8 @@ constexpr std::size_t kLocalElements =
     5200;                                // of gpu/batch_memory.cl's local memory, with the rest
 constexpr std::size_t kSolveItems = 64;  // of gpu/batch_solve.cl
 
-/// Of gpu/batch_lu.cl: a matrix has `order` x `split` work-items, a work-group so many matrices.
+/// Of gpu/batch_small.cl and gpu/batch_lu.cl: a matrix has `order` x `split` work-items, a
+/// work-group so many matrices.
 struct Registers {
   std::size_t order, split, matrices;
 };
@@ -30,6 +31,11 @@ Registers registers_for(std::size_t n, Precision precision) {
   if (n <= 32) return {32, 1, 1};
   if (n <= 64) return {64, precision == Precision::single_precision ? 1u : 2u, 1};
   return {128, 2, 1};
+}
+
+// Of larger ones too many instructions would be unrolled.
+const char* file_for(const Registers& shape, Pivot pivot) {
+  return shape.order <= (pivot == Pivot::full ? 32 : 64) ? "gpu/batch_small.cl" : "gpu/batch_lu.cl";
 }
 
 const char* macro_of(Pivot pivot) {
@@ -200,7 +206,7 @@ void BatchLu::factor() {
     std::size_t items = groups(part.count);
     if (path_ == BatchPath::registers) {
       const Registers shape = registers_for(size_.n, precision_);
-      id.file = "gpu/batch_lu.cl";
+      id.file = file_for(shape, pivot_);
       id.texel = Texel::rgba;
       id.options += definition("ORDER", shape.order) + definition("SPLIT", shape.split) +
                     definition("MATRICES", shape.matrices);

@@ -1,4 +1,5 @@
-// LU of a batch of small matrices, all at once: cpu/batch_lu.cl, gpu/batch_lu.cl.
+// LU of a batch of small matrices, all at once: cpu/batch_lu.cl, gpu/batch_small.cl,
+// gpu/batch_lu.cl.
 #pragma once
 
 #include <functional>
