@@ -610,6 +610,10 @@ void BlockedGpu::factor_beside(Surface& a, const Triangle& t, std::size_t k, std
   const bool by_tiles = std::ranges::all_of(
       others, [&](const Columns& x) { return width % kPanel == 0 && x.first % 16 == 0; });
   if (!by_tiles) return Blocked::factor_beside(a, t, k, width, others);
+  const struct Emptied {
+    std::deque<Beside>& list;
+    ~Emptied() { list.clear(); }
+  } emptied{beside_};  // whatever fails
   for (const Columns& x : others) {
     solve_diagonal(t, k, width, x);
     const std::size_t below = x.of.rows() - k - width;
