@@ -1,6 +1,7 @@
 // Kernels that a solver reaches in large systems alone, or after it has solved a test system, on
 // small ones: so small that oclgrind_test can run them.
 #include "dense/batch_lu.hpp"
+#include "dense/fast_diagonal.hpp"
 #include "dense/lu_none.hpp"
 #include "factors.hpp"
 #include "iterative/multigrid.hpp"
@@ -183,6 +184,19 @@ TEST(SmallKernels, BatchesInMemory) {
     std::copy_n(&lu[m * kN * kN], kN * kN, factors.lu.column(0));
     expect_right(member, factors, Pivot::partial, kSingle);
   }
+}
+
+TEST(SmallKernels, FastDiagonalsOfGpus) {
+  Device device = shared_context().device();
+  device.type = "gpu";
+  DeviceContext context(device, {.options = context_of_one_unit().settings().options});
+  const Grid grid{{5, 4, 1}, {Wall::dirichlet, Wall::dirichlet, Wall::neumann}, {1, 1, 0}};
+  const Matrix b = random_in(kSingle, grid.unknowns(), 1, 5);
+  FastDiagonal solver(context, grid, kSingle);
+  solver.upload(b);
+  solver.solve();
+  const Matrix product = multiply(grid, solver.download());
+  for (std::size_t i = 0; i < grid.unknowns(); ++i) ASSERT_NEAR(product(i, 0), b(i, 0), 1e-5) << i;
 }
 
 TEST(SmallKernels, DenseProducts) {
