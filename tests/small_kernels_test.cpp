@@ -128,22 +128,23 @@ TEST(SmallKernels, UpdateOfImagesOfGpus) {
 
 // Work-groups wait for those before them.
 TEST(SmallKernels, TrianglesAndFewColumnsOfGpus) {
-  constexpr std::size_t kN = 70, kColumns = 2;
+  constexpr std::size_t kN = 70;
   DeviceContext& context = context_of_one_unit();
   const ExactFactors factors(kN);
-  const Matrix x = integers(kN, kColumns, 7);
   for (const bool upper : {false, true}) {
+    const std::size_t columns = upper ? 1 : 2;
     const Matrix& t = upper ? factors.u : factors.l;
+    const Matrix x = integers(kN, columns, 7);
     const Surface b = surface_of(context, {kSingle, Storage::buffer}, product(t, x));
-    Surface solved(context, kN, kColumns, kSingle, Storage::buffer);
+    Surface solved(context, kN, columns, kSingle, Storage::buffer);
     fill(context, solved, 0xff);
     context.run("test",
                 {"gpu/solve.cl", "solve_waiting", kSingle, Storage::buffer, Texel::rgba,
                  " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"},
-                {2 * kColumns * 256}, surface_of(context, {kSingle, Storage::buffer}, t), b, solved,
-                as_int(kN), as_int(kColumns), cl_int{upper}, cl_int{!upper});
+                {2 * columns * 256}, surface_of(context, {kSingle, Storage::buffer}, t), b, solved,
+                as_int(kN), as_int(columns), cl_int{upper}, cl_int{!upper});
     const Matrix found = contents(context, solved);
-    for (std::size_t i = 0; i < kN * kColumns; ++i)
+    for (std::size_t i = 0; i < kN * columns; ++i)
       ASSERT_NEAR(found.values()[i], x.values()[i], 1e-3) << upper << ", " << i;
   }
 }
