@@ -230,7 +230,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
     position[r] = row < rows ? row : -1;
     shared->position[row] = position[r];
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  // Work-items store rows of U where others have loaded.
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #pragma unroll 1
   for (int b = 0; b < min(block, blocks); ++b) {
     apply_block(x, part, pitch, n - column, b, min(COLUMNS, width - b * COLUMNS), mail_of(mail, b),
