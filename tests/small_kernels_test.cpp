@@ -187,6 +187,24 @@ TEST(SmallKernels, BatchesInMemory) {
   }
 }
 
+// gpu/batch_lu.cl, as for larger orders.
+TEST(SmallKernels, BatchesWhoseColumnsMove) {
+  constexpr std::size_t kN = 5, kItems = 32;
+  DeviceContext& context = context_of_one_unit();
+  const Matrix a = harmless_for(Pivot::partial, kSingle, kN, kN, 1);
+  const cl::Buffer matrix = buffer_of(context, as_floats(transposed(a)));
+  const cl::Buffer ipiv = context.zeros(kN), none = context.zeros(1), info = context.zeros(1);
+  context.run("test",
+              {"gpu/batch_lu.cl", "factor_batch", kSingle, Storage::buffer, Texel::rgba,
+               " -DORDER=16 -DSPLIT=2 -DMATRICES=1 -DPIVOT=PARTIAL"},
+              {kItems}, matrix, ipiv, none, info, as_int(kN), cl_int{1});
+  LuFactors factors{Matrix(kN, kN), {}, values_of<cl_int>(context, info, 1)[0]};
+  const std::vector<cl_float> rows = values_of<cl_float>(context, matrix, kN * kN);
+  for (std::size_t i = 0; i < kN * kN; ++i) factors.lu(i / kN, i % kN) = rows[i];
+  for (const cl_int row : values_of<cl_int>(context, ipiv, kN)) factors.ipiv.push_back(row + 1);
+  expect_right(a, factors, Pivot::partial, kSingle);
+}
+
 TEST(SmallKernels, FastDiagonalsOfGpus) {
   Device device = shared_context().device();
   device.type = "gpu";
