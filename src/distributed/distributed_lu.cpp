@@ -400,19 +400,26 @@ void DistributedLu::publish_panel(std::size_t j) {
   if (home_) store_columns_above(j);
 }
 
-// Block column j is done: its rows of U above the panel go home, and what comes to its place in the
-// next window may come.
+// Block column j is done: its rows of U above the panel go home.
 void DistributedLu::store_columns_above(std::size_t j) {
-  const cl::Event stored = transport_->store(dealt_.owner(j), factored_,
-                                             {slab(j), dealt_.place(j), dealt_.width(j),
-                                              dealt_.first(j), home_->row(j, 0), home_->pitch()});
-  if (j + dealt_.window < dealt_.blocks()) load(j + dealt_.window, stored);
+  stored_[j] = transport_->store(dealt_.owner(j), factored_,
+                                 {slab(j), dealt_.place(j), dealt_.width(j), dealt_.first(j),
+                                  home_->row(j, 0), home_->pitch()});
+  if (!stored_[j]()) stored_[j] = factored_;
 }
 
-// Block column j from home to its slab, after the one before it there has been factored and stored.
+// Those of the next window come to the places of the block columns up to j, as far as they have not
+// yet: not earlier than they must, since what is small and urgent waits for what is under way.
+void DistributedLu::load_in_place_of(std::size_t j) {
+  for (; replaced_ <= j && replaced_ + dealt_.window < dealt_.blocks(); ++replaced_) {
+    load(replaced_ + dealt_.window, stored_[replaced_]);
+  }
+}
+
+// Block column j from home to its slab, once the one before it there has been stored.
 void DistributedLu::load(std::size_t j, const cl::Event& stored) {
   transport_->load(
-      dealt_.owner(j), {factored_, stored},
+      dealt_.owner(j), {stored},
       {slab(j), dealt_.place(j), dealt_.width(j), dealt_.n, home_->row(j, 0), home_->pitch()});
 }
 
@@ -496,6 +503,8 @@ void DistributedLu::factor_blocks() {
   factored_ = cl::Event();
   leaving_ = {};
   at_home_.assign(dealt_.blocks(), {});
+  stored_.assign(dealt_.blocks(), {});
+  replaced_ = 0;
   transport_->begin();
   if (home_) {
     allocate_slabs();
@@ -513,15 +522,13 @@ void DistributedLu::factor_blocks() {
   }
 }
 
-// Block columns begin : end: all panels before, then their own.
+// Block columns begin : end: all panels before, of which the first is on its way, then their own.
 void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
   transport_->join();
-  mark_idle();
   if (begin == 0) {
+    mark_idle();
     if (owns(0)) factor_panel(0);
     publish_panel(0);
-  } else {
-    fetch_panel(0);
   }
   for (std::size_t j = 0; j < end; ++j) {
     const std::size_t next = j + 1;
@@ -543,12 +550,17 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
       if (d != done) update(d, j, from, end);
     }
     if (factors_next) {
+      if (home_ && j > begin) load_in_place_of(j - 1);
       publish_panel(next);
     } else if (next < begin) {
       fetch_panel(next);
     }
     context_.checkpoint();
   }
+  if (end == dealt_.blocks()) return;
+  mark_idle();
+  fetch_panel(0);
+  load_in_place_of(end - 1);
 }
 
 // Rows row : row+rows of block column j as stored, in panels[slot] of the device that reads it.
