@@ -38,3 +38,7 @@ __all__ = [
     "slogdet",
     "solve",
 ]
+
+# Tracebacks name them as users do.
+for _raised in (AccuracyWarning, Error, InputError, LinAlgWarning):
+    _raised.__module__ = __name__

@@ -55,6 +55,11 @@ class Solve(unittest.TestCase):
         np.testing.assert_allclose(x, expected, rtol=0, atol=TOLERANCE[x.dtype])
         return x
 
+    def test_what_is_raised_is_named_as_users_name_it(self):
+        for raised in (lugpu.Error, lugpu.InputError, lugpu.AccuracyWarning, lugpu.LinAlgWarning):
+            self.assertIs(getattr(lugpu, raised.__name__), raised)
+            self.assertEqual(raised.__module__, "lugpu")
+
     def test_orders(self):
         for n in (1, 2, 3, 5, 63, 64, 65, 132, 300):
             for k in (None, 1, 2, 7):
