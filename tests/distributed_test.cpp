@@ -414,7 +414,7 @@ TEST_P(DistributedTest, FactorsAgainAndAgain) {
 
 TEST_P(DistributedTest, Solves) {
   for (const std::size_t n : {1, 64, 130, 333}) {
-    for (const std::size_t nrhs : {1, 5, 70}) {
+    for (const std::size_t nrhs : {1, 8, 9, 70}) {
       const Matrix a = harmless(n), b = random_in(precision, n, nrhs, 3);
       Matrix at(n, n), first, first_transposed;
       for (std::size_t j = 0; j < n; ++j) {
@@ -441,6 +441,25 @@ TEST_P(DistributedTest, Solves) {
       }
     }
   }
+}
+
+// L has a row of 1, u, u, ... with a u so small that 1 + u is 1, and X is one of ones but for its
+// last row, -(1 + (n - 2) u): added to 1 one after the other, the small ones would be lost.
+TEST_P(DistributedTest, FewRightHandSidesAreSummedInParts) {
+  constexpr std::size_t kN = 200;
+  const double eps = epsilon(precision), u = eps / 2;
+  Matrix a(kN, kN), b(kN, 1), x(kN, 1);
+  for (std::size_t i = 0; i + 1 < kN; ++i) {
+    a(i, i) = b(i, 0) = 1;
+    a(kN - 1, i) = i == 0 ? 1 : u;
+  }
+  a(kN - 1, kN - 1) = 1;
+  DistributedLu lu = make(2, kN, 1);
+  lu.upload(a, b);
+  lu.factor();
+  lu.solve();
+  lu.download(x.view());
+  EXPECT_NEAR(x(kN - 1, 0), -1 - static_cast<double>(kN - 2) * u, 8 * eps);
 }
 
 TEST_P(DistributedTest, InfoIsTheFirstZeroPivot) {

@@ -77,10 +77,15 @@ class Blocked {
   /// For a factored panel and columns A right of it, these are the block row of U and the update,
   /// U12 = inv(L11) A12, A22 -= L21 U12.
   virtual void solve_columns(const Triangle& t, std::size_t k, std::size_t width, const Columns& x);
+  /// Its first line alone.
+  virtual void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
+                              const Columns& x);
   /// Enqueues factor(a), and solve_columns(t, k, width, x) of a unit lower T for each x of
   /// `others`, whose products may be computed meanwhile.
   virtual void factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
                              std::span<const Columns> others);
+  /// Builds what that needs, so that the first time takes no longer than the others.
+  virtual void prepare_beside() {}
   /// Enqueues the part of X = inv(T) X that is of rows K of T, the others being done:
   ///   X(K, :) -= T(K, R) X(R, :), R all rows above, or, if T is upper, below
   ///   X(K, :) = inv(T(K, K)) X(K, :)
@@ -111,9 +116,6 @@ class Blocked {
                               std::size_t first, std::size_t last) = 0;
   /// NB of the kernels that solve.
   virtual std::size_t solve_block_size() const = 0;
-  /// x(K, :) = inv(T(K, K)) x(K, :), K = k : k+width
-  virtual void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
-                              const Columns& x);
 
   // The steps of factor(a, lu), each enqueued. Before the first panel:
   virtual void start() = 0;

@@ -397,18 +397,27 @@ void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, c
     return both;
   };
   const std::size_t groups = next.groups + tiles(near) + tiles(far);
-  KernelId id = kernel("gpu/lu_blocked.cl", "update_and_factor");
   if (beside_.empty()) {
-    context_.run_in_parts("update", id, {groups * kItems}, parts, a, launch, mail_, ipiv_, row_for_,
-                          row_goes_to_, info_, halves_);
+    context_.run_in_parts("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
+                          {groups * kItems}, parts, a, launch, mail_, ipiv_, row_for_, row_goes_to_,
+                          info_, halves_);
     return;
   }
   const BesideTiles beside = take_beside();
-  id.options += " -DBESIDE";
-  context_.run_in_parts("update", id, {(groups + beside.count) * kItems}, parts, a, launch, mail_,
-                        ipiv_, row_for_, row_goes_to_, info_, halves_, beside.t, beside.x,
-                        beside.tiles);
+  context_.run_in_parts("update", beside_kernel(), {(groups + beside.count) * kItems}, parts, a,
+                        launch, mail_, ipiv_, row_for_, row_goes_to_, info_, halves_, beside.t,
+                        beside.x, beside.tiles);
   context_.timeline().add_bytes(2 * kTile * kTile * beside.count * element_size(shape_.precision));
+}
+
+KernelId BlockedGpu::beside_kernel() const {
+  KernelId id = kernel("gpu/lu_blocked.cl", "update_and_factor");
+  id.options += " -DBESIDE";
+  return id;
+}
+
+void BlockedGpu::prepare_beside() {
+  context_.programs().find(beside_kernel());
 }
 
 // The next launch's share of what is left; beyond those that are expected, all of a matrix.

@@ -33,6 +33,7 @@ class BlockedGpu : public Blocked {
   std::uint64_t multiply(Surface& a) override;
   void factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
                      std::span<const Columns> others) override;
+  void prepare_beside() override;
 
   std::optional<std::string> variant() const override;
 
@@ -97,6 +98,7 @@ class BlockedGpu : public Blocked {
   void update(const PingPong& a, const Surface& lu, std::size_t k) override;
 
   KernelId kernel(const char* file, const char* function) const;
+  KernelId beside_kernel() const;
   std::size_t tiles(const Region& region) const;
 
   void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,

@@ -45,6 +45,20 @@ void move_rows(DeviceContext& context, const Surface& columns, std::size_t first
   run("put_rows", to);
 }
 
+// X(R, :) -= T(R, K) X(K, :), K = k : k+width, R all rows below or, if T is upper, above.
+void subtract_rows(DeviceContext& context, const Blocked::Triangle& t, std::size_t k,
+                   std::size_t width, Surface& x) {
+  const std::size_t first = t.upper ? 0 : k + width, last = t.upper ? k : x.rows();
+  if (first >= last) return;
+  const auto to_int = [](std::size_t value) { return static_cast<cl_int>(value); };
+  context.run("solve", x.kernel("dense/subtract_rows.cl", "subtract_rows"),
+              {last - first, x.columns()}, t.of, x, to_int(t.top), to_int(t.left), to_int(k),
+              to_int(width), to_int(first), to_int(last));
+}
+
+// Of right-hand sides, which are solved for more accurately: X is nothing beside A then.
+constexpr std::size_t kFewColumns = 8;
+
 std::string counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -58,7 +72,9 @@ DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& de
              Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer)},
       from(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
-      blocked(Blocked::make(context, panel_shape(dealt, options))) {}
+      blocked(Blocked::make(context, panel_shape(dealt, options))) {
+  blocked->prepare_beside();
+}
 
 std::size_t DistributedLu::windows(const Device& device, const Size& size,
                                    const DenseOptions& options) {
@@ -670,8 +686,10 @@ void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& pa
       move_rows(member.context, *member.x, 0, columns, *member.moved_x, moved, member.from,
                 member.to);
     }
-    member.blocked->solve_columns({part.of, upper, !upper, part.top, part.left}, k, dealt_.width(j),
-                                  x);
+    const Blocked::Triangle t = {part.of, upper, !upper, part.top, part.left};
+    if (columns > kFewColumns) return member.blocked->solve_columns(t, k, dealt_.width(j), x);
+    member.blocked->solve_diagonal(t, k, dealt_.width(j), x);
+    subtract_rows(member.context, t, k, dealt_.width(j), *member.x);
     return;
   }
   const Part rows = transposed(j, !upper, part);

@@ -154,13 +154,13 @@ class DistributedLu : public DenseFactorization {
   std::vector<std::unique_ptr<Member>> members_;  // of this process
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
-  std::vector<RowMoves> moves_;       // of each panel
-  std::vector<int> ipiv_;             // of Outcome
-  int info_ = 0;                      // of Outcome
-  cl::Event factored_;                // the last panel, on its owner
-  std::vector<cl::Event> at_home_;    // when each panel is at home; none: it is
-  std::vector<cl::Event> stored_;     // when the rows of U above each panel are there
-  std::size_t replaced_ = 0;          // so many block columns have those of the next window for them
+  std::vector<RowMoves> moves_;     // of each panel
+  std::vector<int> ipiv_;           // of Outcome
+  int info_ = 0;                    // of Outcome
+  cl::Event factored_;              // the last panel, on its owner
+  std::vector<cl::Event> at_home_;  // when each panel is at home; none: it is
+  std::vector<cl::Event> stored_;   // when the rows of U above each panel are there
+  std::size_t replaced_ = 0;        // so many block columns have those of the next window for them
   std::array<cl::Event, 2> leaving_;  // when what is in panels[0], [1] has left; none: it has
   std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
   std::size_t holder_ = 0;            // the device that has X

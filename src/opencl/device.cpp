@@ -93,11 +93,12 @@ std::vector<cl::Platform> platforms() {
 // Why PoCL, which is there, has no device; empty if it has one, or if it is not known.
 std::string pocl_without_a_cache() {
   const std::string& problem = prepare_pocl_cache().problem;
+  if (problem.empty()) return "";
   const std::vector<cl::Platform> all = platforms();
   const bool installed = std::any_of(all.begin(), all.end(), [](const cl::Platform& platform) {
     return contains(platform.getInfo<CL_PLATFORM_NAME>(), "Portable Computing Language");
   });
-  if (problem.empty() || !installed) return "";
+  if (!installed) return "";
   return "PoCL has no folder for its compiled kernels, it cannot write to " + problem +
          "; set POCL_CACHE_DIR to one that it can write.";
 }
@@ -179,7 +180,7 @@ std::vector<Device> list_devices() try {
   throw Error(ErrorKind::failure, describe(error) + ".");
 }
 
-Device choose_device(const std::string& platform, const std::string& device) {
+Device choose_device(const std::string& platform, const std::string& device) try {
   const std::vector<Device> all = list_devices();
   const std::string pocl = pocl_without_a_cache();
   if (all.empty()) {
@@ -211,6 +212,8 @@ Device choose_device(const std::string& platform, const std::string& device) {
   const auto gpu = std::find_if(candidates.begin(), candidates.end(),
                                 [](const Device& d) { return d.type == "gpu"; });
   return gpu != candidates.end() ? *gpu : candidates.front();
+} catch (const cl::Error& error) {
+  throw Error(ErrorKind::failure, describe(error) + ".");
 }
 
 std::vector<Device> choose_devices(const std::string& platform, const std::string& devices) {
