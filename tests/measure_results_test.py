@@ -34,7 +34,8 @@ def words_of(argv):
     while "--json" in words:
         del words[words.index("--json"):words.index("--json") + 2]
     # implicit2d was wave2d once.
-    return collections.Counter(word.replace("implicit2d", "wave2d") for word in words if word not in ("--force", "-q"))
+    return collections.Counter(word.replace("implicit2d", "wave2d") for word in words
+                               if word not in ("--force", "--resume", "-q"))
 
 
 class MeasureResultsTest(unittest.TestCase):
