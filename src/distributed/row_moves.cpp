@@ -1,6 +1,7 @@
 #include "distributed/row_moves.hpp"
 
-#include <map>
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "dense/permutation.hpp"
@@ -8,18 +9,33 @@
 namespace lugpu {
 
 RowMoves row_moves(std::span<const int> ipiv, std::size_t top, std::size_t n) {
-  std::map<int, int> holds;  // row i holds what was row holds[i]; rows that are not there stay
-  const auto content = [&](int row) -> int& { return holds.try_emplace(row, row).first->second; };
-  for (std::size_t k = 0; k < ipiv.size(); ++k) {
-    const int row = static_cast<int>(top + k), other = static_cast<int>(top) + ipiv[k];
+  const std::size_t width = ipiv.size(), end = top + width;
+  // The rows that are named: those of the block, and those below in ascending order. Row rows[p]
+  // holds what was row holds[p].
+  std::vector<int> rows(width);
+  std::iota(rows.begin(), rows.end(), static_cast<int>(top));
+  for (std::size_t k = 0; k < width; ++k) {
+    const int other = static_cast<int>(top) + ipiv[k];
     require_inside(other, top + k, n);
-    std::swap(content(row), content(other));
+    if (other >= static_cast<int>(end)) rows.push_back(other);
+  }
+  const auto below = rows.begin() + static_cast<std::ptrdiff_t>(width);
+  std::sort(below, rows.end());
+  rows.erase(std::unique(below, rows.end()), rows.end());
+  const auto place_of = [&](int row) {
+    const auto found = row < static_cast<int>(end) ? rows.begin() + (row - static_cast<int>(top))
+                                                   : std::lower_bound(below, rows.end(), row);
+    return static_cast<std::size_t>(found - rows.begin());
+  };
+  std::vector<int> holds = rows;
+  for (std::size_t k = 0; k < width; ++k) {
+    std::swap(holds[k], holds[place_of(static_cast<int>(top) + ipiv[k])]);
   }
   RowMoves moves;
-  for (const auto& [to, from] : holds) {
-    if (from == to) continue;
-    moves.from.push_back(from);
-    moves.to.push_back(to);
+  for (std::size_t p = 0; p < rows.size(); ++p) {
+    if (holds[p] == rows[p]) continue;
+    moves.from.push_back(holds[p]);
+    moves.to.push_back(rows[p]);
   }
   return moves;
 }
