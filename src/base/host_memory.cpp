@@ -94,8 +94,10 @@ double address_space() {
 }
 
 std::string gigabytes(double bytes) {
+  if (bytes < 0.5e6) return "< 0.001 GB";
   char text[32];
-  std::snprintf(text, sizeof text, bytes < 999.5e9 ? "%.3g GB" : "%.0f GB", bytes / 1e9);
+  const char* format = bytes < 1e9 ? "%.3f GB" : bytes < 999.5e9 ? "%.3g GB" : "%.0f GB";
+  std::snprintf(text, sizeof text, format, bytes / 1e9);
   return text;
 }
 

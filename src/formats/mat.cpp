@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -16,6 +17,7 @@
 
 #include "formats/mat73.hpp"
 #include "formats/members.hpp"
+#include "formats/raw_number.hpp"
 
 namespace lugpu {
 namespace {
@@ -28,14 +30,6 @@ constexpr std::uint32_t kMatrixElement = 14, kCompressedElement = 15;
 // Classes of variables: what is between them holds numbers.
 constexpr std::uint32_t kSparseClass = 5, kFirstNumbers = 6, kLastNumbers = 15;
 constexpr std::uint32_t kComplexFlag = 0x0800;
-
-template <typename T>
-T load(const char* bytes, bool swap) {
-  std::array<char, sizeof(T)> raw;
-  std::copy_n(bytes, sizeof(T), raw.begin());
-  if (swap) std::reverse(raw.begin(), raw.end());
-  return std::bit_cast<T>(raw);
-}
 
 template <typename T>
 double load_double(const char* bytes, bool swap) {

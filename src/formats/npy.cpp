@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "formats/number_text.hpp"
+#include "formats/raw_number.hpp"
 
 namespace lugpu {
 namespace {
@@ -128,14 +129,6 @@ std::vector<std::size_t> HeaderParser::parse_shape() {
   }
   if (shape.size() == 1 && !comma) fail("a tuple; (5) is a number in Python, (5,) a tuple");
   return shape;
-}
-
-template <typename T>
-T load(const char* bytes, bool swap) {
-  std::array<char, sizeof(T)> raw;
-  std::copy_n(bytes, sizeof(T), raw.begin());
-  if (swap) std::reverse(raw.begin(), raw.end());
-  return std::bit_cast<T>(raw);
 }
 
 // IEEE 754 binary16: 1 sign bit, 5 bits of exponent with bias 15, 10 bits of fraction.
