@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <bit>
 #include <cstdint>
 #include <memory>
 #include <new>
