@@ -1,6 +1,6 @@
-// The factorization of a panel on a GPU, by one work-group and by two of which one waits for the
-// other, on any device. A CPU builds it without optimizations: PoCL needs a quarter of an hour for
-// them.
+// The factorization of a panel on a GPU, by one work-group, by two of which one waits for the
+// other, and by a launch a column, on any device. A CPU builds it without optimizations: PoCL needs
+// a quarter of an hour for them.
 #include <numeric>
 
 #include "factors.hpp"
@@ -10,14 +10,16 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kItems = 256, kPanel = 64;
+constexpr std::size_t kRowsProposed = 128;  // ROWS of dense/panel_launches.cl
 
 struct PanelKind {
   Precision precision;
   Pivot pivot;
+  bool launches = false;
 };
 
 void PrintTo(const PanelKind& kind, std::ostream* out) {
-  *out << name(kind.precision) << "_" << name(kind.pivot);
+  *out << name(kind.precision) << "_" << name(kind.pivot) << (kind.launches ? "_launches" : "");
 }
 
 /// A CPU's threads may be interrupted where others wait for them.
@@ -37,6 +39,7 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   }
 
   std::size_t groups(std::size_t m) const {
+    if (launches) return ceiling(m, kRowsProposed);
     if (pivot == Pivot::partial) return ceiling(m, kItems);
     return m <= kPanel ? 1 : 1 + ceiling(m - kPanel, kItems);
   }
@@ -44,31 +47,65 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   /// Of a matrix of at most 64 columns. Checks the lists of rows too.
   LuFactors factor(const Matrix& a) {
     const std::size_t m = a.rows(), width = std::min(m, a.cols());
-    Surface surface = surface_of(context, {precision, Storage::buffer}, a);
-    const std::size_t mail_bytes = (kPanel * kPanel + 2 * 64 * 8) * 2 * sizeof(cl_ulong);
-    const cl::Buffer mail = context.allocate(mail_bytes), info = context.zeros(1);
-    context.fill(mail, 0, mail_bytes);
+    const Surface surface = surface_of(context, {precision, Storage::buffer}, a);
     const cl::Buffer ipiv = context.zeros(kPanel), row_for = context.zeros(kPanel),
-                     goes_to = context.zeros(kPanel);
-    const auto columns = static_cast<cl_int>(width);
-    const update_arguments launch = {static_cast<cl_int>(m),
-                                     {0, columns, columns, static_cast<cl_int>(groups(m)), 0, 0},
-                                     {},
-                                     {},
-                                     {},
-                                     0};
-    const std::string options = pivot == Pivot::partial ? " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"
-                                                        : " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=0";
-    context.run("test",
-                {"gpu/lu_blocked.cl", "update_and_factor", precision, Storage::buffer, Texel::rgba,
-                 options},
-                {groups(m) * kItems}, surface, launch, mail, ipiv, row_for, goes_to, info,
-                context.zeros(1));
+                     goes_to = context.zeros(kPanel), info = context.zeros(1);
+    if (launches) {
+      factor_by_launches(surface, width, ipiv, row_for, goes_to, info);
+    } else {
+      factor_at_once(surface, width, ipiv, row_for, goes_to, info);
+    }
     LuFactors factors{contents(context, surface), integers(ipiv, width), 0};
     context.read_back("test", info, 0, sizeof(cl_int), &factors.info);
     expect_moves(factors.ipiv, integers(row_for, width), integers(goes_to, width), m);
     for (int& row : factors.ipiv) ++row;
     return factors;
+  }
+
+  void factor_at_once(const Surface& a, std::size_t width, const cl::Buffer& ipiv,
+                      const cl::Buffer& row_for, const cl::Buffer& goes_to,
+                      const cl::Buffer& info) {
+    const std::size_t mail_bytes = (kPanel * kPanel + 2 * 64 * 8) * 2 * sizeof(cl_ulong);
+    const cl::Buffer mail = context.allocate(mail_bytes);
+    context.fill(mail, 0, mail_bytes);
+    const auto columns = static_cast<cl_int>(width);
+    const update_arguments launch = {
+        static_cast<cl_int>(a.rows()),
+        {0, columns, columns, static_cast<cl_int>(groups(a.rows())), 0, 0},
+        {},
+        {},
+        {},
+        0};
+    context.run("test", kernel("gpu/lu_blocked.cl", "update_and_factor"),
+                {groups(a.rows()) * kItems}, a, launch, mail, ipiv, row_for, goes_to, info,
+                context.zeros(1));
+  }
+
+  void factor_by_launches(const Surface& a, std::size_t width, const cl::Buffer& ipiv,
+                          const cl::Buffer& row_for, const cl::Buffer& goes_to,
+                          const cl::Buffer& info) {
+    const std::size_t count = groups(a.rows());
+    const auto columns = static_cast<cl_int>(width);
+    const cl::Buffer places = context.zeros(2 * count);
+    const cl::Buffer copies = context.allocate(2 * (count + 1) * kPanel * element_size(precision));
+    for (cl_int j = -1; j < columns; ++j) {
+      context.run("test", kernel("dense/panel_launches.cl", "eliminate_and_propose"),
+                  {count * kItems}, a, static_cast<cl_int>(a.rows()), cl_int{0}, columns, j,
+                  cl_int{pivot == Pivot::partial}, static_cast<cl_int>(count), places, copies, ipiv,
+                  info);
+    }
+    context.run("test", kernel("dense/panel_launches.cl", "list_moves"), {kPanel}, ipiv, cl_int{0},
+                columns, row_for, goes_to);
+  }
+
+  KernelId kernel(const char* file, const char* function) const {
+    return {
+        file,
+        function,
+        precision,
+        Storage::buffer,
+        Texel::rgba,
+        std::string(" -DNB=64 -DGROUPS_MAX=64 -DPIVOT=") + (pivot == Pivot::partial ? "1" : "0")};
   }
 
   std::vector<int> integers(const cl::Buffer& buffer, std::size_t count) {
@@ -101,6 +138,7 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   DeviceContext& context = context_for_panels();
   const Precision precision = GetParam().precision;
   const Pivot pivot = GetParam().pivot;
+  const bool launches = GetParam().launches;
 };
 
 TEST_P(GpuPanelTest, EveryShapeAroundTheEdges) {
@@ -111,7 +149,15 @@ TEST_P(GpuPanelTest, EveryShapeAroundTheEdges) {
   }
 }
 
+TEST_P(GpuPanelTest, ManyWorkGroups) {
+  if (!launches) GTEST_SKIP() << "they would wait for one another";
+  is_right(129, 64);
+  is_right(300, 19);
+  is_right(20 * kRowsProposed, 64);
+}
+
 TEST_P(GpuPanelTest, TwoWorkGroups) {
+  if (launches) GTEST_SKIP() << "none waits for another";
   if (context.device().compute_units < 2) GTEST_SKIP() << "one work-group runs at a time";
   if (pivot == Pivot::partial && context.device().type == "cpu") {
     GTEST_SKIP() << "work-items wait for one of their work-group, which a CPU may run after them";
@@ -134,6 +180,8 @@ TEST_P(GpuPanelTest, ChoosesAsGetrf) {
     a(column, column) = 2;
     a(70, column) = -9;
     EXPECT_EQ(factor(a).ipiv[column], 71);
+    a(150, column) = 9;
+    EXPECT_EQ(factor(a).ipiv[column], 71);
     a(m - 1, column) = INFINITY;
     EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(m));
   }
@@ -151,12 +199,17 @@ TEST_P(GpuPanelTest, InfoIsTheFirstZeroPivot) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GpuPanelTest,
-                         testing::Values(PanelKind{Precision::single_precision, Pivot::none},
-                                         PanelKind{Precision::single_precision, Pivot::partial},
-                                         PanelKind{Precision::double_precision, Pivot::none},
-                                         PanelKind{Precision::double_precision, Pivot::partial}),
-                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(
+    All, GpuPanelTest,
+    testing::Values(PanelKind{Precision::single_precision, Pivot::none},
+                    PanelKind{Precision::single_precision, Pivot::partial},
+                    PanelKind{Precision::double_precision, Pivot::none},
+                    PanelKind{Precision::double_precision, Pivot::partial},
+                    PanelKind{Precision::single_precision, Pivot::none, true},
+                    PanelKind{Precision::single_precision, Pivot::partial, true},
+                    PanelKind{Precision::double_precision, Pivot::none, true},
+                    PanelKind{Precision::double_precision, Pivot::partial, true}),
+    testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace lugpu

@@ -161,15 +161,13 @@ TEST_P(LargeIndexOnGpus, PanelsByLaunches) {
   constexpr std::size_t kWidth = 4;
   const Surface a = surface();
   const cl::Buffer rows = ipiv(), info = context.zeros(1);
-  const auto launches = [&](const char* function) {
-    return kernel("dense/panel_launches.cl", function);
-  };
-  const cl_int first = as_int(end.first);
-  for (std::size_t j = 0; j < kWidth; ++j) {
-    context.run("test", launches("choose_and_exchange"), {256}, a, as_int(n), first, as_int(kWidth),
-                as_int(j), cl_int{1}, rows, info);
-    context.run("test", launches("eliminate_column"), {end.order - j - 1}, a, as_int(n), first,
-                as_int(kWidth), as_int(j));
+  const std::size_t groups = ceiling(end.order, 128);
+  const cl::Buffer places = context.zeros(2 * groups),
+                   copies = elements(2 * (groups + 1) * Trailing::kPanel);
+  for (int j = -1; j < static_cast<int>(kWidth); ++j) {
+    context.run("test", kernel("dense/panel_launches.cl", "eliminate_and_propose"), {groups * 256},
+                a, as_int(n), as_int(end.first), as_int(kWidth), cl_int{j}, cl_int{1},
+                as_int(groups), places, copies, rows, info);
   }
   // The rows of L below are not where all interchanges bring them.
   Matrix expected(end.order, kWidth);

@@ -1,29 +1,19 @@
-// A panel factored by several launches a column, for GPUs whose work-groups may not wait for one
-// another, and for panels of more rows than gpu/panel_partial.clh takes.
+// A panel factored by one launch a column, for GPUs whose work-groups may not wait for one another,
+// and for panels of more rows than gpu/panel_partial.clh takes.
+//
+// A work-group has ROWS rows of it. In every launch it learns which pivot was chosen, eliminates a
+// column of its rows, and proposes the pivot of the next column from among them. What others have
+// to know of a row comes to them in a copy, so that they never read a row that its owner writes.
 
 #define ITEMS 256
+#define ROWS 128
+#define LANES 16               // work-items that have a row together
+#define LINES (ITEMS / LANES)  // rows at once
+#define ELEMENTS ((NB + LANES - 1) / LANES)
 
-// Column first + j: the pivot's row, the first if several are equal, is interchanged with row first
-// + j of the panel, columns first : first + width. One work-group. pivots and info as in
-// gpu/panel_partial.clh.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void choose_and_exchange(
-    __global real* a, int pitch, int m, int first, int width, int j, int pivoted,
-    __global int* pivots, __global int* info) {
-  __local bits best[ITEMS];
-  __local int place[ITEMS];
+// The first of the largest of best[], and its place, come to the front.
+inline void find_first_largest(__local bits* best, __local int* place) {
   const int me = get_local_id(0);
-  const int top = first + j;
-  bits my_best = 0;
-  int my_place = top;
-  for (int i = top + me; i < m && pivoted; i += ITEMS) {
-    const bits magnitude = AS_BITS(fabs(a[(size_t)i * pitch + top]));
-    if (magnitude <= INFINITY_BITS && magnitude > my_best) {
-      my_best = magnitude;
-      my_place = i;
-    }
-  }
-  best[me] = my_best;
-  place[me] = my_place;
   for (int stride = ITEMS / 2; stride > 0; stride /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);
     const int other = me + stride;
@@ -34,31 +24,96 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void choose_and_exch
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  const int pivot = best[0] > 0 ? place[0] : top;
-  if (me == 0) {
-    pivots[top] = pivot;
-    if (a[(size_t)pivot * pitch + top] == 0 && *info == 0) *info = top + 1;
-  }
-  barrier(CLK_GLOBAL_MEM_FENCE);
-  for (int c = first + me; c < first + width && pivot != top; c += ITEMS) {
-    const real element = a[(size_t)top * pitch + c];
-    a[(size_t)top * pitch + c] = a[(size_t)pivot * pitch + c];
-    a[(size_t)pivot * pitch + c] = element;
-  }
 }
 
-// Rows below first + j: l = A(i, first+j) / pivot, A(i, first+j+1 : first+width) -= l A(first+j,
-// same).
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_column(
-    __global real* a, int pitch, int m, int first, int width, int j) {
-  const int top = first + j;
-  const int i = top + 1 + get_global_id(0);
-  if (i >= m) return;
-  __global const real* u = a + (size_t)top * pitch;
-  __global real* row = a + (size_t)i * pitch;
-  const real l = u[top] == 0 ? row[top] : row[top] / u[top];
-  row[top] = l;
-  for (int c = top + 1; c < first + width; ++c) row[c] = fma(-l, u[c], row[c]);
+// Column first + j of panel columns first : first + width, for j = -1, 0, ... in turn; -1 only
+// proposes. The pivot's row, the first if several are equal, is interchanged with row first + j in
+// the panel; in the rows i below l = A(i, first+j) / pivot, and A(i, first+j+1 : first+width) -= l
+// A(first+j, same). pivots and info as in gpu/panel_partial.clh.
+//
+// places: the row that each of `groups` work-groups proposes, or -1. copies: these rows, NB
+// elements each, and behind them row first + j + 1. Both twice, for odd and even j.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_propose(
+    __global real* a, int pitch, int m, int first, int width, int j, int pivoted, int groups,
+    __global int* places, __global real* copies, __global int* pivots, __global int* info) {
+  __local bits best[ITEMS];
+  __local int place[ITEMS];
+  __local real u[NB], replaced[NB], leading[LINES];
+  const int me = get_local_id(0), lane = me % LANES, line = me / LANES, group = get_group_id(0);
+  const int begin = first + group * ROWS, end = min(begin + ROWS, m), top = first + j;
+  __global const real* known = copies + (size_t)(j & 1) * (groups + 1) * NB;
+  int pivot = top;
+  if (j >= 0) {
+    best[me] = 0;
+    place[me] = top;
+    for (int g = me; g < groups && pivoted; g += ITEMS) {
+      const int i = places[(j & 1) * groups + g];
+      const bits magnitude = i < 0 ? 0 : AS_BITS(fabs(known[(size_t)g * NB + j]));
+      if (magnitude > best[me]) {
+        best[me] = magnitude;
+        place[me] = i;
+      }
+    }
+    find_first_largest(best, place);
+    pivot = place[0];
+    const int from = pivot == top ? groups : (pivot - first) / ROWS;
+    if (me < width) {
+      u[me] = known[(size_t)from * NB + me];
+      replaced[me] = known[(size_t)groups * NB + me];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (group == 0 && me == 0) {
+      pivots[top] = pivot;
+      if (u[j] == 0 && *info == 0) *info = top + 1;
+    }
+  }
+
+  bits my_best = 0;
+  int my_place = -1;
+  for (int start = begin; start < end; start += LINES) {
+    const int i = start + line;
+    const bool there = i < end && i >= top;
+    __global real* row = a + (size_t)i * pitch + first;
+    real x[ELEMENTS];
+#pragma unroll
+    for (int e = 0; e < ELEMENTS; ++e) {
+      const int c = lane + LANES * e;
+      x[e] = !there || c >= width ? 0 : i == pivot && pivot > top ? replaced[c] : row[c];
+      if (c == j) leading[line] = x[e];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const real l = j < 0 ? 0 : u[j] == 0 ? leading[line] : leading[line] / u[j];
+#pragma unroll
+    for (int e = 0; e < ELEMENTS; ++e) {
+      const int c = lane + LANES * e;
+      if (!there || c >= width) continue;
+      if (j >= 0) {
+        if (c == j) x[e] = l;
+        if (c > j) x[e] = fma(-l, u[c], x[e]);
+        if (i == top) x[e] = u[c];
+        if (c >= j || i == top || i == pivot) row[c] = x[e];
+      }
+      const bits magnitude = AS_BITS(fabs(x[e]));
+      if (c == j + 1 && i > top && magnitude <= INFINITY_BITS && magnitude > my_best) {
+        my_best = magnitude;
+        my_place = i;
+      }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  }
+  if (j + 1 >= width) return;
+
+  best[me] = my_best;
+  place[me] = my_place;
+  find_first_largest(best, place);
+  const int proposed = best[0] > 0 ? place[0] : -1;
+  const int next = (j + 1) & 1;
+  __global real* told = copies + (size_t)next * (groups + 1) * NB;
+  if (me == 0) places[next * groups + group] = proposed;
+  if (me < width && proposed >= 0)
+    told[(size_t)group * NB + me] = a[(size_t)proposed * pitch + first + me];
+  if (me < width && begin <= top + 1 && top + 1 < end)
+    told[(size_t)groups * NB + me] = a[(size_t)(top + 1) * pitch + first + me];
 }
 
 // The panel's interchanges as the two lists of gpu/panel_partial.clh. One work-group.

@@ -18,9 +18,10 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kPanel = 64;   // NB of the kernels, and STRIP
-constexpr std::size_t kItems = 256;  // of every work-group
-constexpr std::size_t kTile = 128;   // rows and columns of a tile of C
+constexpr std::size_t kPanel = 64;          // NB of the kernels, and STRIP
+constexpr std::size_t kItems = 256;         // of every work-group
+constexpr std::size_t kTile = 128;          // rows and columns of a tile of C
+constexpr std::size_t kRowsProposed = 128;  // ROWS of dense/panel_launches.cl
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
@@ -499,11 +500,16 @@ void BlockedGpu::update_and_factor(Surface& a, std::size_t panel, std::size_t pa
 void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t width) {
   const cl_int m = to_int(shape_.m), first = to_int(panel), columns = to_int(width);
   const cl_int pivoted = shape_.pivot != Pivot::none;
-  for (std::size_t j = 0; j < width; ++j) {
-    context_.run("panel", kernel("dense/panel_launches.cl", "choose_and_exchange"), {kItems}, a, m,
-                 first, columns, to_int(j), pivoted, ipiv_, info_);
-    context_.run("panel", kernel("dense/panel_launches.cl", "eliminate_column"),
-                 {shape_.m - panel - j - 1}, a, m, first, columns, to_int(j));
+  const std::size_t groups = ceiling(shape_.m - panel, kRowsProposed);
+  if (groups > proposing_) {
+    places_ = context_.allocate(2 * groups * sizeof(cl_int));
+    copies_ = context_.allocate(2 * (groups + 1) * kPanel * element_size(shape_.precision));
+    proposing_ = groups;
+  }
+  for (cl_int j = -1; j < columns; ++j) {
+    context_.run("panel", kernel("dense/panel_launches.cl", "eliminate_and_propose"),
+                 {groups * kItems}, a, m, first, columns, j, pivoted, to_int(groups), places_,
+                 copies_, ipiv_, info_);
   }
   context_.run("panel", kernel("dense/panel_launches.cl", "list_moves"), {kPanel}, ipiv_, first,
                columns, row_for_, row_goes_to_);

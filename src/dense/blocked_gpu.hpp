@@ -136,6 +136,9 @@ class BlockedGpu : public Blocked {
   // What is still to be enqueued of factor_beside(), in so many launches of update_and_factor.
   std::deque<Beside> beside_;
   std::size_t launches_ = 0;
+  // Of dense/panel_launches.cl, for so many work-groups.
+  std::size_t proposing_ = 0;
+  cl::Buffer places_, copies_;
   // Of gpu/rows_of_u.cl, for so many blocks.
   std::size_t inverted_ = 0;
   cl::Buffer inverses_, safe_;
