@@ -73,7 +73,7 @@ DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& de
       from(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       blocked(Blocked::make(context, panel_shape(dealt, options))) {
-  blocked->prepare_beside();
+  if (dealt.devices == 1) blocked->prepare_beside();
 }
 
 std::size_t DistributedLu::windows(const Device& device, const Size& size,
@@ -476,16 +476,6 @@ std::vector<Blocked::Columns> DistributedLu::interchange(std::size_t d, std::siz
   return columns;
 }
 
-// Whether the rest of panel j's update, of block columns from : to, takes the owner of the next
-// panel longer than that panel and its way to the others, which wait for it.
-bool DistributedLu::hides_panel(std::size_t j, std::size_t from, std::size_t to) const {
-  constexpr double kOperations = 1e11;
-  if (dealt_.devices == 1) return true;
-  const std::size_t columns = (dealt_.first(to - 1) - dealt_.first(from - 1)) / dealt_.devices;
-  const double rows = static_cast<double>(dealt_.n - dealt_.first(from - 1));
-  return 2 * rows * static_cast<double>(dealt_.width(j) * columns) > kOperations;
-}
-
 // Panels of the step before last may be overwritten after what is enqueued now.
 void DistributedLu::mark_idle() {
   for (std::size_t d = 0; d < members_.size(); ++d) {
@@ -555,7 +545,8 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     if (factors_next && owns(next)) {
       const std::size_t d = dealt_.owner(next) - first_;
       update(d, j, next, next + 1);
-      if (hides_panel(j, from, end)) {
+      // Others would wait for a panel that comes as late as the last product beside it.
+      if (dealt_.devices == 1) {
         factor_panel(next, interchange(d, j, from, end));
         done = d;
       } else {

@@ -128,7 +128,6 @@ class DistributedLu : public DenseFactorization {
   void update(std::size_t d, std::size_t j, std::size_t from, std::size_t to);
   std::vector<Blocked::Columns> interchange(std::size_t d, std::size_t j, std::size_t from,
                                             std::size_t to);
-  bool hides_panel(std::size_t j, std::size_t from, std::size_t to) const;
 
   /// Columns first : first + count of block column j, on its owner or at home, and the host memory
   /// of their elements.
