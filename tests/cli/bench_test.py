@@ -430,7 +430,7 @@ class FormatTest(CommandLine):
         columns = {}
         for width in (60, 80, 120, 250):
             for flags in (self.SWEEP, ["bench", "--problem", "poisson2d", "--grid", "8", "--method", "cg",
-                                       "--baseline", "none", "--runs", "2"]):
+                                       "--baseline", "none", "--runs", "2", "--min-time", "0"]):
                 text = self.lugpu(*flags, env={"COLUMNS": str(width)}).stdout
                 self.assertLessEqual(max(map(len, text.splitlines())), width, text)
                 head = next(line for line in text.splitlines() if "method" in line)
