@@ -9,7 +9,6 @@
 #define ROWS 128
 #define LANES 16               // work-items that have a row together
 #define LINES (ITEMS / LANES)  // rows at once
-#define ELEMENTS ((NB + LANES - 1) / LANES)
 
 // The first of the largest of best[], and its place, come to the front.
 inline void find_first_largest(__local bits* best, __local int* place) {
@@ -38,77 +37,65 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_p
     __global int* places, __global real* copies, __global int* pivots, __global int* info) {
   __local bits best[ITEMS];
   __local int place[ITEMS];
-  __local real u[NB], replaced[NB], leading[LINES];
+  __local real u[NB], replaced[NB], factors[ROWS];
   const int me = get_local_id(0), lane = me % LANES, line = me / LANES, group = get_group_id(0);
   const int begin = first + group * ROWS, end = min(begin + ROWS, m), top = first + j;
   __global const real* known = copies + (size_t)(j & 1) * (groups + 1) * NB;
-  int pivot = top;
-  if (j >= 0) {
-    best[me] = 0;
-    place[me] = top;
-    for (int g = me; g < groups && pivoted; g += ITEMS) {
-      const int i = places[(j & 1) * groups + g];
-      const bits magnitude = i < 0 ? 0 : AS_BITS(fabs(known[(size_t)g * NB + j]));
-      if (magnitude > best[me]) {
-        best[me] = magnitude;
-        place[me] = i;
-      }
-    }
-    find_first_largest(best, place);
-    pivot = place[0];
-    const int from = pivot == top ? groups : (pivot - first) / ROWS;
-    if (me < width) {
-      u[me] = known[(size_t)from * NB + me];
-      replaced[me] = known[(size_t)groups * NB + me];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (group == 0 && me == 0) {
-      pivots[top] = pivot;
-      if (u[j] == 0 && *info == 0) *info = top + 1;
+  best[me] = 0;
+  place[me] = top;
+  for (int g = me; g < groups && pivoted && j >= 0; g += ITEMS) {
+    const int i = places[(j & 1) * groups + g];
+    const bits magnitude = i < 0 ? 0 : AS_BITS(fabs(known[(size_t)g * NB + j]));
+    if (magnitude > best[me]) {
+      best[me] = magnitude;
+      place[me] = i;
     }
   }
+  find_first_largest(best, place);
+  const int pivot = place[0], from = pivot == top ? groups : (pivot - first) / ROWS;
+  if (j >= 0 && me < width) {
+    u[me] = known[(size_t)from * NB + me];
+    replaced[me] = known[(size_t)groups * NB + me];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (j >= 0 && group == 0 && me == 0) {
+    pivots[top] = pivot;
+    if (u[j] == 0 && *info == 0) *info = top + 1;
+  }
+  if (j >= 0 && me < ROWS && begin + me < end && begin + me >= top) {
+    const int i = begin + me;
+    const real x = i == pivot && pivot > top ? replaced[j] : a[(size_t)i * pitch + top];
+    factors[me] = u[j] == 0 ? x : x / u[j];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
   bits my_best = 0;
   int my_place = -1;
-  for (int start = begin; start < end; start += LINES) {
-    const int i = start + line;
-    const bool there = i < end && i >= top;
+  for (int i = max(begin, top) + line; i < end; i += LINES) {
     __global real* row = a + (size_t)i * pitch + first;
-    real x[ELEMENTS];
-#pragma unroll
-    for (int e = 0; e < ELEMENTS; ++e) {
-      const int c = lane + LANES * e;
-      x[e] = !there || c >= width ? 0 : i == pivot && pivot > top ? replaced[c] : row[c];
-      if (c == j) leading[line] = x[e];
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const real l = j < 0 ? 0 : u[j] == 0 ? leading[line] : leading[line] / u[j];
-#pragma unroll
-    for (int e = 0; e < ELEMENTS; ++e) {
-      const int c = lane + LANES * e;
-      if (!there || c >= width) continue;
+    for (int c = lane; c < width; c += LANES) {
+      real x = i == pivot && pivot > top ? replaced[c] : row[c];
       if (j >= 0) {
-        if (c == j) x[e] = l;
-        if (c > j) x[e] = fma(-l, u[c], x[e]);
-        if (i == top) x[e] = u[c];
-        if (c >= j || i == top || i == pivot) row[c] = x[e];
+        if (c == j) x = factors[i - begin];
+        if (c > j) x = fma(-factors[i - begin], u[c], x);
+        if (i == top) x = u[c];
+        if (c >= j || i == top || i == pivot) row[c] = x;
       }
-      const bits magnitude = AS_BITS(fabs(x[e]));
+      const bits magnitude = AS_BITS(fabs(x));
       if (c == j + 1 && i > top && magnitude <= INFINITY_BITS && magnitude > my_best) {
         my_best = magnitude;
         my_place = i;
       }
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
-  if (j + 1 >= width) return;
-
+  barrier(CLK_GLOBAL_MEM_FENCE);
   best[me] = my_best;
   place[me] = my_place;
   find_first_largest(best, place);
   const int proposed = best[0] > 0 ? place[0] : -1;
   const int next = (j + 1) & 1;
   __global real* told = copies + (size_t)next * (groups + 1) * NB;
+  if (j + 1 >= width) return;
   if (me == 0) places[next * groups + group] = proposed;
   if (me < width && proposed >= 0)
     told[(size_t)group * NB + me] = a[(size_t)proposed * pitch + first + me];
