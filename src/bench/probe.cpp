@@ -83,7 +83,7 @@ double multiply_add_rate(DeviceContext& context, Precision precision) {
   const std::size_t vector = chains(context, precision), independent = 8 * vector;  // multiply_add
   // Of each chain; fewer on a device that would take seconds for them.
   constexpr cl_int kMost = 1024;
-  constexpr double kLongEnough = 0.05;
+  constexpr double kLongEnough = 0.02;
   cl_int count = 16;
   const std::size_t items = context.device().compute_units * std::size_t{2048};
   const cl::Buffer result = context.allocate(items * vector * element_size(precision));
