@@ -424,8 +424,8 @@ void DistributedLu::store_columns_above(std::size_t j) {
   if (!stored_[j]()) stored_[j] = factored_;
 }
 
-// Those of the next window come to the places of the block columns up to j, as far as they have not
-// yet: not earlier than they must, since what is small and urgent waits for what is under way.
+// Block columns of the next window come to the places of those up to j. A step later than they
+// could: the host would wait for them when it reads the next pivots.
 void DistributedLu::load_in_place_of(std::size_t j) {
   for (; replaced_ <= j && replaced_ + dealt_.window < dealt_.blocks(); ++replaced_) {
     load(replaced_ + dealt_.window, stored_[replaced_]);
