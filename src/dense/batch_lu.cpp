@@ -34,8 +34,10 @@ Registers registers_for(std::size_t n, Precision precision) {
 }
 
 // Of larger ones too many instructions would be unrolled.
-const char* file_for(const Registers& shape, Pivot pivot) {
-  return shape.order <= (pivot == Pivot::full ? 32 : 64) ? "gpu/batch_small.cl" : "gpu/batch_lu.cl";
+const char* file_for(const Registers& shape, Pivot pivot, Precision precision) {
+  const std::size_t most_full = precision == Precision::single_precision ? 32 : 16;
+  return shape.order <= (pivot == Pivot::full ? most_full : 64) ? "gpu/batch_small.cl"
+                                                                : "gpu/batch_lu.cl";
 }
 
 const char* macro_of(Pivot pivot) {
@@ -206,7 +208,7 @@ void BatchLu::factor() {
     std::size_t items = groups(part.count);
     if (path_ == BatchPath::registers) {
       const Registers shape = registers_for(size_.n, precision_);
-      id.file = file_for(shape, pivot_);
+      id.file = file_for(shape, pivot_, precision_);
       id.texel = Texel::rgba;
       id.options += definition("ORDER", shape.order) + definition("SPLIT", shape.split) +
                     definition("MATRICES", shape.matrices);
