@@ -10,7 +10,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kItems = 256, kPanel = 64;
-constexpr std::size_t kRowsProposed = 128;  // ROWS of dense/panel_launches.cl
+constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
 
 struct PanelKind {
   Precision precision;

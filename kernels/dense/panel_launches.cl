@@ -1,12 +1,13 @@
 // A panel factored by one launch a column, for GPUs whose work-groups may not wait for one another,
 // and for panels of more rows than gpu/panel_partial.clh takes.
 //
-// A work-group has ROWS rows of it. In every launch it learns which pivot was chosen, eliminates a
-// column of its rows, and proposes the pivot of the next column from among them. What others have
-// to know of a row comes to them in a copy, so that they never read a row that its owner writes.
+// A work-group has GROUP_ROWS rows of it. In every launch it learns which pivot was chosen,
+// eliminates a column of its rows, and proposes the pivot of the next column from among them. What
+// others have to know of a row comes to them in a copy, so that they never read a row that its
+// owner writes.
 
 #define ITEMS 256
-#define ROWS 128
+#define GROUP_ROWS 128
 #define LANES 16               // work-items that have a row together
 #define LINES (ITEMS / LANES)  // rows at once
 
@@ -37,9 +38,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_p
     __global int* places, __global real* copies, __global int* pivots, __global int* info) {
   __local bits best[ITEMS];
   __local int place[ITEMS];
-  __local real u[NB], replaced[NB], factors[ROWS];
+  __local real u[NB], replaced[NB], factors[GROUP_ROWS];
   const int me = get_local_id(0), lane = me % LANES, line = me / LANES, group = get_group_id(0);
-  const int begin = first + group * ROWS, end = min(begin + ROWS, m), top = first + j;
+  const int begin = first + group * GROUP_ROWS, end = min(begin + GROUP_ROWS, m), top = first + j;
   __global const real* known = copies + (size_t)(j & 1) * (groups + 1) * NB;
   best[me] = 0;
   place[me] = top;
@@ -52,7 +53,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_p
     }
   }
   find_first_largest(best, place);
-  const int pivot = place[0], from = pivot == top ? groups : (pivot - first) / ROWS;
+  const int pivot = place[0], from = pivot == top ? groups : (pivot - first) / GROUP_ROWS;
   if (j >= 0 && me < width) {
     u[me] = known[(size_t)from * NB + me];
     replaced[me] = known[(size_t)groups * NB + me];
@@ -62,7 +63,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_p
     pivots[top] = pivot;
     if (u[j] == 0 && *info == 0) *info = top + 1;
   }
-  if (j >= 0 && me < ROWS && begin + me < end && begin + me >= top) {
+  if (j >= 0 && me < GROUP_ROWS && begin + me < end && begin + me >= top) {
     const int i = begin + me;
     const real x = i == pivot && pivot > top ? replaced[j] : a[(size_t)i * pitch + top];
     factors[me] = u[j] == 0 ? x : x / u[j];

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kPanel = 64;          // NB of the kernels, and STRIP
 constexpr std::size_t kItems = 256;         // of every work-group
 constexpr std::size_t kTile = 128;          // rows and columns of a tile of C
-constexpr std::size_t kRowsProposed = 128;  // ROWS of dense/panel_launches.cl
+constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
