@@ -1099,7 +1099,7 @@ TEST_F(MemoryDeathTest, EntriesAndABlockOfTheFileAreEnough) {
               ::testing::ExitedWithCode(0), "200000 x 200000, sum 2\n");
   expect_refused_within(kBytes - kMegabyte, path, kSquare,
                         "a.mtx:2: reading a sparse 200000 x 200000 matrix with 599998 entries "
-                        "needs 0.02 GB; expected at most the memory available",
+                        "needs 0.020 GB; expected at most the memory available",
                         Form::stored);
 }
 
