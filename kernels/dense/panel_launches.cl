@@ -6,25 +6,13 @@
 // others have to know of a row comes to them in a copy, so that they never read a row that its
 // owner writes.
 
-#define ITEMS 256
+#define LANES 256  // work-items
+#define CHOOSERS LANES
 #define GROUP_ROWS 128
-#define LANES 16               // work-items that have a row together
-#define LINES (ITEMS / LANES)  // rows at once
+#define ACROSS 16                 // work-items that have a row together
+#define AT_ONCE (LANES / ACROSS)  // rows
 
-// The first of the largest of best[], and its place, come to the front.
-inline void find_first_largest(__local bits* best, __local int* place) {
-  const int me = get_local_id(0);
-  for (int stride = ITEMS / 2; stride > 0; stride /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const int other = me + stride;
-    if (me < stride && (best[other] > best[me] ||
-                        (best[other] == best[me] && best[me] > 0 && place[other] < place[me]))) {
-      best[me] = best[other];
-      place[me] = place[other];
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-}
+#include "dense/candidates.clh"
 
 // Column first + j of panel columns first : first + width, for j = -1, 0, ... in turn; -1 only
 // proposes. The pivot's row, the first if several are equal, is interchanged with row first + j in
@@ -33,27 +21,21 @@ inline void find_first_largest(__local bits* best, __local int* place) {
 //
 // places: the row that each of `groups` work-groups proposes, or -1. copies: these rows, NB
 // elements each, and behind them row first + j + 1. Both twice, for odd and even j.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_propose(
+__kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_propose(
     __global real* a, int pitch, int m, int first, int width, int j, int pivoted, int groups,
     __global int* places, __global real* copies, __global int* pivots, __global int* info) {
-  __local bits best[ITEMS];
-  __local int place[ITEMS];
+  __local candidates_scratch scratch;
   __local real u[NB], replaced[NB], factors[GROUP_ROWS];
-  const int me = get_local_id(0), lane = me % LANES, line = me / LANES, group = get_group_id(0);
+  const int me = get_local_id(0), lane = me % ACROSS, line = me / ACROSS, group = get_group_id(0);
   const int begin = first + group * GROUP_ROWS, end = min(begin + GROUP_ROWS, m), top = first + j;
   __global const real* known = copies + (size_t)(j & 1) * (groups + 1) * NB;
-  best[me] = 0;
-  place[me] = top;
-  for (int g = me; g < groups && pivoted && j >= 0; g += ITEMS) {
+  candidate best = {0, top};
+  for (int g = me; g < groups && pivoted && j >= 0; g += LANES) {
     const int i = places[(j & 1) * groups + g];
-    const bits magnitude = i < 0 ? 0 : AS_BITS(fabs(known[(size_t)g * NB + j]));
-    if (magnitude > best[me]) {
-      best[me] = magnitude;
-      place[me] = i;
-    }
+    consider(i < 0 ? 0 : AS_BITS(fabs(known[(size_t)g * NB + j])), i, &best);
   }
-  find_first_largest(best, place);
-  const int pivot = place[0], from = pivot == top ? groups : (pivot - first) / GROUP_ROWS;
+  const int pivot = largest_of_group(best, &scratch).row,
+            from = pivot == top ? groups : (pivot - first) / GROUP_ROWS;
   if (j >= 0 && me < width) {
     u[me] = known[(size_t)from * NB + me];
     replaced[me] = known[(size_t)groups * NB + me];
@@ -70,11 +52,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_p
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
-  bits my_best = 0;
-  int my_place = -1;
-  for (int i = max(begin, top) + line; i < end; i += LINES) {
+  candidate next_best = {0, -1};
+  for (int i = max(begin, top) + line; i < end; i += AT_ONCE) {
     __global real* row = a + (size_t)i * pitch + first;
-    for (int c = lane; c < width; c += LANES) {
+    for (int c = lane; c < width; c += ACROSS) {
       real x = i == pivot && pivot > top ? replaced[c] : row[c];
       if (j >= 0) {
         if (c == j) x = factors[i - begin];
@@ -83,17 +64,12 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void eliminate_and_p
         if (c >= j || i == top || i == pivot) row[c] = x;
       }
       const bits magnitude = AS_BITS(fabs(x));
-      if (c == j + 1 && i > top && magnitude <= INFINITY_BITS && magnitude > my_best) {
-        my_best = magnitude;
-        my_place = i;
-      }
+      if (c == j + 1 && i > top && magnitude <= INFINITY_BITS) consider(magnitude, i, &next_best);
     }
   }
   barrier(CLK_GLOBAL_MEM_FENCE);
-  best[me] = my_best;
-  place[me] = my_place;
-  find_first_largest(best, place);
-  const int proposed = best[0] > 0 ? place[0] : -1;
+  const candidate largest = largest_of_group(next_best, &scratch);
+  const int proposed = largest.magnitude > 0 ? largest.row : -1;
   const int next = (j + 1) & 1;
   __global real* told = copies + (size_t)next * (groups + 1) * NB;
   if (j + 1 >= width) return;
