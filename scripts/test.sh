@@ -7,5 +7,8 @@ scripts/install_packages.sh libgtest-dev python3-dev python3-venv python3-scipy 
   dpkg-dev file lintian groff man-db mandoc bash-completion zsh fish libopenmpi-dev openmpi-bin \
   libscalapack-openmpi2.2 scalapack-mpi-test oclgrind
 cmake --preset dev >/dev/null
-cmake --build --preset dev | tail -n 1
+if ! cmake --build --preset dev >build-dev/build.log; then
+  grep -A 30 '^FAILED' build-dev/build.log >&2
+  exit 1
+fi
 ctest --preset dev "$@"

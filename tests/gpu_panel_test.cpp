@@ -99,13 +99,13 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   }
 
   KernelId kernel(const char* file, const char* function) const {
-    return {
-        file,
-        function,
-        precision,
-        Storage::buffer,
-        Texel::rgba,
-        std::string(" -DNB=64 -DGROUPS_MAX=64 -DPIVOT=") + (pivot == Pivot::partial ? "1" : "0")};
+    return {file,
+            function,
+            precision,
+            Storage::buffer,
+            Texel::rgba,
+            pivot == Pivot::partial ? " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"
+                                    : " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=0"};
   }
 
   std::vector<int> integers(const cl::Buffer& buffer, std::size_t count) {
