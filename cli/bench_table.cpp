@@ -21,7 +21,7 @@ std::string plain_number(double value) {
 }
 
 // That a case uses: 1 on the host without threads.
-int cores(const Case& what) {
+int cores_of(const Case& what) {
   return what.units ? static_cast<int>(*what.units) : what.threads.value_or(1);
 }
 
@@ -102,7 +102,7 @@ std::vector<Cell> cells_of(const Case& what, bool over_cores) {
           {what.routine + (is_of_paper(what) ? "*" : "") + shared},
           {name(dense.pivot)},
           {precision_name(what.problem)},
-          {over_cores ? std::to_string(cores(what)) : storage + (is_packed(what) ? "4" : "")},
+          {over_cores ? std::to_string(cores_of(what)) : storage + (is_packed(what) ? "4" : "")},
           {what.threads ? std::to_string(*what.threads) : "-"}};
 }
 
@@ -118,7 +118,7 @@ Cell BenchTable::speed_up(const Result& result) {
   const double time = median(result.times_s);
   if (is_reference(result.what.routine))
     baseline_medians_[rival(result.what.threads.value_or(0))] = time;
-  for (const int threads : {cores(result.what), 0}) {
+  for (const int threads : {cores_of(result.what), 0}) {
     const auto found = baseline_medians_.find(rival(threads));
     if (found != baseline_medians_.end()) {
       return {plain_number(found->second / time), found->second / time};

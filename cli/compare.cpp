@@ -50,10 +50,6 @@ std::string title_of(const json& side) {
   return text;
 }
 
-std::string joined(const std::vector<std::string>& parts) {
-  return CLI::detail::join(parts, ", ");
-}
-
 // How a row is judged, for the help and below the table.
 std::string rule(double threshold) {
   const std::string limit = format("%g %%", 100 * threshold);
@@ -73,7 +69,7 @@ std::vector<std::pair<std::string, std::string>> heading(const json& record,
   std::vector<std::pair<std::string, std::string>> lines = {{"A", title_of(record["a"])},
                                                             {"B", title_of(record["b"])}};
   const std::vector<std::string> differences = record["differences"];
-  if (!differences.empty()) lines.emplace_back("differ in", joined(differences));
+  if (!differences.empty()) lines.emplace_back("differ in", CLI::detail::join(differences, ", "));
   if (!table.in_all().empty()) lines.emplace_back("all have", table.in_all());
   return lines;
 }
