@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "matrix/random.hpp"
 
 extern "C" void dgetc2_(const int* n, double* a, const int* lda, int* ipiv, int* jpiv, int* info);
 
@@ -124,6 +125,14 @@ TEST(Random, FirstValuesNeverChange) {
   EXPECT_EQ(random_matrix(4, 1, 1).values(),
             (std::vector<double>{-0x1.69341b7088788p-3, -0x1.3f6c8f09ffa4p-2, 0x1.820cf94227594p-2,
                                  -0x1.9c315ee7bbadap-2}));
+}
+
+TEST(Random, MatrixOfSeveralThreadsHasTheNumbersInTurn) {
+  constexpr std::size_t kRows = 1201, kColumns = 1103;
+  Random of_matrix(5), in_turn(5);
+  const Matrix a = of_matrix.matrix(kRows, kColumns);
+  for (const double value : a.values()) ASSERT_EQ(value, in_turn.uniform());
+  EXPECT_EQ(of_matrix.bits(), in_turn.bits());
 }
 
 TEST(Random, IsUniform) {

@@ -17,7 +17,7 @@ class Random {
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
   std::uint64_t bits() {
-    state_ += 0x9e3779b97f4a7c15;
+    state_ += kStep;
     std::uint64_t z = state_;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
@@ -27,12 +27,9 @@ class Random {
   /// Uniform in [-0.5, 0.5): a multiple of 2^-53, no step rounds.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53 - 0.5; }
 
-  /// m x n uniform elements, column after column.
-  Matrix matrix(std::size_t m, std::size_t n) {
-    Matrix a(m, n);
-    for (double& value : a.values()) value = uniform();
-    return a;
-  }
+  /// m x n uniform elements, column after column. By several threads: the state before number k is
+  /// known, state_ + k kStep.
+  Matrix matrix(std::size_t m, std::size_t n);
 
   /// 0 .. n-1 in random order (Fisher and Yates).
   std::vector<std::size_t> permutation(std::size_t n) {
@@ -43,6 +40,7 @@ class Random {
   }
 
  private:
+  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
   std::uint64_t state_;
 };
 
