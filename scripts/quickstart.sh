@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_packages.sh
 
-echo "== Building: about six minutes on two cores"
+echo "== Building: about five minutes on two cores"
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DLUGPU_TESTS=OFF >/dev/null
 if [ -t 1 ]; then cmake --build build; else cmake --build build | tail -n 1; fi  # progress on a terminal
 
