@@ -8,7 +8,7 @@ scripts/install_packages.sh libgtest-dev python3-dev python3-venv python3-scipy 
   libscalapack-openmpi2.2 scalapack-mpi-test oclgrind
 cmake --preset dev >/dev/null
 if ! cmake --build --preset dev >build-dev/build.log; then
-  grep -A 30 '^FAILED' build-dev/build.log >&2
+  grep -A 30 '^FAILED' build-dev/build.log >&2 || tail -n 20 build-dev/build.log >&2
   exit 1
 fi
 ctest --preset dev "$@"
