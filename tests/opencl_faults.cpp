@@ -14,26 +14,17 @@
 //   OPENCL_FAULT_LOG       a file that gets a line for each of these calls (optional)
 //   OPENCL_FAULT_SUMMARY   a file that gets at the end of the process how often each function was
 //                          called, and what is left (optional): "clFinish 3", "live handles 0"
-// And it can be slower than the device, for tests of what times it. A span of work is from the
-// first kernel that is enqueued to the next clFinish, which then returns late:
-//   OPENCL_PACE_LEAST      milliseconds that a span takes at least
-//   OPENCL_PACE_KERNELS    names of kernels, separated by commas: a span with one of them takes
-//   OPENCL_PACE_LONGER     so many per cent longer
-//   OPENCL_PACE_NOISE      per cent: each span takes longer by a random part of twice as much
 // Each process counts its own calls, anew when the variables change. A program that links to this,
 // as some tests do, has the layer too, and what is left from opencl_faults_live().
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <random>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -152,52 +143,6 @@ char* byte_of(std::tuple<Others...>&) {
   return nullptr;
 }
 
-// The span of work that is on its way.
-class Pace {
- public:
-  static Pace& pace() {
-    static Pace all;
-    return all;
-  }
-
-  void enqueued(cl_kernel kernel) {
-    if (!wanted_) return;
-    const std::lock_guard lock(mutex_);
-    if (!std::exchange(working_, true)) start_ = std::chrono::steady_clock::now();
-    char name[256] = "";
-    below.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name - 1, name, nullptr);
-    const std::string names = ',' + variable("OPENCL_PACE_KERNELS") + ',';
-    chosen_ = chosen_ || names.find(',' + std::string(name) + ',') != std::string::npos;
-  }
-
-  void finished() {
-    if (!wanted_) return;
-    const std::lock_guard lock(mutex_);
-    if (!std::exchange(working_, false)) return;
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start_;
-    double seconds = std::max(took.count(), number("OPENCL_PACE_LEAST") / 1e3);
-    if (std::exchange(chosen_, false)) seconds *= 1 + number("OPENCL_PACE_LONGER") / 100;
-    seconds *= 1 + number("OPENCL_PACE_NOISE") / 100 * uniform_(random_);
-    // Others may have the processor meanwhile, but not at the end.
-    const auto end = start_ + std::chrono::duration<double>(seconds);
-    constexpr std::chrono::microseconds kBefore(300);
-    if (seconds > 1e-3) std::this_thread::sleep_until(end - kBefore);
-    while (std::chrono::steady_clock::now() < end) {
-    }
-  }
-
- private:
-  static double number(const char* name) { return std::atof(variable(name).c_str()); }
-
-  const bool wanted_ = number("OPENCL_PACE_LEAST") > 0 || number("OPENCL_PACE_LONGER") > 0 ||
-                       number("OPENCL_PACE_NOISE") > 0;
-  std::mutex mutex_;
-  bool working_ = false, chosen_ = false;
-  std::chrono::steady_clock::time_point start_;
-  std::minstd_rand random_;
-  std::uniform_real_distribution<double> uniform_{0, 2};
-};
-
 template <auto Member>
 struct Call;
 
@@ -272,13 +217,9 @@ struct Call<Member> {
     const Fault fault = fault_of(name.c_str());
     while (fault.kind == Kind::hang) pause();
     if (fault.kind == Kind::error) return fail(all, fault.code);
-    if constexpr (is<&cl_icd_dispatch::clEnqueueNDRangeKernel>()) {
-      Pace::pace().enqueued(std::get<1>(all));
-    }
     const Result result = fault.kind == Kind::drop   ? drop(all)
                           : fault.kind == Kind::flip ? flip(all, fault.code)
                                                      : pass_on(all);
-    if constexpr (is<&cl_icd_dispatch::clFinish>()) Pace::pace().finished();
     count(all, result);
     return result;
   }

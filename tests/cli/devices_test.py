@@ -180,12 +180,12 @@ class DeviceChoiceTest(CommandLine):
         self.assertFalse((self.folder / "x.npy").exists())
 
     def test_limited_memory_is_a_case_of_a_sweep(self):
-        sweep = small(method=BLOCKED, pivot="partial", sizes=1200, nb=64, precision="double")
-        row, = self.results(*sweep, "--device-memory", "12M")
+        sweep = {"method": BLOCKED, "pivot": "partial", "sizes": 1200, "nb": 64, "precision": "double"}
+        row, = self.results(*small(**sweep, device_memory="12M"))
         self.assertEqual((row["status"], row["device_memory"]), ("ok", 12 << 20))
         self.assertGreater(row["windows"], 1)
         self.assertIn("windows", row["variant"])
-        row, = self.results(*sweep, "--device-memory", "3M")
+        row, = self.results(*small(**sweep, device_memory="3M"))
         self.assertEqual(row["status"], "unsupported")
 
     def test_devices_that_share_are_a_case_of_a_sweep(self):
