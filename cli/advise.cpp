@@ -22,7 +22,7 @@
 namespace lugpu::cli {
 namespace {
 
-struct Arguments {
+struct AdviseArguments {
   Options options;
   std::string matrix, rhs, format;
   std::optional<int> digits;
@@ -71,7 +71,7 @@ Row row(const Result& result, bool best) {
 }
 
 // why: A was made dense; empty if the file is.
-void print(const Arguments& given, const Device& device, const std::string& why,
+void print(const AdviseArguments& given, const Device& device, const std::string& why,
            const std::vector<Result>& results, const Advice& advice) {
   const std::string n = std::to_string(results.front().what.problem.size.n);
   std::cout << "A         "
@@ -103,7 +103,7 @@ void print(const Arguments& given, const Device& device, const std::string& why,
             << '\n';
 }
 
-Exit advise(Arguments given, const std::vector<std::string>& arguments) {
+Exit advise(AdviseArguments given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   check_system_arguments(given.matrix, given.rhs, given.format);
   check_outputs(given.options, {}, {{"MATRIX", given.matrix}, {"RHS", given.rhs}});
@@ -154,7 +154,7 @@ Command add_advise(CLI::App& app) {
       "advise",
       "Try every pivoting and precision on one system, or every method for sparse "
       "matrices");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<AdviseArguments>();
   add_system_arguments(*command, given->matrix, given->rhs, given->format);
   command->option_defaults()->group("Advice");
   command

@@ -41,7 +41,7 @@ constexpr int kMostThreads = 1024;
 constexpr std::size_t kMostRightHandSides = 1 << 20;
 constexpr std::int64_t kMostMembers = 100'000'000;
 
-struct Arguments {
+struct BenchArguments {
   Options options;
   std::string sizes = "128:1024:*2";
   std::vector<std::string> methods = {"lu-blocked", "lu", "gauss-jordan"};
@@ -105,7 +105,7 @@ std::vector<std::string> baseline_names(const std::vector<std::string>& given) {
 
 // Of the host's rivals: as many as the user says, or as the CPU has compute units in its turn; none
 // where the best number is to be found.
-std::vector<int> threads_of(const Arguments& given, const Device& device) {
+std::vector<int> threads_of(const BenchArguments& given, const Device& device) {
   if (given.threads > 0) return {blas_threads()};
   if (device.type != "cpu") return {};
   const std::set<int> numbers(given.options.units.begin(), given.options.units.end());
@@ -125,7 +125,7 @@ void require_methods(const std::vector<std::string>& names, bool for_problems) {
   }
 }
 
-SweepPlan make_plan(const Arguments& given, const SweepDevices& opened, Crew* crew) {
+SweepPlan make_plan(const BenchArguments& given, const SweepDevices& opened, Crew* crew) {
   const Device& device = opened.contexts.front().device();
   SweepPlan plan;
   plan.teams = opened.teams;
@@ -182,7 +182,7 @@ std::string list(const std::vector<T>& numbers) {
   return text;
 }
 
-void print_setting(const Arguments& given, const SweepPlan& plan,
+void print_setting(const BenchArguments& given, const SweepPlan& plan,
                    const std::vector<DeviceContext>& contexts) {
   for (std::size_t i = 0; i < contexts.size(); ++i) {
     const Device& device = contexts[i].device();
@@ -247,17 +247,20 @@ std::vector<double> work_of(const std::vector<Case>& cases) {
 // cases.
 class Sink {
  public:
+  /// precisions: of the factors
   Sink(const Options& options, const std::string& trace, nlohmann::json report,
-       std::vector<DeviceContext>& contexts, const Effort& effort)
+       std::vector<DeviceContext>& contexts, const std::set<Precision>& precisions,
+       const Effort& effort)
       : options_(options),
         json_(options),
         trace_(trace),
         report_(std::move(report)),
         contexts_(contexts),
+        precisions_(precisions),
         table_(options.units.size() > 1, options.format),
         unfinished_(effort) {
     for (std::size_t i = 0; i < contexts.size(); ++i) {
-      ceilings_.push_back(measure_ceilings(contexts[i]));
+      ceilings_.push_back(measure_ceilings(contexts[i], precisions_));
       report_["devices"][i]["ceilings"] = to_json(ceilings_[i]);
     }
   }
@@ -362,7 +365,7 @@ class Sink {
     const std::size_t device = device_of(result.what);
     if (shared || disbelief(result, ceilings_[device]).empty()) return;
     contexts_[device].deadline().set(INFINITY);  // not that of the case
-    ceilings_[device] = measure_ceilings(contexts_[device]);
+    ceilings_[device] = measure_ceilings(contexts_[device], precisions_);
     report_["devices"][device]["ceilings"] = to_json(ceilings_[device]);
     result.reason = disbelief(result, ceilings_[device]);
     if (!result.reason.empty()) result.status = RunStatus::error;
@@ -384,6 +387,7 @@ class Sink {
   TraceOutput trace_;
   nlohmann::json report_;
   std::vector<DeviceContext>& contexts_;
+  std::set<Precision> precisions_;
   std::vector<Ceilings> ceilings_;  // of the contexts
   BenchTable table_;
   Unfinished unfinished_;
@@ -410,14 +414,14 @@ std::vector<Team> teams_of(SweepDevices& opened) {
 }
 
 // What the cases would take.
-Exit print_memory(const Arguments& given, const SweepPlan& plan, const std::vector<Case>& cases,
-                  const std::vector<Device>& devices) {
+Exit print_memory(const BenchArguments& given, const SweepPlan& plan,
+                  const std::vector<Case>& cases, const std::vector<Device>& devices) {
   std::cout << memory_table(cases, devices, plan.effort, host_memory_for_cases(),
                             given.options.units.size() > 1, given.options.format);
   return Exit::ok;
 }
 
-void check_arguments(const Arguments& given) {
+void check_arguments(const BenchArguments& given) {
   require_methods(given.methods, false);
   parse_sizes(given.sizes);
   if (given.trace == "-") {
@@ -429,13 +433,13 @@ void check_arguments(const Arguments& given) {
 }
 
 // OpenBLAS does not know of CPU limits; threads beyond them slow it down.
-void start_blas(const Arguments& given) {
+void start_blas(const BenchArguments& given) {
   const int usable = static_cast<int>(cores().usable);
   set_blas_threads(given.threads > 0 ? given.threads : std::min(blas_threads(), usable));
   reserve_memory_of_blas();
 }
 
-Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit bench(const BenchArguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   check_arguments(given);
   const nlohmann::json earlier = earlier_report(given.options);
@@ -461,7 +465,9 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   nlohmann::json head = report_head(arguments, devices, given.options.kernels());
   add_libraries(head, plan.baselines);
   nlohmann::json report = begin_report(std::move(head), given.options, earlier);
-  Sink sink(given.options, given.trace, std::move(report), contexts, given.effort);
+  std::set<Precision> precisions;
+  for (const Arithmetic& arithmetic : plan.precisions) precisions.insert(arithmetic.precision);
+  Sink sink(given.options, given.trace, std::move(report), contexts, precisions, given.effort);
   if (earlier.is_object()) sink.resume(earlier, cases);
   if (!plan.baselines.empty()) warn_of_slow_baseline();
   if (given.options.prints()) print_setting(given, plan, contexts);
@@ -496,7 +502,7 @@ Exit bench(const Arguments& given, const std::vector<std::string>& arguments) {
   return sink.finish();
 }
 
-void add_sweep_options(CLI::App& command, Arguments& given) {
+void add_sweep_options(CLI::App& command, BenchArguments& given) {
   command.option_defaults()->group("What is measured");
   command
       .add_option("-n,--sizes", given.sizes,
@@ -556,7 +562,7 @@ void add_sweep_options(CLI::App& command, Arguments& given) {
       ->type_name("SEED");
 }
 
-void add_effort_options(CLI::App& command, Arguments& given) {
+void add_effort_options(CLI::App& command, BenchArguments& given) {
   command.option_defaults()->group("How long");
   command.add_flag("--dry-run", given.dry_run,
                    "Say how much memory each case of a dense sweep takes and whether it fits, and "
@@ -594,7 +600,7 @@ void add_effort_options(CLI::App& command, Arguments& given) {
       ->type_name("S");
 }
 
-void add_record_options(CLI::App& command, Arguments& given) {
+void add_record_options(CLI::App& command, BenchArguments& given) {
   add_format_option(command, given.options);
   command.add_flag("--resume", given.options.resume, "Continue from the results in --json FILE");
   command
@@ -623,7 +629,7 @@ std::vector<std::string> problem_baselines(const std::vector<std::string>& given
 }
 
 // What the options of a sweep mean for a problem. The defaults of dense systems are not meant.
-ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
+ProblemArguments problem_of(const BenchArguments& given, const CLI::App& command) {
   for (const char* other : {"--sizes", "--pivot", "--texel", "--schedule", "--nb", "--matrix",
                             "--seed", "--threads", "--trace", "--dry-run"}) {
     if (command.count(other) > 0) {
@@ -650,7 +656,7 @@ ProblemArguments problem_of(const Arguments& given, const CLI::App& command) {
 }
 
 // What the options of a sweep mean for batches. The default sizes are smaller.
-BatchArguments batch_of(const Arguments& given, const CLI::App& command) {
+BatchArguments batch_of(const BenchArguments& given, const CLI::App& command) {
   for (const char* other :
        {"--method", "--storage", "--texel", "--schedule", "--nb", "--threads", "--trace",
         "--problem", "--grid", "--tolerance", "--iterations", "--device-memory", "--dry-run"}) {
@@ -682,7 +688,7 @@ BatchArguments batch_of(const Arguments& given, const CLI::App& command) {
   return batch;
 }
 
-void require_for_simulations(const Arguments& given, const CLI::App& command) {
+void require_for_simulations(const BenchArguments& given, const CLI::App& command) {
   const std::vector<std::string>& rivals = simulated_baselines();
   for (const std::string& name : given.baselines) {
     const bool known = name == "none" || std::count(rivals.begin(), rivals.end(), name) > 0;
@@ -697,7 +703,7 @@ void require_for_simulations(const Arguments& given, const CLI::App& command) {
   }
 }
 
-void require_no_problem(const Arguments& given, const CLI::App& command) {
+void require_no_problem(const BenchArguments& given, const CLI::App& command) {
   parse_sizes(given.problem.grids, "--grid");
   for (const char* option : {"--grid", "--tolerance", "--iterations"}) {
     if (command.count(option) > 0) {
@@ -716,7 +722,7 @@ CLI::Validator known_problem() {
   return {check, known.get_description()};
 }
 
-void add_problem_options(CLI::App& command, Arguments& given) {
+void add_problem_options(CLI::App& command, BenchArguments& given) {
   command.option_defaults()->group("Equations, sparse matrices, simulations");
   command
       .add_option(
@@ -750,7 +756,7 @@ void add_problem_options(CLI::App& command, Arguments& given) {
 Command add_bench(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("bench", "Time the methods against LAPACK and other rivals");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<BenchArguments>();
   add_sweep_options(*command, *given);
   add_effort_options(*command, *given);
   add_problem_options(*command, *given);

@@ -73,8 +73,9 @@ class BatchSweep {
         json_(options),
         report_(std::move(report)),
         table_(batch_table(options.format)) {
+    const std::set<Precision> precisions(given.precisions.begin(), given.precisions.end());
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
-      ceilings_.push_back(measure_ceilings(contexts_[i]));
+      ceilings_.push_back(measure_ceilings(contexts_[i], precisions));
       report_["devices"][i]["ceilings"] = to_json(ceilings_.back());
     }
     if (!earlier.is_object()) return;

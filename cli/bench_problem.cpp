@@ -125,8 +125,9 @@ class ProblemSweep {
         report_(std::move(report)),
         table_(options.format),
         progress_(work()) {
+    const auto precisions = precisions_on(given, contexts_.front().device());
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
-      ceilings_.push_back(measure_ceilings(contexts_[i]));
+      ceilings_.push_back(measure_ceilings(contexts_[i], {precisions.begin(), precisions.end()}));
       report_["devices"][i]["ceilings"] = to_json(ceilings_.back());
     }
     if (!earlier.is_object()) return;

@@ -84,8 +84,12 @@ class SimulatedSweep {
         report_(std::move(report)),
         table_(make_table(options.format)),
         progress_(work()) {
+    std::set<Precision> all;
+    for (const bool few : {false, true}) {
+      for (const Precision precision : precisions(few)) all.insert(precision);
+    }
     for (std::size_t i = 0; i < contexts_.size(); ++i) {
-      report_["devices"][i]["ceilings"] = to_json(measure_ceilings(contexts_[i]));
+      report_["devices"][i]["ceilings"] = to_json(measure_ceilings(contexts_[i], all));
     }
     if (!earlier.is_object()) return;
     for (const nlohmann::json& one : earlier["results"]) {

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Arguments {
+struct CompareArguments {
   Options options;
   std::string a, b;
   double threshold = 0.05;
@@ -104,7 +104,7 @@ bool has_worse(const Comparison& comparison, double limit) {
                              [&](const ComparedCase& one) { return is_worse(one, limit); });
 }
 
-Exit run_compare(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit run_compare(const CompareArguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   if (is_same_file(given.a, given.b)) {
     throw InputError(given.a + " and " + given.b +
@@ -136,7 +136,7 @@ Exit run_compare(const Arguments& given, const std::vector<std::string>& argumen
 Command add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "compare", "Say what became faster or slower from one benchmark to another");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<CompareArguments>();
   command->add_option("a", given->a, "The file A of `lugpu bench --json`")
       ->required()
       ->type_name("FILE_A");
@@ -159,7 +159,7 @@ Command add_compare(CLI::App& app) {
       "--markdown", [given] { given->options.format = Format::markdown; },
       "The same as --format markdown");
   add_report_options(*command, given->options);
-  command->footer(wrapped(rule(Arguments().threshold), 0, 0) + "\n\n" +
+  command->footer(wrapped(rule(CompareArguments().threshold), 0, 0) + "\n\n" +
                   exit_statuses({Exit::ok, Exit::failure, Exit::usage, Exit::slower}));
   return
       [given](const std::vector<std::string>& arguments) { return run_compare(*given, arguments); };

@@ -16,7 +16,7 @@ namespace {
 // A dense matrix of this order takes 8 GiB.
 constexpr std::size_t kLargestOrder = 32768;
 
-struct Arguments {
+struct GenerateArguments {
   std::string kind;
   std::size_t n = 0;
   std::uint64_t seed = 1;
@@ -36,7 +36,7 @@ std::string list_of_kinds() {
 
 Command add_generate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("generate", "Write a test matrix to a file");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<GenerateArguments>();
   command->add_option("kind", given->kind, "Kind of matrix, see below")
       ->required()
       ->type_name("KIND");

@@ -24,7 +24,7 @@ std::vector<std::string> group_names() {
   return names;
 }
 
-struct Arguments {
+struct ProbeArguments {
   Options options;
   std::string sizes = "128:512:*2";
   std::string cubes = "64";
@@ -49,16 +49,15 @@ constexpr Variant kVariants[] = {{"index", "kernel", UpdateVariant::kernel_index
                                  {"cache", "matrix", UpdateVariant::kernel_index},
                                  {"cache", "fixed", UpdateVariant::fixed_places}};
 
-nlohmann::json rate(const char* probe, const char* precision, double value, const char* unit) {
-  return {{"name", probe}, {"precision", precision}, {"value", value}, {"unit", unit}};
+nlohmann::json rate(const char* probe, Precision precision, double value, const char* unit) {
+  return {{"name", probe}, {"precision", name(precision)}, {"value", value}, {"unit", unit}};
 }
 
 nlohmann::json probe_ceilings(const Ceilings& ceilings, const Options& options) {
   nlohmann::json rows = {
-      rate("copy", "single", ceilings.copy_bytes_per_s, "bytes/s"),
-      rate("multiply-add", "single", ceilings.single_multiply_adds_per_s, "1/s")};
-  if (ceilings.double_multiply_adds_per_s) {
-    rows.push_back(rate("multiply-add", "double", *ceilings.double_multiply_adds_per_s, "1/s"));
+      rate("copy", Precision::single_precision, ceilings.copy_bytes_per_s, "bytes/s")};
+  for (const auto& [precision, value] : ceilings.multiply_adds_per_s) {
+    rows.push_back(rate("multiply-add", precision, value, "1/s"));
   }
   if (options.prints()) {
     for (const nlohmann::json& row : rows) {
@@ -74,8 +73,11 @@ nlohmann::json probe_ceilings(const Ceilings& ceilings, const Options& options) 
 // Measures probe by probe, into a table and into the record.
 class Probing {
  public:
-  Probing(DeviceContext& context, const Arguments& given)
-      : context_(context), given_(given), ceilings_(measure_ceilings(context)) {
+  Probing(DeviceContext& context, const ProbeArguments& given)
+      : context_(context),
+        given_(given),
+        ceilings_(
+            measure_ceilings(context, {Precision::single_precision, Precision::double_precision})) {
     rows_ = probe_ceilings(ceilings_, given.options);
   }
 
@@ -153,7 +155,7 @@ class Probing {
   }
 
   DeviceContext& context_;
-  const Arguments& given_;
+  const ProbeArguments& given_;
   Ceilings ceilings_;
   Precision precision_ = Precision::single_precision;
   Storage storage_ = Storage::buffer;
@@ -161,7 +163,7 @@ class Probing {
   std::string last_reason_;
 };
 
-Exit probe(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit probe(const ProbeArguments& given, const std::vector<std::string>& arguments) {
   const std::vector<std::size_t> sizes = parse_sizes(given.sizes);
   const std::vector<std::size_t> cubes = parse_sizes(given.cubes, "--cubes");
   check_outputs(given.options, {}, {});
@@ -198,7 +200,7 @@ std::string groups_help() {
 Command add_probe(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("probe", "Measure the device: copy, multiply-add, passes, operators");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<ProbeArguments>();
   command->option_defaults()->group("What is measured");
   command
       ->add_option("-n,--sizes", given->sizes,

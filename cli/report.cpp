@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Arguments {
+struct ReportArguments {
   Options options;  // --force alone
   std::vector<std::string> files;
   std::string output;
@@ -53,7 +53,7 @@ std::vector<std::pair<std::string, json>> read_files(const std::vector<std::stri
   return files;
 }
 
-Exit run_report(const Arguments& given) {
+Exit run_report(const ReportArguments& given) {
   const auto files = read_files(given.files);
   const bool to_stdout = given.output == "-";
   std::vector<NamedFile> inputs;
@@ -74,7 +74,7 @@ Exit run_report(const Arguments& given) {
 Command add_report(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("report", "Make one page of tables and figures from benchmarks (HTML)");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<ReportArguments>();
   command
       ->add_option("files", given->files,
                    "Files of `lugpu bench --json` or `lugpu simulate --json`")

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kUsualSteps = 200;
 constexpr std::size_t kUsualEvery = 10;
 
-struct Arguments {
+struct SimulateArguments {
   Options options;
   std::string physics;
   std::string scene, grid = "256", method, precision = "single";
@@ -66,7 +66,7 @@ std::array<std::size_t, 3> parse_grid(const std::string& text) {
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-SimulationOptions simulation_options(const Arguments& given) {
+SimulationOptions simulation_options(const SimulateArguments& given) {
   SimulationOptions options;
   options.size = parse_grid(given.grid);
   options.scene = given.scene.empty() ? find_simulation(given.physics).scenes.front() : given.scene;
@@ -162,7 +162,7 @@ void write_profile(const std::string& path, const std::vector<ProfilePoint>& poi
 }
 
 // The checks that come before the work.
-void check(const Arguments& given) {
+void check(const SimulateArguments& given) {
   std::vector<NamedFile> outputs;
   if (!given.animate.empty()) outputs.push_back({"--animate", given.animate});
   if (!given.profile.empty()) outputs.push_back({"--profile", given.profile});
@@ -174,14 +174,14 @@ void check(const Arguments& given) {
   if (!given.animate.empty()) Animation::require(given.animate);
 }
 
-Exit simulate(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit simulate(const SimulateArguments& given, const std::vector<std::string>& arguments) {
   SimulationCase what{given.physics, simulation_options(given), -1};
   if (given.window) {
     show_window(given.options, given.physics, what.options, given.steps);
     return Exit::ok;
   }
   check(given);
-  JsonOutput json(given.options);
+  JsonOutput output(given.options);
   DeviceContext context = std::move(open_devices(given.options).front());
   what.device_index = context.device().index;
   nlohmann::json report = report_head(arguments, {context.device()}, context.settings());
@@ -204,11 +204,11 @@ Exit simulate(const Arguments& given, const std::vector<std::string>& arguments)
   if (animation) animation->end();
   if (!given.profile.empty()) write_profile(given.profile, profile);
   report["results"].push_back(to_json(run));
-  json.write(report);
+  output.write(report);
   if (given.options.prints()) print_run(run);
-  if (run.status == RunStatus::ok) return json.status(Exit::ok);
+  if (run.status == RunStatus::ok) return output.status(Exit::ok);
   print_error(run.reason + " (step " + std::to_string(run.steps) + ").");
-  return json.status(Exit::check_failed);
+  return output.status(Exit::check_failed);
 }
 
 std::string scenes_help() {
@@ -222,7 +222,7 @@ std::string scenes_help() {
   return "What is shown. " + help + " (default: the first)";
 }
 
-void add_physics_options(CLI::App& command, Arguments& given) {
+void add_physics_options(CLI::App& command, SimulateArguments& given) {
   command.option_defaults()->group("What is simulated");
   command.add_option("--scene", given.scene, scenes_help())
       ->transform(not_empty())
@@ -257,7 +257,7 @@ void add_physics_options(CLI::App& command, Arguments& given) {
       ->type_name("M");
 }
 
-void add_solver_options(CLI::App& command, Arguments& given) {
+void add_solver_options(CLI::App& command, SimulateArguments& given) {
   command.option_defaults()->group("How it is solved");
   command
       .add_option("--method", given.method,
@@ -290,7 +290,7 @@ void add_solver_options(CLI::App& command, Arguments& given) {
 
 Command add_simulate(CLI::App& app) {
   CLI::App* command = app.add_subcommand("simulate", "Water waves, stable fluids, bubbly flow");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<SimulateArguments>();
   command->add_option("physics", given->physics, "What is simulated")
       ->required()
       ->check(CLI::IsMember(physics_names()))

@@ -29,7 +29,7 @@
 namespace lugpu::cli {
 namespace {
 
-struct Arguments {
+struct SolveArguments {
   Options options;
   std::string matrix, rhs, format, output, start;
   std::string method = "auto", pivot = "partial", precision, storage = "auto", texel = "auto",
@@ -43,7 +43,7 @@ struct Arguments {
 };
 
 // In double where the device has that, as the files are.
-lugpu::Options options_of(const Arguments& given, const Device& device) {
+lugpu::Options options_of(const SolveArguments& given, const Device& device) {
   lugpu::Options options;
   options.method = given.method;
   options.pivot = to_pivot(given.pivot);
@@ -65,7 +65,7 @@ lugpu::Options options_of(const Arguments& given, const Device& device) {
   return options;
 }
 
-Case case_of(const Plan& plan, const Device& device, const Arguments& given) {
+Case case_of(const Plan& plan, const Device& device, const SolveArguments& given) {
   Case what;
   what.implementation = "lugpu";
   what.routine = plan.method->name;
@@ -176,7 +176,7 @@ struct Written {
 };
 
 // The inverse leaves the solution.
-Written write_answers(const Arguments& given, Solution<double>& solution) {
+Written write_answers(const SolveArguments& given, Solution<double>& solution) {
   Written written;
   const auto write = [&](std::vector<double> values, std::size_t columns, const std::string& path) {
     if (path.empty()) return false;
@@ -190,7 +190,7 @@ Written write_answers(const Arguments& given, Solution<double>& solution) {
   return written;
 }
 
-void print_result(const Arguments& given, const std::vector<DeviceContext>& contexts,
+void print_result(const SolveArguments& given, const std::vector<DeviceContext>& contexts,
                   const RightHandSide& rhs, const Result& result, const Solution<double>& solution,
                   const Written& written) {
   const Problem& problem = result.what.problem;
@@ -229,7 +229,8 @@ void print_result(const Arguments& given, const std::vector<DeviceContext>& cont
 }
 
 // Refuses what does not fit into memory before it is begun; with --dry-run prints what it takes.
-void check_memory(const Device& device, const Plan& plan, const Arguments& given, bool in_file) {
+void check_memory(const Device& device, const Plan& plan, const SolveArguments& given,
+                  bool in_file) {
   const MemoryNeed need = memory_of_solve(device, *plan.method, plan.problem, in_file);
   const double there = host_memory_in_reach();
   const auto largest = [&] {
@@ -288,7 +289,7 @@ struct System {
   MatrixView a() const { return mapped ? mapped->view() : MatrixView(std::get<Matrix>(matrix)); }
 };
 
-System read_system(const Arguments& given) {
+System read_system(const SolveArguments& given) {
   const double large = given.options.device_memory ? 0 : static_cast<double>(host_memory()) / 4;
   System system;
   if (auto mapped = map_matrix(given.matrix, {.square = true}, large)) {
@@ -301,7 +302,7 @@ System read_system(const Arguments& given) {
   return system;
 }
 
-void check_files(const Arguments& given) {
+void check_files(const SolveArguments& given) {
   check_system_arguments(given.matrix, given.rhs, given.format);
   for (const std::string& file : {given.output, given.inverse}) {
     if (!file.empty()) check_format(file);
@@ -311,7 +312,7 @@ void check_files(const Arguments& given) {
 }
 
 // Names the file with the value that overflows the precision.
-Solution<double> solve_files(DeviceContext& context, const Plan& plan, const Arguments& given,
+Solution<double> solve_files(DeviceContext& context, const Plan& plan, const SolveArguments& given,
                              const MatrixView& a, const Matrix& b) {
   try {
     return lugpu::solve<double>(context, plan, a, MatrixView(b));
@@ -340,7 +341,7 @@ void require_dense_method(const lugpu::Options& options) {
 }
 
 // What the options mean for a batch. Those that it does not have are refused.
-BatchFiles batch_files(const Arguments& given) {
+BatchFiles batch_files(const SolveArguments& given) {
   const auto refuse = [&](bool wrong, const char* option) {
     if (wrong) throw InputError(given.matrix + " is a batch; " + option + " is not for batches.");
   };
@@ -363,8 +364,8 @@ BatchFiles batch_files(const Arguments& given) {
 }
 
 // Nothing if A is one matrix.
-std::optional<Exit> solve_stack(const Arguments& given, const std::vector<std::string>& arguments,
-                                Watchdog& watchdog) {
+std::optional<Exit> solve_stack(const SolveArguments& given,
+                                const std::vector<std::string>& arguments, Watchdog& watchdog) {
   const std::optional<MatrixStack> stack = read_stack(given.matrix);
   if (!stack) return std::nullopt;
   const BatchFiles files = batch_files(given);
@@ -376,7 +377,7 @@ std::optional<Exit> solve_stack(const Arguments& given, const std::vector<std::s
 }
 
 // Writes what was asked for, and says how it was solved.
-Exit report_dense(const Plan& plan, const Arguments& given,
+Exit report_dense(const Plan& plan, const SolveArguments& given,
                   const std::vector<DeviceContext>& contexts, const RightHandSide& rhs,
                   Solution<double>& solution, const std::vector<std::string>& arguments) {
   const Result result = record_of(case_of(plan, contexts.front().device(), given), solution);
@@ -390,7 +391,7 @@ Exit report_dense(const Plan& plan, const Arguments& given,
   return json.status(status == Exit::ok ? written.status : status);
 }
 
-Exit solve(Arguments given, const std::vector<std::string>& arguments) {
+Exit solve(SolveArguments given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   Watchdog watchdog([&] {
     end_late(
@@ -454,7 +455,7 @@ Exit solve(Arguments given, const std::vector<std::string>& arguments) {
 
 Command add_solve(CLI::App& app) {
   CLI::App* command = app.add_subcommand("solve", "Solve A X = B for matrix files");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<SolveArguments>();
   add_system_arguments(*command, given->matrix, given->rhs, given->format);
   command->add_option("-o,--output", given->output, "File for X: " + writable_extensions())
       ->check(not_empty())

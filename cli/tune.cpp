@@ -22,7 +22,7 @@ constexpr RecordWords kTunedVariants = {kTuningRecord, "fastest", "tuned variant
                                         "tuned variants"};
 constexpr std::size_t kSizes[] = {256, 512, 1024, 2048, 4096, 8192};
 
-struct Arguments {
+struct TuneArguments {
   Options options;
   double max_time_s = 110;
   bool list = false;
@@ -85,7 +85,7 @@ std::string row(const TunedVariant& variant, const std::vector<Result>& results)
                 variant.seconds * 1e3, usual_s / variant.seconds);
 }
 
-Exit tune(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit tune(const TuneArguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   check_outputs(given.options, {}, {});
   std::vector<DeviceContext> contexts = open_devices(given.options);
@@ -141,7 +141,7 @@ Exit tune(const Arguments& given, const std::vector<std::string>& arguments) {
 
 Command add_tune(CLI::App& app) {
   CLI::App* command = app.add_subcommand("tune", "Find the fastest block sizes and texels");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<TuneArguments>();
   command->option_defaults()->group("Search");
   command
       ->add_option("--max-time", given->max_time_s,

@@ -24,7 +24,7 @@
 namespace lugpu::cli {
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   Options options;
   bool full = false;
   bool list = false;
@@ -189,7 +189,7 @@ std::string to_line(const nlohmann::json& message) {
 // Some cases in their own process, which sends the number of each that it begins, and what it
 // finds. contexts: the process's; empty for its first cases, and after an error that may have
 // broken them.
-void verify_some(const Arguments& given, const std::vector<std::size_t>& numbers,
+void verify_some(const VerifyArguments& given, const std::vector<std::size_t>& numbers,
                  std::vector<DeviceContext>& contexts, const Processes::Send& send) {
   set_blas_threads(1);  // the systems are small
   keep_freed_memory();
@@ -311,7 +311,7 @@ class Collector {
   std::size_t done_ = 0;
 };
 
-Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
+Exit verify(const VerifyArguments& given, const std::vector<std::string>& arguments) {
   set_colour(given.options.colour);
   setenv("POCL_AFFINITY", "0", 0);  // processes side by side are best placed by the system
   check_outputs(given.options, {}, {});
@@ -358,7 +358,7 @@ Exit verify(const Arguments& given, const std::vector<std::string>& arguments) {
 
 Command add_verify(CLI::App& app) {
   CLI::App* command = app.add_subcommand("verify", "Check every kernel path on small systems");
-  const auto given = std::make_shared<Arguments>();
+  const auto given = std::make_shared<VerifyArguments>();
   command->option_defaults()->group("Paths");
   command->add_flag("--full", given->full, "More orders and block sizes (minutes, not seconds)");
   CLI::Option* list = command->add_flag(

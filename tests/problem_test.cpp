@@ -185,7 +185,8 @@ TEST(Problems, TheLeastWorkIsThatOfTheElimination) {
 // Those that were measured just now, with room for load that slowed them down.
 TEST(Problems, HonestTimesAreBelieved) {
   DeviceContext& context = shared_context();
-  Ceilings ceilings = measure_ceilings(context);
+  const Ceilings ceilings =
+      measure_ceilings(context, {Precision::single_precision, Precision::double_precision});
   for (const StructuredMethod& method : structured_methods()) {
     if (!method.least_work) continue;
     SCOPED_TRACE(method.name);

@@ -699,7 +699,8 @@ TEST(ToJson, ABaselineHasNoSurfaces) {
 // double, which mixed precision does not have.
 TEST(Achieved, IsMeasuredAgainstThePeakOfItsPrecision) {
   const Ceilings ceilings = {
-      .copy_bytes_per_s = 10, .single_multiply_adds_per_s = 4, .double_multiply_adds_per_s = 1};
+      .copy_bytes_per_s = 10,
+      .multiply_adds_per_s = {{Precision::single_precision, 4}, {Precision::double_precision, 1}}};
   Result result = example_result();
   result.counters = {{"bytes_model", 10}, {"bytes_counted", 15}, {"elements_updated", 1}};
   json rates = achieved(result, ceilings);
@@ -722,13 +723,13 @@ TEST(Achieved, IsMeasuredAgainstThePeakOfItsPrecision) {
 }
 
 TEST(Achieved, IsAShareOfLargeProductsAndNotBeyondThem) {
-  Ceilings ceilings = {
-      .copy_bytes_per_s = 10, .single_multiply_adds_per_s = 4, .double_multiply_adds_per_s = 1};
+  Ceilings ceilings = {.copy_bytes_per_s = 10,
+                       .multiply_adds_per_s = {{Precision::double_precision, 1}}};
   Result result = example_result();  // in double, 2 s
   result.counters = {{"bytes_model", 10}, {"bytes_counted", 15}, {"elements_updated", 4}};
   EXPECT_FALSE(achieved(result, ceilings).contains("share_of_product"));
   EXPECT_NE(disbelief(result, ceilings), "") << "2 a second where there is 1";
-  ceilings.double_products_per_s = 1.6;
+  ceilings.products_per_s[Precision::double_precision] = 1.6;
   EXPECT_EQ(achieved(result, ceilings)["share_of_product"], 1.25);
   EXPECT_EQ(disbelief(result, ceilings), "") << "within one and a half times";
 }

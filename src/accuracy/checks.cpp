@@ -16,7 +16,6 @@
 namespace lugpu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The larger of two ratios, NaN if one is NaN.
@@ -120,7 +119,7 @@ void check_solution(const CheckedSystem& system, const MatrixView& b, const Matr
     const std::vector<double> ferr =
         checks.rcond ? forward_error_bounds(a.matrix(), r, sizes, part, factors_eps,
                                             a.inverse(system.inverse))
-                     : std::vector<double>(count, kInfinity);
+                     : std::vector<double>(count, INFINITY);
     checks.ferr.insert(checks.ferr.end(), ferr.begin(), ferr.end());
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -11,8 +10,6 @@
 
 namespace lugpu {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // lacn2 for one operator M: which product it wants next, until it wants none.
 class NormEstimate {
@@ -53,7 +50,7 @@ class NormEstimate {
   }
 
   bool raise(double value) {
-    if (std::isnan(value)) value = kInfinity;
+    if (std::isnan(value)) value = INFINITY;
     const bool higher = value > estimate_;
     estimate_ = std::max(estimate_, value);
     return higher;
@@ -157,7 +154,7 @@ InverseNorms estimate_inverse_norms(const MatrixView& a, Op op, const Matrix& we
   constexpr double kRoom = 3;  // the estimate of a norm is seldom less than a third of it
   const std::size_t n = a.rows(), defect = weights.cols();
   InverseNorms found;
-  found.stretch = kInfinity;
+  found.stretch = INFINITY;
   const auto weigh = [&](Matrix& x, const std::vector<std::size_t>& which) {
     for (std::size_t c = 0; c < which.size(); ++c) {
       for (std::size_t i = 0; i < n && which[c] != defect; ++i) x(i, c) *= weights(i, which[c]);

@@ -10,7 +10,6 @@
 namespace lugpu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = epsilon(Precision::double_precision);
 
 // A row of |A| |x| + |b| below this is so near underflow that its residual says nothing without
@@ -76,7 +75,7 @@ std::vector<double> forward_error_bounds(const MatrixView& a, const Matrix& r, c
     if (largest[j] == 0) continue;
     const double computed = column_norm_max(correction, j) + inverse.weighted[j] * largest[j];
     const double error = computed / (1 - inverse.defect) / column_norm_max(x, j);
-    bounds[j] = is_evidence && error < 0.5 ? error / (1 - error) : kInfinity;
+    bounds[j] = is_evidence && error < 0.5 ? error / (1 - error) : INFINITY;
   }
   return bounds;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -15,7 +14,6 @@
 namespace lugpu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMostSteps = 5;        // gerfs's
 constexpr int kMostMixedSteps = 30;  // dsgesv's
 constexpr std::size_t kMostStalled = 4;
@@ -40,8 +38,8 @@ Refinement refine(const MatrixView& a, const Matrix& b, Matrix& x, Precision pre
   Refinement report;
   const double eps = epsilon(precision);
   Columns active = numbered(x.cols());
-  std::vector<double> last(x.cols(), kInfinity);  // backward errors
-  Matrix before = x;                              // X(:, active), before the last step
+  std::vector<double> last(x.cols(), INFINITY);  // backward errors
+  Matrix before = x;                             // X(:, active), before the last step
   while (!active.empty()) {
     const Matrix now = chosen(x, active), right = chosen(b, active);
     const Matrix r = residual(a, now, right);
@@ -145,7 +143,7 @@ void go_on_with_gmres(RefinedColumns& columns, const Columns& stalled, double to
 Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf, MixedRules rules) {
   Refinement report;
   const double tolerance = mixed_tolerance(a_norm_inf, columns.rows(), rules);
-  Progress progress{numbered(columns.count()), {}, std::vector<double>(columns.count(), kInfinity)};
+  Progress progress{numbered(columns.count()), {}, std::vector<double>(columns.count(), INFINITY)};
   require_single(columns.begin(), rules);
   for (int step = 0; !progress.active.empty() && step <= kMostMixedSteps; ++step) {
     report.steps = step;

@@ -29,14 +29,12 @@ double own_seconds() {
 
 }  // namespace
 
-OtherLoad::OtherLoad()
-    : start_(std::chrono::steady_clock::now()), busy_s_(busy_seconds()), own_s_(own_seconds()) {}
+OtherLoad::OtherLoad() : start_(Clock::now()), busy_s_(busy_seconds()), own_s_(own_seconds()) {}
 
 std::optional<double> OtherLoad::share() const {
   constexpr double kShortest = 0.1;
   const std::optional<double> busy = busy_seconds();
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double seconds = seconds_since(start_);
   if (seconds < kShortest || !busy || !busy_s_) return std::nullopt;
   const double others = *busy - *busy_s_ - (own_seconds() - own_s_);
   const double all = seconds * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));

@@ -1,8 +1,9 @@
 // How busy the machine is with other programs.
 #pragma once
 
-#include <chrono>
 #include <optional>
+
+#include "base/clock.hpp"
 
 namespace lugpu {
 
@@ -16,7 +17,7 @@ class OtherLoad {
   std::optional<double> share() const;
 
  private:
-  std::chrono::steady_clock::time_point start_;
+  Clock::time_point start_;
   std::optional<double> busy_s_;
   double own_s_;
 };

@@ -99,7 +99,7 @@ bool is_singular(const std::vector<Result>& results) {
   return pivoted > 0 && singular == pivoted;
 }
 
-std::string short_number(double value) {
+std::string two_digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", value);
   return text;
@@ -134,15 +134,14 @@ std::string about_pivoting(const std::vector<Result>& results, const Result& bes
   if (problem.dense.pivot != Pivot::partial) {
     const Result* partial = find(results, Pivot::partial, arithmetic);
     if (!partial) return {};
-    return "; with partial pivoting the backward error is " +
-           short_number(*backward_error(*partial));
+    return "; with partial pivoting the backward error is " + two_digits(*backward_error(*partial));
   }
   const Result* none = find(results, Pivot::none, arithmetic);
   if (!none) return {};
   if (is_possible(*none, results) && digits_or_0(*none) >= wanted) {
     return "; this matrix would not need pivoting";
   }
-  return "; without pivoting the backward error is " + short_number(*backward_error(*none));
+  return "; without pivoting the backward error is " + two_digits(*backward_error(*none));
 }
 
 // What the factors of mixed precision are, where that does not go without saying.
@@ -277,7 +276,7 @@ Advice advise(const std::vector<Result>& results, std::optional<int> digits) {
                     (guaranteed == 0 ? "no run guarantees a digit of X, and this is the safest one"
                                      : "it guarantees " + count(guaranteed) + " of X") +
                     (digits ? " (" + std::to_string(*digits) + " wanted)" : "") +
-                    ", with a backward error of " + short_number(*backward_error(*best)) +
+                    ", with a backward error of " + two_digits(*backward_error(*best)) +
                     about_factors(*best) + about_pivoting(results, *best, *advice.wanted) +
                     (guaranteed == 0 ? "" : about_single(results, *best)) + ".";
   return advice;

@@ -1,12 +1,12 @@
 #include "bench/batch_bench.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 
 #include "accuracy/batch_checks.hpp"
 #include "accuracy/checks.hpp"
+#include "base/clock.hpp"
 #include "base/parallel.hpp"
+#include "bench/result.hpp"
 #include "bench/samples.hpp"
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
@@ -18,12 +18,7 @@
 namespace lugpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using nlohmann::json;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // With a copy of the matrices beside the factors.
 template <typename T>
@@ -103,10 +98,6 @@ void check(BatchContender<T>& contender, const BatchSystem<T>& system, BatchResu
   result.reason = std::to_string(result.failed) + " of " + std::to_string(count) +
                   " members fail: the largest solve_ratio is " + short_number(largest) +
                   ", not under 30.";
-}
-
-json number_or_null(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
 }
 
 }  // namespace

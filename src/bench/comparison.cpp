@@ -134,10 +134,6 @@ ComparedCase compare_rows(const json& what, const json& a, const json& b, double
   return compared;
 }
 
-json number_or_null(const std::optional<double>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
 }  // namespace
 
 const char* name(Change change) {

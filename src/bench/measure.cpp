@@ -1,13 +1,13 @@
 #include "bench/measure.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <utility>
 
 #include "accuracy/equilibrate.hpp"
 #include "accuracy/in_range.hpp"
+#include "base/clock.hpp"
 #include "bench/factor_checks.hpp"
 #include "bench/method_contender.hpp"
 #include "bench/statistics.hpp"
@@ -18,12 +18,6 @@
 
 namespace lugpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // What is timed: the factorization, and in mixed precision all that X needs to reach double's
 // accuracy.
@@ -167,7 +161,7 @@ double pilot(const Baseline& baseline, DeviceContext* context, const Problem& pr
 double estimate(const Baseline& baseline, DeviceContext* context, const Problem& problem,
                 double limit) {
   constexpr std::size_t kFirst = 256, kStep = 2;
-  constexpr double kShare = 0.05;
+  constexpr double kShareOfLimit = 0.05;
   double seconds = 0;
   for (std::size_t n = kFirst; n < problem.size.n; n *= kStep) {
     Problem smaller = problem;
@@ -175,7 +169,7 @@ double estimate(const Baseline& baseline, DeviceContext* context, const Problem&
     const double ratio = static_cast<double>(problem.size.n) / static_cast<double>(n);
     const double one = pilot(baseline, context, smaller);
     seconds = one * ratio * ratio * ratio;
-    if (seconds <= limit || one * kStep * kStep * kStep > kShare * limit) break;
+    if (seconds <= limit || one * kStep * kStep * kStep > kShareOfLimit * limit) break;
   }
   return seconds;
 }

@@ -1,10 +1,10 @@
 #include "bench/operator_probe.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/host_memory.hpp"
 #include "bench/probe.hpp"
@@ -28,7 +28,7 @@ OperatorKind kind_of(Form form) {
 }
 
 // What the operators of a group have in common.
-struct Shape {
+struct ProbeShape {
   std::size_t n;
   int dimensions;
   Precision precision;
@@ -72,7 +72,7 @@ struct Shape {
 
 // An operator with vectors of its layout: x, at first zeros, b, all ones, and y.
 struct Operand {
-  Operand(DeviceContext& context, const Shape& shape, Form form, std::unique_ptr<Operator> of)
+  Operand(DeviceContext& context, const ProbeShape& shape, Form form, std::unique_ptr<Operator> of)
       : matrix(std::move(of)),
         vectors(context, shape.layout(form), 1),
         x(vectors.take()),
@@ -178,10 +178,10 @@ constexpr TimedOperator kOperators[] = {
 // Throws Unsupported unless everything fits on the device and into this machine's memory, which is
 // that of a CPU's device too: x, b and y, the six vectors of the conjugate gradients on images, and
 // the matrix, made from triplets if it is sparse, copied to turn its diagonals if it is dense.
-void require_room(const Device& device, const Shape& shape, Form form) {
+void require_room(const Device& device, const ProbeShape& shape, Form form) {
   constexpr double kUploaded = 2, kDense = 2, kSparse = 5;  // doubles
   constexpr std::size_t kMostRows = std::size_t{1} << 30;   // of a sparse matrix on a device
-  const bool is_dense = Shape::is_dense(form);
+  const bool is_dense = ProbeShape::is_dense(form);
   const std::size_t vectors = is_dense || form == Form::none ? 3 : 9;
   const double on_device = shape.bytes(form, static_cast<double>(vectors));
   const double on_host = sizeof(double) * (kUploaded * static_cast<double>(shape.elements(form)) +
@@ -190,7 +190,7 @@ void require_room(const Device& device, const Shape& shape, Form form) {
     throw Unsupported("What n = " + std::to_string(shape.n) +
                       " needs does not fit into this machine's memory.");
   }
-  if (Shape::is_sparse(form) && shape.elements(form) > kMostRows) {
+  if (ProbeShape::is_sparse(form) && shape.elements(form) > kMostRows) {
     throw Unsupported("Sparse matrices have at most " + std::to_string(kMostRows) + " rows.");
   }
   if (is_dense) {
@@ -202,10 +202,10 @@ void require_room(const Device& device, const Shape& shape, Form form) {
 }
 
 // laplacian: the grid's matrix, made here for the first form that stores it.
-std::unique_ptr<Operator> make_operator(DeviceContext& context, const Shape& shape, Form form,
+std::unique_ptr<Operator> make_operator(DeviceContext& context, const ProbeShape& shape, Form form,
                                         Sparse& laplacian) {
   const auto& [n, dimensions, precision, storage] = shape;
-  if (Shape::is_sparse(form) && laplacian.rows() == 0) laplacian = sparse(shape.grid());
+  if (ProbeShape::is_sparse(form) && laplacian.rows() == 0) laplacian = sparse(shape.grid());
   switch (form) {
     case Form::none:
       return nullptr;
@@ -227,11 +227,11 @@ std::unique_ptr<Operator> make_operator(DeviceContext& context, const Shape& sha
 double seconds(const TimedOperator& timed, Operand& on, int count) {
   DeviceContext& context = on.vectors.context();
   context.queue().finish();
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   timed.run(on, count);
   context.queue().finish();
   context.timeline().clear();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 // Seconds of one operation, of every run. What comes with any number of them, as a quarter of them
@@ -272,13 +272,13 @@ std::span<const OperatorGroup> operator_groups() {
 void time_operators(DeviceContext& context, const OperatorGroup& group, std::size_t n,
                     Precision precision, Storage storage, int runs,
                     const std::function<void(const OperatorTime&)>& done) {
-  const Shape shape{n, group.dimensions, precision, storage};
+  const ProbeShape shape{n, group.dimensions, precision, storage};
   Sparse laplacian;
   std::unique_ptr<Operand> operand;  // of the operators of one form, which follow one another
   Form form = Form::none;
   for (const TimedOperator& timed : kOperators) {
     if (kind_of(timed.form) != group.kind) continue;
-    const bool has_grid = timed.form != Form::none && !Shape::is_dense(timed.form);
+    const bool has_grid = timed.form != Form::none && !ProbeShape::is_dense(timed.form);
     OperatorTime time{timed.name,
                       std::vector<std::size_t>(has_grid ? group.dimensions : 0, n),
                       shape.bytes(timed.form, timed.words),

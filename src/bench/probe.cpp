@@ -127,29 +127,21 @@ std::optional<double> products_rate(DeviceContext& context, Precision precision)
 
 }  // namespace
 
-double Ceilings::multiply_adds_per_s(Precision precision) const {
-  return precision == Precision::double_precision ? double_multiply_adds_per_s.value_or(0)
-                                                  : single_multiply_adds_per_s;
-}
-
-std::optional<double> Ceilings::products_per_s(Precision precision) const {
-  return precision == Precision::double_precision ? double_products_per_s : single_products_per_s;
-}
-
 double host_bytes_of_ceilings(const Device& device) {
   const MemoryNeed buffers{.device = 2 * static_cast<double>(bytes_to_copy(device))};
   return kBytesOfProcess + all_on_host(device, buffers);
 }
 
-Ceilings measure_ceilings(DeviceContext& context) {
+Ceilings measure_ceilings(DeviceContext& context, const std::set<Precision>& precisions) {
   Ceilings ceilings;
   ceilings.copy_bytes_per_s = copy_rate(context);
-  ceilings.single_multiply_adds_per_s = multiply_add_rate(context, Precision::single_precision);
-  if (context.device().double_precision) {
-    ceilings.double_multiply_adds_per_s = multiply_add_rate(context, Precision::double_precision);
-    ceilings.double_products_per_s = products_rate(context, Precision::double_precision);
+  for (const Precision precision : precisions) {
+    if (precision == Precision::double_precision && !context.device().double_precision) continue;
+    ceilings.multiply_adds_per_s[precision] = multiply_add_rate(context, precision);
+    if (const auto rate = products_rate(context, precision)) {
+      ceilings.products_per_s[precision] = *rate;
+    }
   }
-  ceilings.single_products_per_s = products_rate(context, Precision::single_precision);
   return ceilings;
 }
 

@@ -4,7 +4,8 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,19 +16,16 @@ namespace lugpu {
 /// What a device reaches at best, by its own clock.
 struct Ceilings {
   double copy_bytes_per_s = 0;  ///< device memory, bytes read plus bytes written
-  double single_multiply_adds_per_s = 0;
-  std::optional<double> double_multiply_adds_per_s;  ///< absent without double precision
+  std::map<Precision, double> multiply_adds_per_s = {};
   /// Multiply-adds of the matrix products that the fastest method consists of, alone, of a large
-  /// order; absent where it cannot run, as in double without double precision.
-  std::optional<double> single_products_per_s = {}, double_products_per_s = {};
-
-  double multiply_adds_per_s(Precision precision) const;  ///< of one; 0 without
-  std::optional<double> products_per_s(Precision precision) const;
+  /// order; without a precision in which it cannot run.
+  std::map<Precision, double> products_per_s = {};
 };
 
 /// Copies a buffer several times larger than caches (or as large as the device allows), and runs
-/// independent chains of multiply-adds; the best of a few runs of each. Takes a second or so.
-Ceilings measure_ceilings(DeviceContext& context);
+/// independent chains of multiply-adds in these precisions, without those that the device lacks;
+/// the best of a few runs of each. Takes a second or so.
+Ceilings measure_ceilings(DeviceContext& context, const std::set<Precision>& precisions);
 
 /// Bytes that a process takes for that on the host.
 double host_bytes_of_ceilings(const Device& device);

@@ -1,10 +1,10 @@
 #include "bench/problem_bench.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "accuracy/checks.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
@@ -17,12 +17,6 @@
 
 namespace lugpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The largest ||b - A x||_2 / ||b||_2 of all columns.
 double true_residual(const SystemView& system, const Matrix& x) {
@@ -197,8 +191,7 @@ Limits limits_of(const DeviceContext& context, const Ceilings& ceilings, Precisi
                  const Work& work) {
   const bool is_double = precision == Precision::double_precision;
   Limits limits{ceilings.copy_bytes_per_s, cache_bytes(context.device()),
-                is_double ? ceilings.double_multiply_adds_per_s.value_or(INFINITY)
-                          : ceilings.single_multiply_adds_per_s};
+                ceilings.multiply_adds_per_s.at(precision)};
   if (work.by_matrix_units && context.settings().vendor &&
       has_matrix_units(context.device(), precision)) {
     limits.multiply_adds_per_s *= is_double ? 2 : 5;

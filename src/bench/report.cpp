@@ -154,11 +154,9 @@ json to_json(const Device& device, const KernelSettings& kernels) {
 }
 
 json to_json(const Ceilings& ceilings) {
-  json rates = {{"single", ceilings.single_multiply_adds_per_s}};
-  if (ceilings.double_multiply_adds_per_s) rates["double"] = *ceilings.double_multiply_adds_per_s;
-  json products = json::object();
-  if (ceilings.single_products_per_s) products["single"] = *ceilings.single_products_per_s;
-  if (ceilings.double_products_per_s) products["double"] = *ceilings.double_products_per_s;
+  json rates = json::object(), products = json::object();
+  for (const auto& [precision, rate] : ceilings.multiply_adds_per_s) rates[name(precision)] = rate;
+  for (const auto& [precision, rate] : ceilings.products_per_s) products[name(precision)] = rate;
   return {{"copy_bytes_per_s", ceilings.copy_bytes_per_s},
           {"multiply_adds_per_s", rates},
           {"product_multiply_adds_per_s", products}};
@@ -170,15 +168,16 @@ json achieved(const Result& result, const Ceilings& ceilings) {
     return static_cast<double>(result.counters.at(counter)) / seconds;
   };
   const Precision precision = result.what.problem.dense.precision;
-  const double peak = ceilings.multiply_adds_per_s(precision);
+  const double peak = ceilings.multiply_adds_per_s.at(precision);
   json rates = {{"bytes_model_per_s", rate("bytes_model")},
                 {"bytes_model_over_copy", rate("bytes_model") / ceilings.copy_bytes_per_s},
                 {"bytes_counted_per_s", rate("bytes_counted")},
                 {"bytes_counted_over_copy", rate("bytes_counted") / ceilings.copy_bytes_per_s},
                 {"multiply_adds_per_s", rate("elements_updated")},
                 {"multiply_adds_over_peak", rate("elements_updated") / peak}};
-  if (const auto product = ceilings.products_per_s(precision)) {
-    rates["share_of_product"] = rate("elements_updated") / *product;
+  const auto products = ceilings.products_per_s.find(precision);
+  if (products != ceilings.products_per_s.end()) {
+    rates["share_of_product"] = rate("elements_updated") / products->second;
   }
   if (const auto product = result.product_multiply_adds_per_s) {
     rates["product_multiply_adds_per_s"] = *product;
@@ -191,9 +190,11 @@ std::string disbelief(const Result& result, const Ceilings& ceilings) {
   constexpr double kMargin = 1.5;
   constexpr double kMatrixUnits = 12;  // over multiply-adds, in half precision, on any device known
   const Precision precision = result.what.problem.dense.precision;
-  const double peak = ceilings.multiply_adds_per_s(precision);
+  const double peak = ceilings.multiply_adds_per_s.at(precision);
   const double own = std::min(result.product_multiply_adds_per_s.value_or(0), kMatrixUnits * peak);
-  const double ceiling = std::max({peak, own, ceilings.products_per_s(precision).value_or(0)});
+  const auto products = ceilings.products_per_s.find(precision);
+  const double ceiling =
+      std::max({peak, own, products == ceilings.products_per_s.end() ? 0 : products->second});
   const double rate =
       static_cast<double>(result.counters.at("elements_updated")) / median(result.times_s);
   if (!(rate > kMargin * ceiling)) return "";

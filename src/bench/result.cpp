@@ -19,11 +19,6 @@ json value_or_null(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
 }
 
-// JSON has no NaN and no infinity.
-json number_or_null(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
-}
-
 json to_json(const std::vector<double>& values) {
   json list = json::array();
   for (const double value : values) list.push_back(number_or_null(value));
@@ -72,6 +67,10 @@ json to_json(const Checks& checks, Precision precision_of_x) {
 }
 
 }  // namespace
+
+json number_or_null(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
+}
 
 const char* name(RunStatus status) {
   switch (status) {

@@ -106,6 +106,9 @@ bool clocks_disagree(const Result& result);
 /// and outliers; null unless `timed`, and then there are samples.
 void add_statistics(const std::vector<double>& times_s, bool timed, nlohmann::json& row);
 
+/// Null without a number, and for those that JSON lacks: NaN and infinity.
+nlohmann::json number_or_null(const std::optional<double>& value);
+
 /// The fields of a record that its case decides, case_fields() among them.
 nlohmann::json to_json(const Case& what);
 

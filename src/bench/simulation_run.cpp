@@ -1,18 +1,16 @@
 #include "bench/simulation_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
+#include "base/clock.hpp"
 #include "bench/statistics.hpp"
 #include "bench/sweep.hpp"
 #include "bench/wording.hpp"
 
 namespace lugpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // A batch of steps takes at least so long, unless it would be more than so many.
 constexpr double kBatchSeconds = 0.02;
@@ -23,10 +21,6 @@ constexpr int kWarmUp = 3, kTimed = 8;
 constexpr std::size_t kUntilLook = 500, kMostSteps = 1000000;
 // The values of `left` in a record.
 constexpr std::size_t kMostLeft = 1000;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Enqueued work, if there is a device.
 void finish(DeviceContext* context) {

@@ -1,8 +1,8 @@
 #include "bench/structured_result.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "bench/result.hpp"
 #include "bench/statistics.hpp"
 #include "bench/wording.hpp"
 #include "opencl/element.hpp"
@@ -11,10 +11,6 @@ namespace lugpu {
 namespace {
 
 using nlohmann::json;
-
-json number_or_null(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? json(*value) : json(nullptr);
-}
 
 }  // namespace
 

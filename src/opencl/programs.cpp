@@ -1,21 +1,16 @@
 #include "opencl/programs.hpp"
 
-#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "opencl/kernel_sources.hpp"
 
 namespace lugpu {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-}  // namespace
 
 Programs::Programs(const cl::Context& context, const Device& device, KernelSettings settings)
     : context_(context),
@@ -83,7 +78,7 @@ cl::Program& Programs::find_program(const KernelId& id) {
   const std::string key = program_key(id);
   if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
 
-  const auto start = Clock::now();
+  const Clock::time_point start = Clock::now();
   const std::string file = id.file, options = build_options(id);
   const std::string source = with_includes("common/surface.clh") + with_includes(file);
   cl::Program program;
@@ -109,7 +104,7 @@ cl::Program& Programs::find_program(const KernelId& id) {
     program = patched_program(program, handle_, *id.patch);
     log += build_log(program, handle_);
   }
-  build_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  build_seconds_ += seconds_since(start);
   if (settings_.verbose)
     std::cerr << "built " << file << " (" << options << ")\n" << printable_lines(log);
   return programs_.emplace(key, std::move(program)).first->second;

@@ -108,6 +108,14 @@ std::string ratio_text(double ratio) {
                                        : number_text(ratio);
 }
 
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : between) + part;
+  }
+  return text;
+}
+
 std::string data(double value, const std::string& text) {
   return "<data value=\"" + exact_text(value) + "\">" + escaped(text) + "</data>";
 }

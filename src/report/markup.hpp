@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lugpu::report {
 
@@ -28,6 +29,9 @@ std::string ratio_text(double ratio);
 
 /// 10 to a power, e.g. "10⁻⁶".
 std::string power_of_ten(int exponent);
+
+/// The texts that are not empty, with another one between them.
+std::string joined(const std::vector<std::string>& parts, const char* between);
 
 /// <data> with the exact value for programs, and a text for people.
 std::string data(double value, const std::string& text);

@@ -12,12 +12,6 @@
 namespace lugpu::report {
 namespace {
 
-std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
-  return text;
-}
-
 // The devices of all files, each once.
 std::string heading(const Record& record) {
   std::vector<std::string> names;

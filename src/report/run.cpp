@@ -57,14 +57,6 @@ std::vector<std::string> texts_at(const json& object, const char* name) {
   return texts;
 }
 
-std::string joined(const std::vector<std::string>& parts, const char* between) {
-  std::string text;
-  for (const std::string& part : parts) {
-    if (!part.empty()) text += (text.empty() ? "" : between) + part;
-  }
-  return text;
-}
-
 // "3 words", "1 word"; empty for a number that is not there.
 std::string counted(const std::optional<double>& count, const std::string& word) {
   return count ? number_text(*count) + ' ' + word + (*count == 1 ? "" : "s") : "";

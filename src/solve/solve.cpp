@@ -1,7 +1,6 @@
 #include "solve/solve.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -11,6 +10,7 @@
 #include "accuracy/equilibrate.hpp"
 #include "accuracy/in_range.hpp"
 #include "accuracy/refine.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "distributed/crew.hpp"
 #include "matrix/rounded.hpp"
@@ -243,9 +243,9 @@ void set_counters(const Timeline& timeline, std::map<std::string, std::uint64_t>
 }
 
 double timed(const std::function<void()>& action) {
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   action();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 FactoredSystem::FactoredSystem(const MatrixView& a, const MatrixView& b, const Problem& problem,
