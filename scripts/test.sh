@@ -11,4 +11,5 @@ if ! cmake --build --preset dev >build-dev/build.log; then
   grep -A 30 '^FAILED' build-dev/build.log >&2 || tail -n 20 build-dev/build.log >&2
   exit 1
 fi
-ctest --preset dev "$@"
+# Threads of OpenBLAS sleep as soon as they have nothing to do: other tests need the cores.
+OPENBLAS_THREAD_TIMEOUT=4 ctest --preset dev "$@"
