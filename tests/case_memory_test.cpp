@@ -71,7 +71,7 @@ std::vector<Kind> kinds() {
   const Arithmetic mixed(kSingle, Refine::mixed);
   return {{.routine = "lu-blocked", .arithmetic = kDouble},
           {.routine = "lu-blocked", .arithmetic = kSingle},
-          {.routine = "lu-blocked", .arithmetic = mixed, .n = 2000},
+          {.routine = "lu-blocked", .arithmetic = mixed, .n = 2600},
           {.routine = "lu-blocked", .arithmetic = kSingle, .storage = Storage::image},
           {.routine = "lu-blocked", .arithmetic = kDouble, .nrhs = 1200},
           {.routine = "lu", .pivot = Pivot::full, .arithmetic = kSingle, .storage = Storage::image},

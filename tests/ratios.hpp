@@ -22,7 +22,7 @@ inline double inverse_ratio(const Matrix& a, const Matrix& inverse, double epsil
 }
 
 inline double pivot_growth(const Matrix& a, const Matrix& lu) {
-  return relative(largest_of_u(lu, 0), norm_max(a));
+  return relative(largest_of_u(lu.view(), 0), norm_max(a));
 }
 
 inline Scaling equilibration(const Matrix& a, Precision precision) {

@@ -11,6 +11,7 @@
 #include "accuracy/condition.hpp"
 #include "accuracy/error_bounds.hpp"
 #include "accuracy/in_range.hpp"
+#include "base/parallel.hpp"
 #include "operators/product.hpp"
 
 namespace lugpu {
@@ -25,6 +26,9 @@ void raise(std::optional<double>& ratio, double value) {
 
 // Of the columns of X and B that are checked at a time, so that little is widened to double.
 constexpr std::size_t kColumns = 64;
+
+// Of an inverse or of factors.
+constexpr std::size_t kColumnsOfPart = 256;
 
 }  // namespace
 
@@ -62,10 +66,9 @@ double inverse_ratio(const MatrixView& a, const Matrix& inverse, const Residual&
                      double epsilon) {
   const std::size_t n = a.rows();
   if (n == 0) return 0.0;
-  constexpr std::size_t kPart = 256;  // columns
   double largest = 0;
-  for (std::size_t first = 0; first < n; first += kPart) {
-    const std::size_t count = std::min(kPart, n - first);
+  for (std::size_t first = 0; first < n; first += kColumnsOfPart) {
+    const std::size_t count = std::min(kColumnsOfPart, n - first);
     Matrix identity(n, count), part(n, count);
     for (std::size_t k = 0; k < count; ++k) identity(first + k, k) = 1.0;
     std::copy_n(inverse.column(first), n * count, part.values().data());
@@ -74,22 +77,24 @@ double inverse_ratio(const MatrixView& a, const Matrix& inverse, const Residual&
   return relative(largest, norm_1(a) * norm_1(inverse)) / (static_cast<double>(n) * epsilon);
 }
 
-double largest_of_u(const Matrix& columns, std::size_t first) {
-  double largest = 0.0;
-  for (std::size_t j = 0; j < columns.cols(); ++j) {
-    const std::size_t rows = std::min(first + j + 1, columns.rows());
-    for (std::size_t i = 0; i < rows; ++i) largest = larger(largest, std::abs(columns(i, j)));
-  }
-  return largest;
+double largest_of_u(const View<const double>& columns, std::size_t first) {
+  std::vector<double> largest(columns.columns, 0.0);
+  in_parallel(columns.columns, columns.rows * sizeof(double), [&](std::size_t j) {
+    const std::size_t rows = std::min(first + j + 1, columns.rows);
+    double of_column = 0.0;
+    for (std::size_t i = 0; i < rows; ++i) of_column = larger(of_column, std::abs(columns(i, j)));
+    largest[j] = of_column;
+  });
+  return std::accumulate(largest.begin(), largest.end(), 0.0, larger);
 }
 
 double pivot_growth(DenseFactorization& factorization, double a_max) {
-  constexpr std::size_t kPart = 256;  // columns
   const std::size_t n = factorization.size().n;
+  Matrix all(n, std::min(kColumnsOfPart, n));
   double largest = 0.0;
-  for (std::size_t first = 0; first < n; first += kPart) {
-    Matrix columns(n, std::min(kPart, n - first));
-    factorization.download_factors(first, columns.view());
+  for (std::size_t first = 0; first < n; first += kColumnsOfPart) {
+    const View<double> columns = all.view().part(0, std::min(kColumnsOfPart, n - first));
+    factorization.download_factors(first, columns);
     largest = larger(largest, largest_of_u(columns, first));
   }
   return relative(largest, a_max);

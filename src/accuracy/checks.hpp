@@ -38,9 +38,9 @@ double inverse_ratio(const MatrixView& a, const Matrix& inverse, const Residual&
                      double epsilon);
 
 /// max |u_ij| over the columns of L and U that begin with column `first`.
-double largest_of_u(const Matrix& columns, std::size_t first);
+double largest_of_u(const View<const double>& columns, std::size_t first);
 
-/// max |U| / max |A| of a factorization. a_max: max |A|.
+/// max |U| / max |A| of a factorization, which comes to the host in parts. a_max: max |A|.
 double pivot_growth(DenseFactorization& factorization, double a_max);
 
 /// What a solution is checked against: A, and its inverse by the factors.

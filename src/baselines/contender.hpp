@@ -51,6 +51,9 @@ class Contender {
   /// The factors that factor() left, n x n: unit lower L below the diagonal, U on and above it.
   /// Valid for info > 0 too. Absent if there are none.
   virtual std::optional<Matrix> lu() { return std::nullopt; }
+  /// max |u_ij| of these factors over `a_max`, without all of them on the host at a time. Absent if
+  /// that cannot be had.
+  virtual std::optional<double> growth(double /*a_max*/) { return std::nullopt; }
   /// inv(A), n x n, computed now; only after a factor() with info = 0. Absent if there is lu().
   virtual std::optional<Matrix> inverse() { return std::nullopt; }
 };

@@ -57,17 +57,16 @@ CaseMemory memory_of_baseline(const Device* device, const Case& what, bool check
 }
 
 // Of a method that keeps its factors: first they are compared with A on the host, then the
-// condition is estimated on the device, and X checked. The factors of mixed precision are not
-// compared, and both estimate and factors are there.
+// condition is estimated on the device, and X checked. Factors that are not compared come to the
+// host in parts.
 MemoryNeed checks_of_factors(const Device& device, const Method& method, const Problem& problem,
                              bool thorough) {
   const Size& size = problem.size;
-  const double factors =
-      bytes_of_square(size) + bytes_of_product(size, thorough) + bytes_of_x(size);
-  const double transpose = bytes_of_transpose(device, method, problem);
-  const MemoryNeed first{factors, thorough ? 0 : transpose};
-  const MemoryNeed second{bytes_of_solution(size), transpose};
-  return larger_of(with_device_on_host(device, first), with_device_on_host(device, second));
+  const MemoryNeed without = with_device_on_host(
+      device, {bytes_of_solution(size), bytes_of_transpose(device, method, problem)});
+  if (!thorough) return without;
+  const double factors = bytes_of_square(size) + bytes_of_product(size, true) + bytes_of_x(size);
+  return larger_of(with_device_on_host(device, {factors, 0}), without);
 }
 
 // Of one that does not: the inverse, for which the device solves for the identity, in as many

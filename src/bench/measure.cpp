@@ -85,19 +85,26 @@ Matrix scaled_factors(Matrix lu, double factor) {
   return lu;
 }
 
+std::optional<double> growth_of(Contender& contender, double a_max) {
+  if (const std::optional<double> growth = contender.growth(a_max)) return growth;
+  const std::optional<Matrix> lu = contender.lu();
+  return lu ? std::optional(relative(largest_of_u(lu->view(), 0), a_max)) : std::nullopt;
+}
+
 // The checks of the factors. eps: of X; factors_eps: of the factors. thorough: what takes n^3
 // operations too, and the condition by the factors that the host then has.
 void check_factors(Contender& contender, const FactoredSystem& system, double eps,
                    double factors_eps, const Outcome& outcome, bool thorough, Checks& checks) {
-  const InRange a(system.factored_a(), system.largest());
   const bool regular = outcome.info == 0;
+  if (!thorough) {
+    const std::optional<double> growth = growth_of(contender, system.largest());
+    if (!growth) return;
+    const ApplyInverse inverse = regular ? contender.apply_inverse() : ApplyInverse();
+    return lugpu::check_factors(system, *growth, factors_eps, inverse, checks);
+  }
+  const InRange a(system.factored_a(), system.largest());
   if (auto lu = contender.lu()) {
-    const double growth = relative(largest_of_u(*lu, 0), system.largest());
-    if (!thorough) {
-      const ApplyInverse inverse = regular ? contender.apply_inverse() : ApplyInverse();
-      return lugpu::check_factors(system, growth, factors_eps, inverse, checks);
-    }
-    checks.growth = growth;
+    checks.growth = relative(largest_of_u(lu->view(), 0), system.largest());
     const Matrix in_range = scaled_factors(std::move(*lu), a.scale());
     checks.factor_ratio_estimated = in_range.rows() > kMostOrderOfProduct;
     const auto ratio = checks.factor_ratio_estimated ? estimated_factor_ratio : lu_factor_ratio;
@@ -105,7 +112,7 @@ void check_factors(Contender& contender, const FactoredSystem& system, double ep
     if (!regular || !std::isfinite(*checks.factor_ratio)) return;
     check_condition(a.matrix(), factors_eps, inverse_by_lu(in_range, outcome.ipiv, outcome.jpiv),
                     checks);
-  } else if (thorough && regular) {
+  } else if (regular) {
     if (auto inverse = contender.inverse()) {
       scale(inverse->values().data(), inverse->values().size(), 1 / a.scale());
       checks.factor_ratio = inverse_ratio(a.matrix(), *inverse, blas_residual(a.matrix()), eps);

@@ -57,6 +57,11 @@ std::optional<Matrix> MethodContender::lu() {
   return lu;
 }
 
+std::optional<double> MethodContender::growth(double a_max) {
+  if (!solver_.current().keeps_factors()) return std::nullopt;
+  return pivot_growth(solver_.current(), a_max);
+}
+
 std::optional<Matrix> MethodContender::inverse() {
   if (solver_.current().keeps_factors()) return std::nullopt;
   copy_.reset();  // whose room it may need; it is the last that is asked for

@@ -25,6 +25,7 @@ class MethodContender : public Contender {
   std::uint64_t multiply() override;
   ApplyInverse apply_inverse() override;
   std::optional<Matrix> lu() override;
+  std::optional<double> growth(double a_max) override;
   std::optional<Matrix> inverse() override;
 
  private:

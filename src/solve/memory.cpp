@@ -64,7 +64,7 @@ double bytes_of_transpose(const Device& device, const Method& method, const Prob
 }
 
 double bytes_of_columns(const Size& size, double copies) {
-  constexpr double kColumns = 3 * 256;  // that are looked at together
+  constexpr double kColumns = 256;  // that are looked at together
   return static_cast<double>(size.n) * (kColumns + copies * static_cast<double>(size.nrhs)) *
          sizeof(double);
 }
