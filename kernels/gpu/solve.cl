@@ -118,6 +118,9 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
 #endif
 #define EMPTY ((bits)-1)  // a NaN that no operation returns
 #define QUARTER (NB / 4)
+// So many blocks are added up before they are added to the rest: rounding errors grow with the
+// number of sums in a row.
+#define BLOCKS_OF_SUM 32
 
 inline real await(volatile __global const real* x) {
   real element = *x;
@@ -211,7 +214,7 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
 #pragma unroll
   for (int j = 0; j < QUARTER; ++j) inverse[j] = l[(q + 4 * j) * L_STRIDE + i];
   // sum = T(row, before) X(before, c), this work-item's quarter of it, block by block
-  real sum = 0, quarter[QUARTER], next[QUARTER];
+  real sum = 0, sum_of_few = 0, quarter[QUARTER], next[QUARTER];
   fetch_quarter(row, upper ? (blocks - 1) * NB : 0, n, q, quarter);
   for (int before = 0; before < group; ++before) {
     const int k = (upper ? blocks - 1 - before : before) * NB;
@@ -219,11 +222,15 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
     __local real* x_k = solved[before & 1];
     if (me < NB) x_k[me] = k + me < n ? await(x + (size_t)(k + me) * x_pitch + c) : (real)0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    sum += quarter_product(quarter, x_k, q);
+    sum_of_few += quarter_product(quarter, x_k, q);
+    if (before % BLOCKS_OF_SUM == BLOCKS_OF_SUM - 1) {
+      sum += sum_of_few;
+      sum_of_few = 0;
+    }
 #pragma unroll
     for (int j = 0; j < QUARTER; ++j) quarter[j] = next[j];
   }
-  sums[i][q] = sum;
+  sums[i][q] = sum + sum_of_few;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (me < NB) y[me] = right - (sums[me][0] + sums[me][1] + (sums[me][2] + sums[me][3]));
   barrier(CLK_LOCAL_MEM_FENCE);
