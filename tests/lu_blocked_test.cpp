@@ -341,13 +341,13 @@ Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Ma
   return contents(context, x);
 }
 
-// Every triangle, at the edges of blocks.
+// Every triangle, at the edges of blocks, and one of more blocks than are added up in a row.
 TEST_P(LuBlockedTest, SolvesInOneLaunch) {
-  for (const std::size_t n : {1, 5, 63, 64, 65, 130, 200}) {
+  for (const std::size_t n : {1, 5, 63, 64, 65, 130, 200, 2200}) {
     for (const bool upper : {false, true}) {
       for (const bool unit : {false, true}) {
         SCOPED_TRACE(std::to_string(n) + (upper ? " upper" : " lower") + (unit ? " unit" : ""));
-        const std::size_t nrhs = 3;
+        const std::size_t nrhs = n > 1000 ? 1 : 3;
         Matrix triangle = harmless(n, n);
         for (std::size_t i = 0; i < n; ++i) triangle(i, i) += 2;
         const Surface t = surface_of(context, {precision, Storage::buffer}, triangle);
