@@ -11,11 +11,6 @@
 namespace lugpu::cli {
 namespace {
 
-std::string milliseconds(double seconds) {
-  const double ms = seconds * 1e3;
-  return format(ms < 10 ? "%.3f" : ms < 1000 ? "%.1f" : "%.0f", ms);
-}
-
 std::string plain_number(double value) {
   return format(value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
 }

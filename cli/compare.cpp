@@ -18,8 +18,6 @@
 namespace lugpu::cli {
 namespace {
 
-using nlohmann::json;
-
 struct CompareArguments {
   Options options;
   std::string a, b;
@@ -28,20 +26,20 @@ struct CompareArguments {
 };
 
 // A text of a report; empty if it has none there.
-std::string text_at(const json& report, const char* place) {
-  const json value = report.value(json::json_pointer(place), json());
+std::string text_at(const nlohmann::json& report, const char* place) {
+  const nlohmann::json value = report.value(nlohmann::json::json_pointer(place), nlohmann::json());
   return value.is_string() ? value.get<std::string>() : "";
 }
 
 // The file, and what wrote it when.
-json side_of(const std::string& path, const json& report) {
+nlohmann::json side_of(const std::string& path, const nlohmann::json& report) {
   return {{"file", path},
           {"version", text_at(report, "/tool/version")},
           {"git_rev", text_at(report, "/tool/git_rev")},
           {"time_utc", text_at(report, "/context/time_utc")}};
 }
 
-std::string title_of(const json& side) {
+std::string title_of(const nlohmann::json& side) {
   std::string text = side["file"];
   for (const char* field : {"version", "git_rev", "time_utc"}) {
     const std::string value = side[field];
@@ -64,7 +62,7 @@ std::string rule(double threshold) {
 }
 
 // The lines above the table, each with its label.
-std::vector<std::pair<std::string, std::string>> heading(const json& record,
+std::vector<std::pair<std::string, std::string>> heading(const nlohmann::json& record,
                                                          const CompareTable& table) {
   std::vector<std::pair<std::string, std::string>> lines = {{"A", title_of(record["a"])},
                                                             {"B", title_of(record["b"])}};
@@ -74,7 +72,7 @@ std::vector<std::pair<std::string, std::string>> heading(const json& record,
   return lines;
 }
 
-void print_text(const Comparison& comparison, const json& record) {
+void print_text(const Comparison& comparison, const nlohmann::json& record) {
   const CompareTable table(comparison);
   const auto print = [](const std::string& label, const std::string& text) {
     const std::string head = format("%-9s ", label.c_str());
@@ -87,7 +85,7 @@ void print_text(const Comparison& comparison, const json& record) {
   std::cout << '\n' << wrapped(rule(comparison.threshold), 0, 0) << '\n';
 }
 
-void print_markdown(const Comparison& comparison, const json& record) {
+void print_markdown(const Comparison& comparison, const nlohmann::json& record) {
   const CompareTable table(comparison);
   for (const auto& [label, text] : heading(record, table)) {
     std::cout << "- " << label << (label.size() == 1 ? ": " : " ") << printable(text) << '\n';
@@ -110,10 +108,10 @@ Exit run_compare(const CompareArguments& given, const std::vector<std::string>& 
     throw InputError(given.a + " and " + given.b +
                      " are the same file; give the files of two runs.");
   }
-  const json a = read_sweep(given.a, "compare"), b = read_sweep(given.b, "compare");
+  const nlohmann::json a = read_sweep(given.a, "compare"), b = read_sweep(given.b, "compare");
   check_outputs(given.options, {}, {{"FILE_A", given.a}, {"FILE_B", given.b}});
   const Comparison comparison = compare(a, b, given.threshold);
-  json record = to_json(comparison);
+  nlohmann::json record = to_json(comparison);
   record["a"] = side_of(given.a, a);
   record["b"] = side_of(given.b, b);
   record["differences"] = differences(a, b);
@@ -123,7 +121,7 @@ Exit run_compare(const CompareArguments& given, const std::vector<std::string>& 
     if (given.options.format == Format::csv)
       std::cout << CompareTable(comparison).rows(Format::csv);
   }
-  json report = report_head(arguments, {}, {});
+  nlohmann::json report = report_head(arguments, {}, {});
   report["comparison"] = std::move(record);
   JsonOutput json_output(given.options);
   json_output.write(report);

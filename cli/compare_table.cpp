@@ -9,8 +9,6 @@
 namespace lugpu::cli {
 namespace {
 
-using nlohmann::json;
-
 struct Title {
   const char* field;
   const char* title;
@@ -42,18 +40,18 @@ constexpr Title kTitles[] = {{"problem", "problem"},
 
 constexpr const char* kNumbers = "%8s %8s %5s %9s  ";
 
-std::string text_of(const json& value) {
+std::string text_of(const nlohmann::json& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return printable(value.get<std::string>());
   if (value.is_number_float()) return format("%g", value.get<double>());
   if (!value.is_array()) return value.dump();
   std::string text;  // of a grid
-  for (const json& one : value) text += (text.empty() ? "" : "x") + text_of(one);
+  for (const nlohmann::json& one : value) text += (text.empty() ? "" : "x") + text_of(one);
   return text;
 }
 
 std::string text_of(const ComparedCase& one, const char* field) {
-  return text_of(one.what.value(field, json()));
+  return text_of(one.what.value(field, nlohmann::json()));
 }
 
 std::string padded(const std::string& text, std::size_t width, bool to_the_right) {
@@ -90,7 +88,8 @@ CompareTable::CompareTable(const Comparison& comparison) : comparison_(compariso
     for (const ComparedCase& one : comparison_.cases) {
       const std::string text = text_of(one, column.field);
       column.width = std::max(column.width, text.size());
-      column.numbers = column.numbers && !one.what.value(column.field, json()).is_string();
+      column.numbers =
+          column.numbers && !one.what.value(column.field, nlohmann::json()).is_string();
     }
   }
 }

@@ -26,7 +26,7 @@ void print_line(const std::string& label, const std::string& text) {
   std::cout << head << wrapped(text, head.size(), head.size()) << '\n';
 }
 
-std::string number(std::size_t n) {
+std::string order_or_no(std::size_t n) {
   return n == 0 ? "no" : std::to_string(n);
 }
 
@@ -36,7 +36,7 @@ std::string largest_orders(const Device& device, Precision precision) {
     DenseOptions options;
     options.precision = precision;
     options.storage = storage;
-    return number(largest_order(device, find_method(method), options));
+    return order_or_no(largest_order(device, find_method(method), options));
   };
   DenseOptions options;
   options.precision = precision;
@@ -46,9 +46,9 @@ std::string largest_orders(const Device& device, Precision precision) {
     if (DistributedLu::windows(device, Size::square(n, 1), options) > 1) throw Unsupported("");
   });
   const std::size_t any = largest_order(device, methods().front(), options);
-  return number(whole) + " in one buffer, " + number(std::max(whole, in_core)) + " in several, " +
-         number(any) + " out of core (method lu " + order("lu", Storage::buffer) + ", on images " +
-         order("lu", Storage::image) + ")";
+  return order_or_no(whole) + " in one buffer, " + order_or_no(std::max(whole, in_core)) +
+         " in several, " + order_or_no(any) + " out of core (method lu " +
+         order("lu", Storage::buffer) + ", on images " + order("lu", Storage::image) + ")";
 }
 
 std::string images(const Device& device) {

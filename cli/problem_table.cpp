@@ -18,11 +18,6 @@ std::string points(const StructuredResult& result) {
   return std::to_string(result.what.grid) + (cube ? "^3" : "^2");
 }
 
-std::string milliseconds(double seconds) {
-  const double ms = seconds * 1e3;
-  return format(ms < 10 ? "%.3f" : ms < 1000 ? "%.1f" : "%.0f", ms);
-}
-
 // With one digit, e.g. "9e-07".
 std::string short_power(const std::optional<double>& value) {
   return value ? format("%.0e", *value) : "-";

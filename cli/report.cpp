@@ -15,8 +15,6 @@
 namespace lugpu::cli {
 namespace {
 
-using nlohmann::json;
-
 struct ReportArguments {
   Options options;  // --force alone
   std::vector<std::string> files;
@@ -33,8 +31,9 @@ void refuse_huge(const std::string& path) {
   }
 }
 
-std::vector<std::pair<std::string, json>> read_files(const std::vector<std::string>& paths) {
-  std::vector<std::pair<std::string, json>> files;
+std::vector<std::pair<std::string, nlohmann::json>> read_files(
+    const std::vector<std::string>& paths) {
+  std::vector<std::pair<std::string, nlohmann::json>> files;
   bool empty = true;
   for (const std::string& path : paths) {
     for (const auto& [other, file] : files) {

@@ -94,6 +94,11 @@ std::string format(const char* pattern, ...) {
   return text;
 }
 
+std::string milliseconds(double seconds) {
+  const double ms = seconds * 1e3;
+  return format(ms < 10 ? "%.3f" : ms < 1000 ? "%.1f" : "%.0f", ms);
+}
+
 std::string wrapped(const std::string& text, std::size_t column, std::size_t indent) {
   std::istringstream words(text);
   std::string result;

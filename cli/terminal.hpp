@@ -15,6 +15,8 @@ std::size_t columns();
 
 /// printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+/// With as many digits as a table shows.
+std::string milliseconds(double seconds);
 
 /// Breaks `text` at blanks so that no line is longer than columns(); lines after the first start
 /// with `indent` blanks. `column`: where the text starts, on every line that is not indented here.

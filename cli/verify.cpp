@@ -120,7 +120,7 @@ std::string table(const std::vector<Verdict>& paths) {
   return text;
 }
 
-std::string footer() {
+std::string footer_of_paths() {
   return wrapped(
              "*: the schedule of the LU-GPU paper. +: --precision mixed. A number is the largest "
              "of LAPACK's ratios "
@@ -339,7 +339,7 @@ Exit verify(const VerifyArguments& given, const std::vector<std::string>& argume
   collector.run(processes, 1);
   const Verification verification = collector.verification();
   remember(verification, device, given.options);
-  if (given.options.prints()) std::cout << table(verification.paths) << '\n' << footer();
+  if (given.options.prints()) std::cout << table(verification.paths) << '\n' << footer_of_paths();
   JsonOutput json(given.options);
   json.write(make_report(verification, device, given.options.kernels(), arguments));
   print_failures(verification.paths);

@@ -12,8 +12,8 @@ namespace {
 
 // A run is clearly slower than another if it takes more than this many times as long and this many
 // seconds longer.
-constexpr double kClearly = 4;
-constexpr double kClearlySeconds = 0.1;
+constexpr double kTimesLonger = 4;
+constexpr double kSecondsLonger = 0.1;
 
 Precision precision_of(const StructuredResult& result) {
   return result.what.options.precision;
@@ -99,7 +99,7 @@ class Advising {
     for (const StructuredResult* run : runs) least = std::min(least, total(*run));
     const StructuredResult* best = nullptr;
     for (const StructuredResult* run : runs) {
-      if (total(*run) > kClearly * least && total(*run) > least + kClearlySeconds) continue;
+      if (total(*run) > kTimesLonger * least && total(*run) > least + kSecondsLonger) continue;
       if (!best || place(*run) < place(*best)) best = run;
     }
     return *best;
@@ -228,7 +228,7 @@ std::vector<SparsePlan> advice_plans(const AutomaticChoice& choice, const Device
 double advice_limit(const std::vector<StructuredResult>& results, const AutomaticChoice& choice,
                     std::optional<int> digits, double timeout_s) {
   // Twice what is clearly slower, and kernels may have to be built.
-  constexpr double kOfUse = 2 * kClearly, kLeast = 4;
+  constexpr double kOfUse = 2 * kTimesLonger, kLeast = 4;
   double limit = timeout_s;
   for (const StructuredResult* run : Advising(results, choice, digits).enough()) {
     limit = std::min(limit, std::max(kLeast, kOfUse * total(*run)));

@@ -6,7 +6,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kBlock = 64;                 // NB of the kernel
-constexpr std::size_t kItems = 256;                // of a work-group
+constexpr std::size_t kItemsOfGroup = 256;         // of a work-group
 constexpr std::size_t kWord = 8 * sizeof(cl_int);  // bytes
 
 // Of both factors of all blocks on the diagonal.
@@ -48,7 +48,7 @@ void LuNone::factor(Surface& a, const cl::Buffer& ipiv, const cl::Buffer& info) 
                        Texel::rgba,      options + (nvidia_ ? " -DLUGPU_NVIDIA" : "")};
   context_.fill(progress_, 0, progress_bytes(order_));
   context_.run_in_parts(
-      "panel", id, {context_.device().compute_units * kItems},
+      "panel", id, {context_.device().compute_units * kItemsOfGroup},
       [&] { return parts_of_columns("corner", 0, order_, kBlock); }, a, static_cast<cl_int>(order_),
       inverses_, progress_, ipiv, info);
   context_.timeline().add_bytes(2 * std::uint64_t{order_} * order_ * element_size(precision_));

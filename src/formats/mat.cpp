@@ -22,7 +22,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kHeader = 128;  // bytes
-constexpr std::size_t kBlock = std::size_t{1} << 20;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
 // Types of elements that are not numbers.
 constexpr std::uint32_t kMatrixElement = 14, kCompressedElement = 15;
@@ -73,7 +73,7 @@ class ZlibStream : public Stream {
   }
   std::size_t next(std::span<char> to) override {
     state_.next_out = reinterpret_cast<Bytef*>(to.data());
-    state_.avail_out = static_cast<uInt>(std::min(to.size(), kBlock));
+    state_.avail_out = static_cast<uInt>(std::min(to.size(), kBlockBytes));
     const std::size_t room = state_.avail_out;
     while (!ended_ && state_.avail_out == room) {
       if (state_.avail_in == 0) refill();
@@ -203,7 +203,7 @@ const NumberType& Variable::type_of(const Element& element) const {
 template <typename Use>
 void Variable::read_numbers(const Element& element, std::size_t count, const Use& use) const {
   const NumberType& type = type_of(element);
-  std::vector<char> block(std::min(kBlock, std::max<std::size_t>(count, 1) * type.size));
+  std::vector<char> block(std::min(kBlockBytes, std::max<std::size_t>(count, 1) * type.size));
   const std::size_t most = block.size() / type.size;
   for (std::size_t k = 0; k < count; k += most) {
     const std::size_t n = std::min(most, count - k);

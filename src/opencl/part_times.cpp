@@ -14,14 +14,6 @@ namespace {
 constexpr std::size_t kPoolBytes = std::size_t{1} << 20;
 constexpr int kReadings = 5;
 
-cl_ulong started(const cl::Event& event) {
-  return event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
-}
-
-cl_ulong ended(const cl::Event& event) {
-  return event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
-}
-
 // Differences of counts that are too large for a double.
 double from_to(cl_ulong from, cl_ulong to) {
   return static_cast<double>(static_cast<cl_long>(to - from));

@@ -6,14 +6,6 @@
 namespace lugpu {
 namespace {
 
-cl_ulong started(const cl::Event& event) {
-  return event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
-}
-
-cl_ulong ended(const cl::Event& event) {
-  return event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
-}
-
 constexpr double kSecondsPerTick = 1e-9;
 
 }  // namespace

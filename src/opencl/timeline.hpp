@@ -10,6 +10,15 @@
 
 namespace lugpu {
 
+/// When a command that was timed started and ended, in nanoseconds of the device's clock for
+/// events.
+inline cl_ulong started(const cl::Event& event) {
+  return event.getProfilingInfo<CL_PROFILING_COMMAND_START>();
+}
+inline cl_ulong ended(const cl::Event& event) {
+  return event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+}
+
 /// A log of the commands enqueued since the last clear(): their number, and for those that come
 /// with an event the device's own times, in seconds, which may be asked once the queue has
 /// finished.

@@ -9,10 +9,6 @@
 namespace lugpu {
 namespace {
 
-std::string definition(const char* name, std::size_t value) {
-  return std::string(" -D") + name + "=" + std::to_string(value);
-}
-
 std::size_t order_of(const MatrixView& a) {
   if (a.rows() == a.cols()) return a.rows();
   throw InputError("A matrix of " + std::to_string(a.rows()) + " x " + std::to_string(a.cols()) +

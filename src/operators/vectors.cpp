@@ -7,13 +7,10 @@
 #include "opencl/transfer.hpp"
 
 namespace lugpu {
-namespace {
 
 std::string definition(const char* name, std::size_t value) {
   return std::string(" -D") + name + "=" + std::to_string(value);
 }
-
-}  // namespace
 
 VectorLayout VectorLayout::of_length(std::size_t n, Precision precision, Storage storage,
                                      Texel texel) {

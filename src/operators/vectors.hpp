@@ -55,6 +55,9 @@ struct VectorCut {
   std::string options() const;
 };
 
+/// " -DNAME=VALUE", a build option.
+std::string definition(const char* name, std::size_t value);
+
 /// alpha x op beta y, element by element.
 enum class Operation { add, subtract, multiply };
 /// Of all elements of a vector; `dot` of two. A NaN among them stays.

@@ -12,7 +12,7 @@ namespace {
 
 // The surface hardly moves in a step, and each step towards a distance disturbs its curvature.
 constexpr std::size_t kStepsToRedistance = 10;
-constexpr double kPushRadius = 0.05, kPushStrength = 0.6, kFastestPush = 1;
+constexpr double kRadiusOfPush = 0.05, kPushStrength = 0.6, kFastestPush = 1;
 
 Box box_of(const SimulationOptions& options) {
   if (options.size[2] != 1) throw InputError("Bubbles rise in two dimensions.");
@@ -212,7 +212,7 @@ void TwoPhase::push_along(const std::array<double, 3>& from, const std::array<do
   for (std::size_t axis = 0; axis < on_.dimensions(); ++axis) {
     const double fastest = kFastestPush * cells_per_length_;
     const double speed = std::clamp((to[axis] - from[axis]) / time_step_, -fastest, fastest);
-    on_.blend(faces(axis), from, to, kPushRadius * cells_per_length_, kPushStrength, speed,
+    on_.blend(faces(axis), from, to, kRadiusOfPush * cells_per_length_, kPushStrength, speed,
               u_[axis]);
   }
 }
