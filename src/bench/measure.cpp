@@ -85,19 +85,13 @@ Matrix scaled_factors(Matrix lu, double factor) {
   return lu;
 }
 
-std::optional<double> growth_of(Contender& contender, double a_max) {
-  if (const std::optional<double> growth = contender.growth(a_max)) return growth;
-  const std::optional<Matrix> lu = contender.lu();
-  return lu ? std::optional(relative(largest_of_u(lu->view(), 0), a_max)) : std::nullopt;
-}
-
 // The checks of the factors. eps: of X; factors_eps: of the factors. thorough: what takes n^3
 // operations too, and the condition by the factors that the host then has.
 void check_factors(Contender& contender, const FactoredSystem& system, double eps,
                    double factors_eps, const Outcome& outcome, bool thorough, Checks& checks) {
   const bool regular = outcome.info == 0;
   if (!thorough) {
-    const std::optional<double> growth = growth_of(contender, system.largest());
+    const std::optional<double> growth = contender.growth(system.largest());
     if (!growth) return;
     const ApplyInverse inverse = regular ? contender.apply_inverse() : ApplyInverse();
     return lugpu::check_factors(system, *growth, factors_eps, inverse, checks);
