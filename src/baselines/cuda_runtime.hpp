@@ -1,6 +1,7 @@
 // The CUDA runtime, opened on demand, for the rivals that need it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "baselines/shared_library.hpp"
+#include "matrix/rounded.hpp"
 
 namespace lugpu {
 
@@ -67,6 +69,20 @@ using Memory = std::unique_ptr<void, FreeMemory>;
 Memory allocate(std::size_t bytes);
 /// kind: kHostToDevice ...
 void copy(void* target, const void* source, std::size_t bytes, int kind);
+/// A matrix, rounded to Real, column after column, a piece at a time. Throws InputError if a
+/// finite element overflows it.
+template <typename Real>
+void upload(void* target, const MatrixView& matrix) {
+  constexpr std::size_t kPiece = std::size_t{32} << 20;
+  const std::size_t column = std::max<std::size_t>(matrix.rows() * sizeof(Real), 1);
+  const std::size_t most = std::clamp<std::size_t>(kPiece / column, 1, matrix.cols() + 1);
+  std::vector<Real> piece(most * matrix.rows());
+  for (std::size_t first = 0; first < matrix.cols(); first += most) {
+    const std::size_t count = std::min(most, matrix.cols() - first);
+    matrix.part(first, count).visit([&](const auto& view) { round_to(view, piece.data()); });
+    copy(static_cast<char*>(target) + first * column, piece.data(), count * column, kHostToDevice);
+  }
+}
 /// Of the selected device.
 void synchronize();
 

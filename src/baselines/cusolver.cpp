@@ -13,7 +13,6 @@
 #include "base/error.hpp"
 #include "baselines/cuda_runtime.hpp"
 #include "baselines/shared_library.hpp"
-#include "matrix/rounded.hpp"
 
 namespace lugpu {
 namespace {
@@ -173,9 +172,8 @@ void Cusolver<Real>::allocate_workspace() {
 
 template <typename Real>
 void Cusolver<Real>::upload(const MatrixView& a, const MatrixView& b) {
-  const std::vector<Real> host_a = rounded<Real>(a), host_b = rounded<Real>(b);
-  copy(a_.get(), host_a.data(), host_a.size() * sizeof(Real), kHostToDevice);
-  copy(b_.get(), host_b.data(), host_b.size() * sizeof(Real), kHostToDevice);
+  lugpu::upload<Real>(a_.get(), a);
+  lugpu::upload<Real>(b_.get(), b);
   reset();
 }
 

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "baselines/cuda_runtime.hpp"
-#include "matrix/rounded.hpp"
 
 namespace lugpu {
 namespace {
@@ -96,26 +95,26 @@ class DealtMatrix {
 
   void** pointers() { return pointers_.data(); }
 
-  // Calls action(device memory, host memory, bytes) for each block.
-  template <typename Host, typename Action>
-  void for_blocks(Host* host, const Action& action) const {
+  // Calls action(device memory, first column, columns) for each block.
+  template <typename Action>
+  void for_blocks(const Action& action) const {
     for (std::size_t first = 0, block = 0; first < columns_; first += kBlock, ++block) {
       const std::size_t device = block % devices_.size();
       use_device(devices_[device]);
       const std::size_t count = std::min<std::size_t>(kBlock, columns_ - first);
       Real* const there =
           static_cast<Real*>(pointers_[device]) + block / devices_.size() * kBlock * rows_;
-      action(there, host + first * rows_, count * rows_ * sizeof(Real));
+      action(there, first, count);
     }
   }
-  void upload(const std::vector<Real>& host) const {
-    for_blocks(host.data(), [](Real* there, const Real* here, std::size_t bytes) {
-      copy(there, here, bytes, kHostToDevice);
+  void upload(const MatrixView& matrix) const {
+    for_blocks([&](Real* there, std::size_t first, std::size_t count) {
+      lugpu::upload<Real>(there, matrix.part(first, count));
     });
   }
   void download(std::vector<Real>& host) const {
-    for_blocks(host.data(), [](const Real* there, Real* here, std::size_t bytes) {
-      copy(here, there, bytes, kDeviceToHost);
+    for_blocks([&](const Real* there, std::size_t first, std::size_t count) {
+      copy(host.data() + first * rows_, there, count * rows_ * sizeof(Real), kDeviceToHost);
     });
   }
   void copy_from(const DealtMatrix& other) const {
@@ -239,8 +238,8 @@ void CusolverMg<Real>::synchronize_all() const {
 
 template <typename Real>
 void CusolverMg<Real>::upload(const MatrixView& a, const MatrixView& b) {
-  a_.upload(rounded<Real>(a));
-  b_.upload(rounded<Real>(b));
+  a_.upload(a);
+  b_.upload(b);
   reset();
 }
 

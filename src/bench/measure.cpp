@@ -104,8 +104,11 @@ void check_factors(Contender& contender, const FactoredSystem& system, double ep
     const auto ratio = checks.factor_ratio_estimated ? estimated_factor_ratio : lu_factor_ratio;
     checks.factor_ratio = ratio(a.matrix(), in_range, outcome.ipiv, outcome.jpiv, eps);
     if (!regular || !std::isfinite(*checks.factor_ratio)) return;
-    check_condition(a.matrix(), factors_eps, inverse_by_lu(in_range, outcome.ipiv, outcome.jpiv),
-                    checks);
+    const ApplyInverse by_device =
+        checks.factor_ratio_estimated ? contender.apply_inverse() : ApplyInverse();
+    const ApplyInverse inverse =
+        by_device ? a.inverse(by_device) : inverse_by_lu(in_range, outcome.ipiv, outcome.jpiv);
+    check_condition(a.matrix(), factors_eps, inverse, checks);
   } else if (regular) {
     if (auto inverse = contender.inverse()) {
       scale(inverse->values().data(), inverse->values().size(), 1 / a.scale());

@@ -17,8 +17,9 @@
 
 namespace lugpu {
 
-/// Up to this order the factors are multiplied to check them, which takes two work matrices; for
-/// more that would take the host longer than a device takes to factor.
+/// Up to this order the host multiplies the factors to check them, which takes two work matrices,
+/// and solves with them for the condition; for more that would take it longer than a device takes
+/// to factor.
 constexpr std::size_t kMostOrderOfProduct = 20000;
 
 /// The samples that an earlier run of a case took before it was stopped.

@@ -168,9 +168,8 @@ void DistributedLu::obey(const Task& task) {
       return put(j, inside, task.count, host);
     case Task::Kind::factors:
       if (!owns(j)) return;
-      host.resize(task.count * size_.n * element());
-      get(j, inside, task.count, host);
-      return processes_.move(host.data(), host.size(), processes_.rank(), 0);
+      return processes_.move(get(j, inside, task.count), task.count * size_.n * element(),
+                             processes_.rank(), 0);
     case Task::Kind::factor:
       return together([&] { factor_blocks(); });
     case Task::Kind::outcome:
@@ -273,20 +272,22 @@ void DistributedLu::take_matrix(const cl::Buffer& columns, std::size_t first, st
 }
 
 // L as it is stored lacks the interchanges of later panels.
-void DistributedLu::get(std::size_t j, std::size_t first, std::size_t count,
-                        std::vector<char>& host) {
+char* DistributedLu::get(std::size_t j, std::size_t first, std::size_t count) {
   DeviceContext& context = reader(j).context;
+  const std::size_t bytes = count * size_.n * element();
   mark_idle();
   cl::Buffer part = export_columns(context, in_panel(j, 0, dealt_.n, 0), first, count);
   if (!ipiv_.empty()) {
     std::vector<int> later = ipiv_;
     const std::size_t end = dealt_.first(j) + dealt_.width(j);
     std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(end), 1);
-    cl::Buffer moved = context.allocate(host.size());
+    cl::Buffer moved = context.allocate(bytes);
     gather_rows(context, part, moved, permutation_of(later, size_.n), count, options_.precision);
     part = std::move(moved);
   }
-  context.queue().enqueueReadBuffer(part, CL_TRUE, 0, host.size(), host.data());
+  void* const host = context.staging().room(bytes);
+  context.queue().enqueueReadBuffer(part, CL_TRUE, 0, bytes, host);
+  return static_cast<char*>(host);
 }
 
 void DistributedLu::take_block(std::size_t j, const MatrixView& columns) {
@@ -299,8 +300,8 @@ void DistributedLu::take_block(std::size_t j, const MatrixView& columns) {
 }
 
 void DistributedLu::give_block(std::size_t j, std::vector<char>& columns) {
-  columns.resize(dealt_.width(j) * size_.n * element());
-  get(j, 0, dealt_.width(j), columns);
+  const char* const host = get(j, 0, dealt_.width(j));
+  columns.assign(host, host + dealt_.width(j) * size_.n * element());
 }
 
 // The reverse of get(): L goes back to where its rows were when its panel had been factored.
@@ -332,17 +333,17 @@ void DistributedLu::adopt_factors(const std::vector<int>& ipiv) {
 cl::Buffer DistributedLu::factors(std::size_t first, std::size_t count) {
   const std::size_t column = size_.n * element();
   cl::Buffer all = context_.allocate(count * column);
-  std::vector<char> host;
   for_blocks(
       first, count, [&](std::size_t j, std::size_t start, std::size_t inside, std::size_t here) {
-        host.resize(here * column);
+        char* host;
         if (home_ || owns(j)) {
-          get(j, inside, here, host);
+          host = get(j, inside, here);
         } else {
+          host = static_cast<char*>(context_.staging().room(here * column));
           announce({.kind = Task::Kind::factors, .first = first + start, .count = here});
-          processes_.move(host.data(), host.size(), process_of(dealt_.owner(j)), 0);
+          processes_.move(host, here * column, process_of(dealt_.owner(j)), 0);
         }
-        context_.queue().enqueueWriteBuffer(all, CL_TRUE, start * column, host.size(), host.data());
+        context_.queue().enqueueWriteBuffer(all, CL_TRUE, start * column, here * column, host);
       });
   return all;
 }

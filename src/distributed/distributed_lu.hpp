@@ -129,10 +129,10 @@ class DistributedLu : public DenseFactorization {
   std::vector<Blocked::Columns> interchange(std::size_t d, std::size_t j, std::size_t from,
                                             std::size_t to);
 
-  /// Columns first : first + count of block column j, on its owner or at home, and the host memory
-  /// of their elements.
+  /// Columns first : first + count of block column j, on its owner or at home, and their elements
+  /// in host memory: those of get() are staged, until the next transfer.
   void put(std::size_t j, std::size_t first, std::size_t count, const std::vector<char>& host);
-  void get(std::size_t j, std::size_t first, std::size_t count, std::vector<char>& host);
+  char* get(std::size_t j, std::size_t first, std::size_t count);
   /// The pivots on the diagonal, on the first process.
   std::vector<double> diagonal();
 

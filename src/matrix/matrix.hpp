@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/pages.hpp"
 #include "lugpu/view.hpp"
 
 namespace lugpu {
@@ -16,8 +17,11 @@ class Matrix {
  public:
   Matrix() = default;
   /// rows x cols zeros.
-  Matrix(std::size_t rows, std::size_t cols)
-      : rows_(rows), cols_(cols), values_(rows * cols, 0.0) {}
+  Matrix(std::size_t rows, std::size_t cols) : rows_(rows), cols_(cols) {
+    values_.reserve(rows * cols);
+    get_pages(values_.data(), rows * cols * sizeof(double));
+    values_.resize(rows * cols);
+  }
   /// Takes over rows * cols elements, column after column.
   Matrix(std::size_t rows, std::size_t cols, std::vector<double> values)
       : rows_(rows), cols_(cols), values_(std::move(values)) {}
