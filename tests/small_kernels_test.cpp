@@ -187,22 +187,31 @@ TEST(SmallKernels, BatchesInMemory) {
   }
 }
 
-// gpu/batch_lu.cl, as for larger orders.
-TEST(SmallKernels, BatchesWhoseColumnsMove) {
-  constexpr std::size_t kN = 5, kItems = 32;
+// As for larger orders, of three panels.
+TEST(SmallKernels, BatchesInTiles) {
+  constexpr std::size_t kN = 18, kItems = 64;
   DeviceContext& context = context_of_one_unit();
-  const Matrix a = harmless_for(Pivot::partial, kSingle, kN, kN, 1);
-  const cl::Buffer matrix = buffer_of(context, as_floats(transposed(a)));
-  const cl::Buffer ipiv = context.zeros(kN), none = context.zeros(1), info = context.zeros(1);
-  context.run("test",
-              {"gpu/batch_lu.cl", "factor_batch", kSingle, Storage::buffer, Texel::rgba,
-               " -DORDER=16 -DSPLIT=2 -DMATRICES=1 -DPIVOT=PARTIAL"},
-              {kItems}, matrix, ipiv, none, info, as_int(kN), cl_int{1});
-  LuFactors factors{Matrix(kN, kN), {}, values_of<cl_int>(context, info, 1)[0]};
-  const std::vector<cl_float> rows = values_of<cl_float>(context, matrix, kN * kN);
-  for (std::size_t i = 0; i < kN * kN; ++i) factors.lu(i / kN, i % kN) = rows[i];
-  for (const cl_int row : values_of<cl_int>(context, ipiv, kN)) factors.ipiv.push_back(row + 1);
-  expect_right(a, factors, Pivot::partial, kSingle);
+  const Matrix a = harmless_for(Pivot::full, kSingle, kN, kN, 1);
+  for (const bool full : {false, true}) {
+    const cl::Buffer matrix = buffer_of(context, as_floats(transposed(a)));
+    const cl::Buffer ipiv = context.zeros(kN), jpiv = context.zeros(kN), info = context.zeros(1);
+    context.run("test",
+                {full ? "gpu/batch_full.cl" : "gpu/batch_blocked.cl", "factor_batch", kSingle,
+                 Storage::buffer, Texel::rgba,
+                 std::string(" -DORDER=64 -DPIVOT=") + (full ? "FULL" : "PARTIAL")},
+                {kItems}, matrix, ipiv, jpiv, info, as_int(kN), cl_int{1});
+    LuFactors factors{Matrix(kN, kN), {}, values_of<cl_int>(context, info, 1)[0]};
+    const std::vector<cl_float> rows = values_of<cl_float>(context, matrix, kN * kN);
+    for (std::size_t i = 0; i < kN * kN; ++i) factors.lu(i / kN, i % kN) = rows[i];
+    for (const cl_int row : values_of<cl_int>(context, ipiv, kN)) factors.ipiv.push_back(row + 1);
+    Matrix aq = a;
+    const std::vector<cl_int> columns = values_of<cl_int>(context, jpiv, kN);
+    for (std::size_t k = 0; k < kN && full; ++k) {
+      const auto q = static_cast<std::size_t>(columns[k]);
+      if (q != k) std::swap_ranges(aq.column(k), aq.column(k) + kN, aq.column(q));
+    }
+    expect_right(aq, factors, full ? Pivot::full : Pivot::partial, kSingle);
+  }
 }
 
 TEST(SmallKernels, FastDiagonalsOfGpus) {

@@ -233,7 +233,7 @@ inline int factor(__global real* a, __global int* ipiv, __global int* jpiv, int 
 
 #endif
 
-// As gpu/batch_lu.cl's.
+// As gpu/batch_blocked.cl's and gpu/batch_full.cl's.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count) {

@@ -17,27 +17,20 @@ constexpr std::size_t kLocalElements =
     5200;                                // of gpu/batch_memory.cl's local memory, with the rest
 constexpr std::size_t kSolveItems = 64;  // of gpu/batch_solve.cl
 
-/// Of gpu/batch_small.cl and gpu/batch_lu.cl: a matrix has `order` x `split` work-items, a
+/// The kernels for matrices in registers: one of order up to `order` has `items` work-items, and a
 /// work-group so many matrices.
 struct Registers {
-  std::size_t order, split, matrices;
+  const char* file;
+  std::size_t order, items, matrices;
 };
 
-// A work-item has at most 64 elements of a row; in double 32 at order 64, for more of them on a
-// multiprocessor.
-Registers registers_for(std::size_t n, Precision precision) {
-  if (n <= 8) return {8, 1, 8};
-  if (n <= 16) return {16, 1, 4};
-  if (n <= 32) return {32, 1, 1};
-  if (n <= 64) return {64, precision == Precision::single_precision ? 1u : 2u, 1};
-  return {128, 2, 1};
-}
-
-// Of larger ones too many instructions would be unrolled.
-const char* file_for(const Registers& shape, Pivot pivot, Precision precision) {
-  const std::size_t most_full = precision == Precision::single_precision ? 32 : 16;
-  return shape.order <= (pivot == Pivot::full ? most_full : 64) ? "gpu/batch_small.cl"
-                                                                : "gpu/batch_lu.cl";
+Registers registers_for(std::size_t n, Pivot pivot) {
+  if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 8};
+  if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 4};
+  if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 1};
+  const char* const file = pivot == Pivot::full ? "gpu/batch_full.cl" : "gpu/batch_blocked.cl";
+  if (n <= 64) return {file, 64, 64, 1};
+  return {file, 128, 256, 1};
 }
 
 const char* macro_of(Pivot pivot) {
@@ -207,16 +200,16 @@ void BatchLu::factor() {
     KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
     std::size_t items = groups(part.count);
     if (path_ == BatchPath::registers) {
-      const Registers shape = registers_for(size_.n, precision_);
-      id.file = file_for(shape, pivot_, precision_);
+      const Registers shape = registers_for(size_.n, pivot_);
+      id.file = shape.file;
       id.texel = Texel::rgba;
-      id.options += definition("ORDER", shape.order) + definition("SPLIT", shape.split) +
-                    definition("MATRICES", shape.matrices);
+      id.options += definition("ORDER", shape.order);
+      if (shape.matrices > 1) id.options += definition("MATRICES", shape.matrices);
       if (context_.device().type == "gpu") id.options += " -DUNROLLED";
       if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
         id.options += " -DLUGPU_NVIDIA";
       }
-      items = part.count * shape.order * shape.split;
+      items = part.count * shape.items;
     } else if (path_ == BatchPath::memory) {
       id.file = "gpu/batch_memory.cl";
       items = part.count * kMemoryItems;

@@ -1,5 +1,5 @@
 // LU of a batch of small matrices, all at once: cpu/batch_lu.cl, gpu/batch_small.cl,
-// gpu/batch_lu.cl.
+// gpu/batch_blocked.cl, gpu/batch_full.cl, gpu/batch_memory.cl.
 #pragma once
 
 #include <functional>

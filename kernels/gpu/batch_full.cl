@@ -1,0 +1,231 @@
+// LU of many matrices of order 33 to 128 with full pivoting, each in registers
+// (gpu/batch_tiles.clh). Neither rows nor columns move: local memory has the positions to which the
+// interchanges have brought them. A step:
+//
+//   1. All work-items compare what is left of their tiles by magnitude, and those that have the
+//      largest by place (choose).
+//   2. The pivot's row goes to its place in the matrix and, where columns are left, to local
+//      memory, and so does its column (publish). From then on the row is NaN, which no search
+//      finds.
+//   3. The product is subtracted from every tile; the pivot's column becomes one of L.
+//
+// In the end the elements of every row go to the positions of their columns.
+//
+// Build options: those of gpu/batch_tiles.clh.
+
+#include "gpu/batch_tiles.clh"
+
+#ifdef LUGPU_NVIDIA
+#define TEAM 32  // work-items that compare before the others
+#else
+#define TEAM 1
+#endif
+
+// The largest of each team, and the place of the largest of all (for even and odd steps); the
+// pivot's row, 0 in columns that were chosen, its column, and itself; positions, and what is there.
+typedef struct {
+  key_type keys[2][ITEMS / TEAM];
+  uint place[2];
+  pack row[ORDER / PACK], column[ORDER / PACK];
+  real pivot;
+  uchar row_position[ORDER], row_at[ORDER], column_position[ORDER], column_at[ORDER];
+} scratch_of;
+
+// What is left of the work-item's tile: a bit for each row and column.
+typedef struct {
+  uint rows, columns;
+} remainder_of;
+
+// Places by position first, then by where they are: row_of() and column_of() a place.
+inline uint full_place(int column_position, int row_position, int row, int column) {
+  return (uint)column_position << 21 | (uint)row_position << 14 | (uint)row << 7 | (uint)column;
+}
+
+// The largest magnitude that is left of each column of the tile, -1 if nothing is or all are NaN,
+// and of all.
+inline real largest_of_tile(real (*x)[TILE], remainder_of left, real* of_column) {
+  real largest = -1;
+  UNROLL
+  for (int j = 0; j < TILE; ++j) {
+    of_column[j] = -1;
+    UNROLL
+    for (int i = 0; i < TILE; ++i) of_column[j] = fmax(of_column[j], fabs(x[i][j]));
+    of_column[j] = left.columns >> j & 1 ? of_column[j] : (real)-1;
+    largest = fmax(largest, of_column[j]);
+  }
+  return largest;
+}
+
+// The first place of the largest magnitude in the tile, or, if that is -1, of what is left of it.
+inline uint place_in_tile(real (*x)[TILE], remainder_of left, real largest, const real* of_column,
+                          const __local scratch_of* shared) {
+  uint first = NO_PLACE;
+  UNROLL
+  for (int j = 0; j < TILE; ++j) {
+    if (of_column[j] != largest || !(left.columns >> j & 1)) continue;
+    const int column = TILE * across() + j;
+    UNROLL
+    for (int i = 0; i < TILE; ++i) {
+      const int row = TILE * down() + i;
+      const uint place =
+          full_place(shared->column_position[column], shared->row_position[row], row, column);
+      const bool here = (left.rows >> i & 1) && (largest < 0 || fabs(x[i][j]) == largest);
+      first = here ? min(first, place) : first;
+    }
+  }
+  return first;
+}
+
+// The pivot of step k.
+inline uint choose(real (*x)[TILE], remainder_of left, int k, __local scratch_of* shared) {
+  const int me = get_local_id(0);
+  real of_column[TILE];
+  const real largest = largest_of_tile(x, left, of_column);
+  const key_type mine = largest >= 0 ? rank_of(largest) : 0;
+#ifdef LUGPU_NVIDIA
+  const key_type of_team = largest_of_warp(mine);
+#else
+  const key_type of_team = mine;
+#endif
+  if (me % TEAM == 0) shared->keys[k % 2][me / TEAM] = of_team;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  key_type best = 0;
+  for (int i = 0; i < ITEMS / TEAM; ++i) best = max(best, shared->keys[k % 2][i]);
+  if (me == 0) shared->place[1 - k % 2] = NO_PLACE;
+  if (mine == best) {
+    const uint place = place_in_tile(x, left, largest, of_column, shared);
+    if (place != NO_PLACE) atomic_min(&shared->place[k % 2], place);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return shared->place[k % 2];
+}
+
+// A value that was chosen by a condition among registers. Otherwise the compiler makes one access
+// with an address of several, and puts them all into memory.
+inline real in_register(real x) {
+#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
+  asm("mov.f64 %0, %0;" : "+d"(x));
+#elif defined(LUGPU_NVIDIA)
+  asm("mov.f32 %0, %0;" : "+f"(x));
+#endif
+  return x;
+}
+
+// The row and the column of the pivot to local memory, and the row to row k of the matrix. In the
+// column are zeros then and -1 in the row, which makes L of it (eliminate).
+inline void publish(real (*x)[TILE], remainder_of left, int row, int column, __global real* a,
+                    int n, int k, __local scratch_of* shared) {
+  const bool in_column = across() == column / TILE;
+  const uint which = in_column ? 1u << column % TILE : 0;
+  real values[TILE];
+  if (down() == row / TILE) {
+    UNROLL
+    for (int i = 0; i < TILE; ++i) {
+      if (i != row % TILE) continue;
+      UNROLL
+      for (int j = 0; j < TILE; ++j) {
+        values[j] = in_register(x[i][j]);
+        x[i][j] = NAN;
+      }
+    }
+    store_row(a, n, k, values);
+    real pivot = 0;
+    UNROLL
+    for (int j = 0; j < TILE; ++j) {
+      const bool is_pivot = which >> j & 1;
+      pivot = is_pivot ? values[j] : pivot;
+      values[j] = is_pivot ? (real)-1 : left.columns >> j & 1 ? values[j] : (real)0;
+    }
+    write_packs(values, shared->row + TILE * across() / PACK);
+    if (in_column) shared->pivot = pivot;
+  }
+  if (in_column) {
+    UNROLL
+    for (int j = 0; j < TILE; ++j) {
+      if (j != column % TILE) continue;
+      UNROLL
+      for (int i = 0; i < TILE; ++i) {
+        values[i] = in_register(x[i][j]);
+        x[i][j] = 0;
+      }
+    }
+    write_packs(values, shared->column + TILE * down() / PACK);
+  }
+}
+
+// The elimination. Returns whether the pivot is zero.
+inline bool eliminate(real (*x)[TILE], const __local scratch_of* shared) {
+  real l[TILE], u[TILE], scale, inverse;
+  const real pivot = shared->pivot;
+  reciprocal(pivot, &scale, &inverse);
+  read_packs(shared->column + TILE * down() / PACK, l);
+  read_packs(shared->row + TILE * across() / PACK, u);
+  UNROLL
+  for (int i = 0; i < TILE; ++i) l[i] = l[i] * scale * inverse;
+  subtract_product(x, l, u);
+  return pivot == 0;
+}
+
+// What is at position k and `chosen` change places. Returns the position of the latter.
+inline int exchange(__local uchar* position, __local uchar* at, int k, int chosen) {
+  const uchar p = position[chosen], other = at[k];
+  at[p] = other;
+  position[other] = p;
+  at[k] = chosen;
+  position[chosen] = k;
+  return p;
+}
+
+// P A Q = L U of the matrices, n x n, by rows, as gpu/batch_blocked.cl's; jpiv: likewise, of
+// columns.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
+    __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
+    int count) {
+  __local scratch_of shared;
+  const int me = get_local_id(0);
+  const size_t matrix = get_group_id(0);
+  __global real* a = matrices + matrix * n * n;
+  real x[TILE][TILE];
+  remainder_of left = {0, 0};
+  UNROLL
+  for (int i = 0; i < TILE; ++i) {
+    load_row(a, n, TILE * down() + i, x[i], NAN);
+    if (TILE * down() + i < n) left.rows |= 1u << i;
+    if (TILE * across() + i < n) left.columns |= 1u << i;
+  }
+  for (int i = me; i < ORDER; i += ITEMS) {
+    shared.row_position[i] = shared.row_at[i] = i;
+    shared.column_position[i] = shared.column_at[i] = i;
+  }
+  if (me == 0) shared.place[0] = NO_PLACE;
+  int zero = 0;
+  for (int k = 0; k < n; ++k) {
+    const uint pivot = choose(x, left, k, &shared);
+    const int row = pivot >> 7 & 127, column = pivot & 127;
+    publish(x, left, row, column, a, n, k, &shared);
+    if (down() == row / TILE) left.rows &= ~(1u << row % TILE);
+    if (across() == column / TILE) left.columns &= ~(1u << column % TILE);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me == 0) ipiv[matrix * n + k] = exchange(shared.row_position, shared.row_at, k, row);
+    if (me == ITEMS - 1) {
+      jpiv[matrix * n + k] = exchange(shared.column_position, shared.column_at, k, column);
+    }
+    if (eliminate(x, &shared) && zero == 0) zero = k + 1;
+  }
+  if (me == 0) info[matrix] = zero;
+  // The columns, which are where they were at the beginning, to their positions.
+  const int column = me % ORDER;
+  const bool is_column = column < n;
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  UNROLL
+  for (int b = 0; b < TILE * TILE; ++b) {
+    const int i = me / ORDER + b * (ITEMS / ORDER);
+    x[b / TILE][b % TILE] = is_column && i < n ? a[i * n + column] : (real)0;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  UNROLL
+  for (int b = 0; b < TILE * TILE; ++b) {
+    const int i = me / ORDER + b * (ITEMS / ORDER);
+    if (is_column && i < n) a[i * n + shared.column_position[column]] = x[b / TILE][b % TILE];
+  }
+}
