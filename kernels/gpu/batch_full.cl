@@ -22,12 +22,13 @@
 #endif
 
 // The largest of each team, and the place of the largest of all (for even and odd steps); the
-// pivot's row, 0 in columns that were chosen, its column, and itself; positions, and what is there.
+// pivot's row, 0 in columns that were chosen, its column, and itself; of each column that was
+// chosen, what makes L of it; positions, and what is there.
 typedef struct {
   key_type keys[2][ITEMS / TEAM];
   uint place[2];
   pack row[ORDER / PACK], column[ORDER / PACK];
-  real pivot;
+  real pivot, scale[ORDER], inverse[ORDER];
   uchar row_position[ORDER], row_at[ORDER], column_position[ORDER], column_at[ORDER];
 } scratch_of;
 
@@ -111,32 +112,30 @@ inline real in_register(real x) {
   return x;
 }
 
-// The row and the column of the pivot to local memory, and the row to row k of the matrix. In the
-// column are zeros then and -1 in the row, which makes L of it (eliminate).
+// The row and the column of the pivot to local memory, and the row to row k of the matrix, where
+// its elements in columns that were chosen become those of L.
 inline void publish(real (*x)[TILE], remainder_of left, int row, int column, __global real* a,
                     int n, int k, __local scratch_of* shared) {
   const bool in_column = across() == column / TILE;
-  const uint which = in_column ? 1u << column % TILE : 0;
   real values[TILE];
   if (down() == row / TILE) {
     UNROLL
     for (int i = 0; i < TILE; ++i) {
       if (i != row % TILE) continue;
       UNROLL
-      for (int j = 0; j < TILE; ++j) {
-        values[j] = in_register(x[i][j]);
-        x[i][j] = NAN;
-      }
+      for (int j = 0; j < TILE; ++j) values[j] = in_register(x[i][j]);
     }
-    store_row(a, n, k, values);
-    real pivot = 0;
+    real upper[TILE], pivot = 0;
     UNROLL
     for (int j = 0; j < TILE; ++j) {
-      const bool is_pivot = which >> j & 1;
+      const bool is_left = left.columns >> j & 1, is_pivot = in_column & (j == column % TILE);
+      const int place = TILE * across() + j;
       pivot = is_pivot ? values[j] : pivot;
-      values[j] = is_pivot ? (real)-1 : left.columns >> j & 1 ? values[j] : (real)0;
+      upper[j] = is_left & !is_pivot ? values[j] : (real)0;
+      values[j] = is_left ? values[j] : values[j] * shared->scale[place] * shared->inverse[place];
     }
-    write_packs(values, shared->row + TILE * across() / PACK);
+    store_row(a, n, k, values);
+    write_packs(upper, shared->row + TILE * across() / PACK);
     if (in_column) shared->pivot = pivot;
   }
   if (in_column) {
@@ -144,24 +143,27 @@ inline void publish(real (*x)[TILE], remainder_of left, int row, int column, __g
     for (int j = 0; j < TILE; ++j) {
       if (j != column % TILE) continue;
       UNROLL
-      for (int i = 0; i < TILE; ++i) {
-        values[i] = in_register(x[i][j]);
-        x[i][j] = 0;
-      }
+      for (int i = 0; i < TILE; ++i) values[i] = in_register(x[i][j]);
     }
     write_packs(values, shared->column + TILE * down() / PACK);
   }
 }
 
-// The elimination. Returns whether the pivot is zero.
-inline bool eliminate(real (*x)[TILE], const __local scratch_of* shared) {
+// The elimination, which makes the pivot's row NaN. Returns whether the pivot is zero.
+inline bool eliminate(real (*x)[TILE], int row, int column, __local scratch_of* shared) {
   real l[TILE], u[TILE], scale, inverse;
   const real pivot = shared->pivot;
   reciprocal(pivot, &scale, &inverse);
+  if (get_local_id(0) == 0) {
+    shared->scale[column] = scale;
+    shared->inverse[column] = inverse;
+  }
   read_packs(shared->column + TILE * down() / PACK, l);
   read_packs(shared->row + TILE * across() / PACK, u);
   UNROLL
-  for (int i = 0; i < TILE; ++i) l[i] = l[i] * scale * inverse;
+  for (int i = 0; i < TILE; ++i) {
+    l[i] = TILE * down() + i == row ? (real)NAN : l[i] * scale * inverse;
+  }
   subtract_product(x, l, u);
   return pivot == 0;
 }
@@ -196,6 +198,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
   for (int i = me; i < ORDER; i += ITEMS) {
     shared.row_position[i] = shared.row_at[i] = i;
     shared.column_position[i] = shared.column_at[i] = i;
+    shared.scale[i] = shared.inverse[i] = 0;
   }
   if (me == 0) shared.place[0] = NO_PLACE;
   int zero = 0;
@@ -210,7 +213,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
     if (me == ITEMS - 1) {
       jpiv[matrix * n + k] = exchange(shared.column_position, shared.column_at, k, column);
     }
-    if (eliminate(x, &shared) && zero == 0) zero = k + 1;
+    if (eliminate(x, row, column, &shared) && zero == 0) zero = k + 1;
   }
   if (me == 0) info[matrix] = zero;
   // The columns, which are where they were at the beginning, to their positions.
