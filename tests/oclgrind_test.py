@@ -25,9 +25,9 @@ KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 SECONDS = 300
 # "gpu", what oclgrind says it is, or "cpu"; and the arguments of lugpu, or a program of GoogleTest and its filter.
 # "plain": kernels as the compiler reads them. Its optimizer leaves calls in some that oclgrind 21.10 does not know
-# (llvm.experimental.noalias.scope.decl). The longest first.
+# (llvm.experimental.noalias.scope.decl) or instructions (freeze). The longest first.
 RUNS = [line.split() for line in """
-gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles
+gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*InTiles
 gpu       large_index_blocked_test *OfSolutions.*/single_326
 gpu       large_index_blocked_test *OnGpus.Panels*/single_326
 gpu       gpu_panel_test *InfoIsTheFirstZeroPivot/single_none
@@ -38,7 +38,7 @@ cpu plain simulate wave --grid 4 --steps 1 --iterations 1 --method gauss-seidel
 cpu plain simulate wave --grid 4 --steps 1 --iterations 1 --method jacobi
 cpu plain simulate wave --grid 4 --steps 1 --iterations 1 --method cg
 gpu       large_index_dense_test */single_326
-gpu plain small_kernels_test *ConductivityOf*:*PushedBubbles
+gpu plain small_kernels_test *ConductivityOf*:*PushedBubbles:*InTiles
 cpu       large_index_operators_test *_326:-*VectorsAndGrids*
 gpu       large_index_operators_test *_326:-*VectorsAndGrids*
 cpu       large_index_steps_test */single_326

@@ -227,6 +227,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
     places[r] = me < LANES && row < n ? place_of(0, row, row) : NO_PLACE;
   }
   for (int i = me; i < ORDER; i += ITEMS) shared.step[i] = NOT_YET;
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what was read may be overwritten
   // In each turn the panel from `first` on is used and the next one is factored.
   for (int first = -TILE; first < n; first += TILE) {
     const int next = first + TILE;

@@ -201,6 +201,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
     shared.scale[i] = shared.inverse[i] = 0;
   }
   if (me == 0) shared.place[0] = NO_PLACE;
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what was read may be overwritten
   int zero = 0;
   for (int k = 0; k < n; ++k) {
     const uint pivot = choose(x, left, k, &shared);

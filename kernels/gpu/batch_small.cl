@@ -36,12 +36,13 @@ typedef struct {
 
 inline int row_here() { return get_local_id(0) % ORDER; }
 
-// Waits for the work-items of a matrix, and for what they wrote to local memory.
+// Waits for the work-items of a matrix, for what they wrote to local memory, and until they have
+// read what may be overwritten.
 inline void wait_for_matrix() {
 #ifdef LUGPU_NVIDIA
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 #else
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #endif
 }
 
