@@ -6,7 +6,8 @@
     scripts/scaling.py plot FILE.json... [-o DIR] strong and weak scaling as measured, PNG and SVG
 
 FILE.json is of `lugpu bench --json` with lu-blocked on several numbers of devices, e.g. -d 0,0+1,0+1+2+3, or with
-several numbers of processes. A figure's weak scaling joins sizes whose work per device, n^3 / P, is about the same.
+several numbers of processes; all files of a call together. A figure's weak scaling joins sizes whose memory on each
+device, n^2 / P, is about the same.
 """
 
 import argparse
@@ -139,7 +140,7 @@ TABLES = {"One host": one_host, "Hosts of 8 devices, a network of 25 / 50 GB/s":
 
 
 def measured(paths):
-    """{(file, device, precision, pivot): {devices: {n: seconds}}} of lu-blocked in core, of several rows the fastest."""
+    """{(device, precision, pivot): {devices: {n: seconds}}} of lu-blocked in core, of several rows the fastest."""
     found = {}
     for path in paths:
         try:
@@ -147,7 +148,7 @@ def measured(paths):
             for row in rows:
                 if row["status"] != "ok" or row["routine"] != "lu-blocked" or (row.get("windows") or 1) > 1:
                     continue
-                group = found.setdefault((path.name, row["device"], row["precision"], row["pivot"]), {})
+                group = found.setdefault((row["device"], row["precision"], row["pivot"]), {})
                 times = group.setdefault(row.get("devices_used") or 1, {})
                 times[row["n"]] = min(row["median_s"], times.get(row["n"], row["median_s"]))
         except OSError as error:
@@ -187,9 +188,9 @@ def fitted(times, element):
 
 
 def print_fit(paths):
-    for (name, device, precision, pivot), times in measured(paths).items():
+    for (device, precision, pivot), times in measured(paths).items():
         machine, error = fitted(times, SIZES[precision])
-        print(f"{name}, {device}, {precision}, pivoting {pivot}: a column {1e6 * machine.column:.2f} us, "
+        print(f"{device}, {precision}, pivoting {pivot}: a column {1e6 * machine.column:.2f} us, "
               f"{machine.rate / 1e9:.0f} GFLOP/s, " +
               (f"{machine.bandwidth / 1e9:.2f} GB/s, latency {1e6 * machine.latency:.0f} us, "
                if max(times) > 1 else "") + f"off by {100 * error:.1f} % (root mean square)")
@@ -200,14 +201,14 @@ def print_fit(paths):
 
 
 def weak_lines(times):
-    """Lists of (devices, n) from one device on whose n^3 / devices differ by less than a fifth."""
+    """Lists of (devices, n) from one device on whose n^2 / devices differ by less than a fifth."""
     lines = []
     for n in sorted(times.get(1, {})):
         line = [(1, n)]
         for devices in sorted(times):
-            near = [m for m in times[devices] if abs(math.log(m**3 / devices / n**3)) < 0.2]
+            near = [m for m in times[devices] if abs(math.log(m**2 / devices / n**2)) < 0.2]
             if devices > 1 and near:
-                line.append((devices, min(near, key=lambda m: abs(m**3 / devices - n**3))))
+                line.append((devices, min(near, key=lambda m: abs(m**2 / devices - n**2))))
         if len(line) > 1:
             lines.append(line)
     return lines
@@ -217,7 +218,7 @@ def draw(key, times, folder):
     from figures import STYLE, counted, save, slug
     import matplotlib
     from matplotlib.figure import Figure
-    _, device, precision, pivot = key
+    device, precision, pivot = key
     counts = sorted(times)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9, 3.6), layout="constrained")

@@ -98,6 +98,28 @@ TEST(Crossovers, AreWithRivalsOfTheSamePrecisionAndPivoting) {
                                 "lu partial mixed beats getrf from n = 256 on, the smallest."}));
 }
 
+TEST(Crossovers, AreWithRivalsOnAsManyDevices) {
+  json results = json::array();
+  for (const std::size_t n : {256U, 1024U}) {
+    results.push_back(row("openblas", "getrf", "partial", "single", n, 8));
+    for (const int devices : {1, 2}) {
+      results.push_back(row("cusolver", "cusolver-mg", "partial", "single", n, 4.0 / devices));
+      results.push_back(row("lugpu", "lu-blocked", "partial", "single", n, 3.0));
+      if (devices == 1) continue;  // which is not told
+      for (std::size_t last = results.size() - 2; last < results.size(); ++last) {
+        results[last]["devices_used"] = devices;
+      }
+    }
+  }
+  const std::string method = "lu-blocked partial single ",
+                    smallest = " from n = 256 on, the smallest.";
+  EXPECT_EQ(crossovers(results),
+            (std::vector<std::string>{
+                method + "beats getrf" + smallest, method + "beats cusolver-mg" + smallest,
+                method + "on 2 devices beats getrf" + smallest,
+                method + "on 2 devices is behind cusolver-mg up to n = 1024."}));
+}
+
 TEST(Crossovers, NeedTwoOrdersAndTimes) {
   json results = {row("openblas", "getrf", "partial", "double", 8, 1),
                   row("lugpu", "lu", "partial", "double", 8, 2),

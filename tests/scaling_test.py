@@ -73,13 +73,13 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(out.count(" ms, model "), 4)
 
     def test_figures(self):
-        """Weak scaling joins sizes of about the same work per device."""
-        rows = [row(n, devices) for devices in (1, 2, 4) for n in (1024, 1290, 1625, 4096)]
+        """Weak scaling joins sizes of about the same memory per device."""
+        rows = [row(n, devices) for devices in (1, 2, 4) for n in (1024, 1448, 2048, 4096)]
         rows.append(row(1024, 1) | {"windows": 4, "median_s": 1.0})
         self.assertEqual(scaling.weak_lines({devices: {r["n"]: r["median_s"] for r in rows
                                                        if (r["devices_used"] or 1) == devices}
                                              for devices in (1, 2, 4)}),
-                         [[(1, 1024), (2, 1290), (4, 1625)], [(1, 1290), (2, 1625)]])
+                         [[(1, 1024), (2, 1448), (4, 2048)], [(1, 1448), (2, 2048)], [(1, 2048), (4, 4096)]])
         out = self.run_script("plot", self.write(rows), "-o", "figures")
         self.assertIn("2 files: ", out)
         for ending in ("png", "svg"):

@@ -35,6 +35,7 @@ struct Solver {
   std::string name;
   bool lugpu, full;  // full pivoting
   std::string precision;
+  std::string devices;  // how many, where it ran on several numbers of them
   TimesByOrder times;
 };
 
@@ -73,16 +74,23 @@ std::vector<Solver> solvers_of(const json& results) {
     for (const std::string field : fields) {
       const std::string value = text_of(row, field.c_str());
       if (varies.contains({name_of(row), field}) && !value.empty()) {
-        name += (field == "nb" ? " nb " : " ") + value;
+        name += field == "nb"             ? " nb " + value
+                : field == "devices_used" ? " on " + value + " devices"
+                                          : " " + value;
       }
     }
     auto found = std::ranges::find(solvers, name, &Solver::name);
     if (found == solvers.end()) {
       const std::string precision = text_of(row, "precision");
+      const bool on_several = varies.contains({name_of(row), "devices_used"});
+      const std::string devices = text_of(row, "devices_used");
       solvers.push_back({name,
                          row["implementation"] == "lugpu",
                          row["pivot"] == "full",
                          precision == "mixed" ? "double" : precision,
+                         !on_several       ? ""
+                         : devices.empty() ? "1"
+                                           : devices,
                          {}});
       found = solvers.end() - 1;
     }
@@ -143,6 +151,8 @@ std::vector<std::string> crossovers(const json& results) {
     if (!method.lugpu) continue;
     for (const Solver& rival : solvers) {
       if (rival.lugpu || rival.full != method.full || rival.precision != method.precision) continue;
+      const bool elsewhere = !rival.devices.empty() && !method.devices.empty();
+      if (elsewhere && rival.devices != method.devices) continue;
       const std::optional<Crossover> found = crossover(method.times, rival.times);
       if (!found || found->smallest == found->largest) continue;
       const std::string routine = rival.name.substr(0, rival.name.find(' '));
