@@ -120,6 +120,21 @@ TEST(Crossovers, AreWithRivalsOnAsManyDevices) {
                 method + "on 2 devices is behind cusolver-mg up to n = 1024."}));
 }
 
+TEST(Crossovers, OfARivalOnFourDevicesAreWithMethodsOnFour) {
+  json results = json::array();
+  for (const std::size_t n : {256U, 1024U}) {
+    results.push_back(row("cusolver", "cusolver-mg", "partial", "single", n, 2));
+    results.back()["devices_used"] = 4;
+    results.push_back(row("lugpu", "lu-blocked", "partial", "single", n, 3));
+    results.push_back(row("lugpu", "lu-blocked", "partial", "single", n, 1));
+    results.back()["devices_used"] = 4;
+  }
+  EXPECT_EQ(crossovers(results),
+            (std::vector<std::string>{
+                "lu-blocked partial single on 4 devices beats cusolver-mg from n = 256 on, the "
+                "smallest."}));
+}
+
 TEST(Crossovers, NeedTwoOrdersAndTimes) {
   json results = {row("openblas", "getrf", "partial", "double", 8, 1),
                   row("lugpu", "lu", "partial", "double", 8, 2),

@@ -73,5 +73,31 @@ TEST(Measurement, LaunchesEveryKernelBeforeTheClockStarts) {
   }
 }
 
+// Beyond the order up to which the host multiplies factors, checks are estimates and the condition
+// comes from the device's factors.
+TEST(Measurement, LargeFactorsAreCheckedByEstimates) {
+  constexpr std::size_t kN = 60;
+  DeviceContext& context = shared_context();
+  const Method& method = find_method("lu-blocked");
+  Case what;
+  what.routine = method.name;
+  what.problem.size = Size::square(kN, 1);
+  what.problem.dense.precision = Precision::single_precision;
+  what.problem = completed(what.problem, method, context.device(), Texel::r, 0, {});
+  const Matrix a = random_matrix(kN, kN, 1), b = random_matrix(kN, 1, 2);
+  Effort effort = kOnce;
+  effort.check_factors = true;
+  Checks checks[2];
+  for (const bool large : {false, true}) {
+    effort.most_order_of_product = large ? kN - 1 : kN;
+    const Result result = Measurement(context, method, what, a, b, effort).finish();
+    EXPECT_EQ(result.status, RunStatus::ok);
+    checks[large] = result.checks;
+    EXPECT_EQ(checks[large].factor_ratio_estimated, large);
+  }
+  EXPECT_EQ(checks[0].growth, checks[1].growth);
+  EXPECT_NEAR(checks[1].rcond.value() / checks[0].rcond.value(), 1, 0.01);
+}
+
 }  // namespace
 }  // namespace lugpu

@@ -24,8 +24,8 @@ PROGRAM = Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build-dev/lugpu").abso
 KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 SECONDS = 300
 # "gpu", what oclgrind says it is, or "cpu"; and the arguments of lugpu, or a program of GoogleTest and its filter.
-# "plain": kernels as the compiler reads them. Its optimizer leaves calls in some that oclgrind 21.10 does not know
-# (llvm.experimental.noalias.scope.decl) or instructions (freeze). The longest first.
+# "plain": kernels as the compiler reads them. Its optimizer leaves calls (llvm.experimental.noalias.scope.decl) and
+# instructions (freeze) in some that oclgrind 21.10 does not know. The longest first.
 RUNS = [line.split() for line in """
 gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*InTiles
 gpu       large_index_blocked_test *OfSolutions.*/single_326

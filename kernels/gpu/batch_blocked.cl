@@ -1,14 +1,12 @@
 // LU of many matrices of order 33 to 128, without or with partial pivoting, by panels of TILE
 // columns, each matrix in registers (gpu/batch_tiles.clh):
 //
-//   1. The panel goes by way of local memory to the registers of LANES work-items, a warp, which
-//      factor it (factor_panel). Rows do not move: their places are followed, and the steps in
-//      which they were chosen.
+//   1. The panel goes by way of local memory to the registers of LANES work-items, on NVIDIA's GPUs
+//      a warp, which factor it (factor_panel). Rows do not move: their places are followed, and the
+//      steps in which they were chosen.
 //   2. The rows that were chosen go to local memory (give_rows). A work-item for each column right
 //      of the panel makes U of them and takes it to its place in the matrix (solve_rows).
-//   3. The product of L and U is subtracted (update). What becomes of rows that were chosen does
-//   not
-//      matter.
+//   3. The product of L and U is subtracted (update). Rows that were chosen may become anything.
 //
 // In the end the rows of L, and of U in the panel's columns, go to their places.
 //
@@ -83,7 +81,8 @@ inline bool take_step(real (*y)[TILE], uint* places, const int c, int k, int n, 
   const uint pivot = best_of_panel(best, where, c, shared);
 #endif
   *pivot_of_me = me == c ? pivot : *pivot_of_me;
-  // (A comparison of r itself the compiler turns into an address, and puts the rows into memory.)
+  // (A comparison of r itself the compiler turns into a computed address, and the rows go to
+  // memory.)
   const uint chosen = working && row_of(pivot) % LANES == me ? 1u << row_of(pivot) / LANES : 0;
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
@@ -103,7 +102,8 @@ inline bool take_step(real (*y)[TILE], uint* places, const int c, int k, int n, 
   for (int r = 0; r < ROWS; ++r) {
     const bool goes_on = working & (places[r] != NO_PLACE);
     const uint moved = place_of(0, row_position_of(pivot), row_of(places[r]));
-    places[r] = goes_on & (row_position_of(places[r]) == k) ? moved : places[r];
+    const bool moves = goes_on & (row_position_of(places[r]) == k);
+    places[r] = moves ? moved : places[r];
     const real l = y[r][c] * scale * inverse;
     y[r][c] = goes_on ? l : y[r][c];
     UNROLL
@@ -134,7 +134,9 @@ inline void factor_panel(int n, int first, uint* places, __global int* ipiv, int
     const bool is_zero = take_step(y, places, c, first + c, n, &pivot, shared);
     if (is_zero && *zero == 0) *zero = first + c + 1;
   }
-  if (PIVOT == PARTIAL && me < TILE && first + me < n) ipiv[first + me] = row_position_of(pivot);
+#if PIVOT == PARTIAL
+  if (me < TILE && first + me < n) ipiv[first + me] = row_position_of(pivot);
+#endif
   UNROLL
   for (int r = 0; r < ROWS && me < LANES; ++r) {
     UNROLL

@@ -37,10 +37,12 @@ typedef struct {
   uint rows, columns;
 } remainder_of;
 
-// Places by position first, then by where they are: row_of() and column_of() a place.
+// A place: the positions of its column and row, its row and its column. The smallest is chosen.
 inline uint full_place(int column_position, int row_position, int row, int column) {
   return (uint)column_position << 21 | (uint)row_position << 14 | (uint)row << 7 | (uint)column;
 }
+inline int full_row_of(uint place) { return place >> 7 & 127; }
+inline int full_column_of(uint place) { return place & 127; }
 
 // The largest magnitude that is left of each column of the tile, -1 if nothing is or all are NaN,
 // and of all.
@@ -101,8 +103,8 @@ inline uint choose(real (*x)[TILE], remainder_of left, int k, __local scratch_of
   return shared->place[k % 2];
 }
 
-// A value that was chosen by a condition among registers. Otherwise the compiler makes one access
-// with an address of several, and puts them all into memory.
+// A value that was chosen by a condition among registers. Otherwise the compiler turns the choice
+// into one load with a computed address, and the whole tile goes to memory.
 inline real in_register(real x) {
 #if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
   asm("mov.f64 %0, %0;" : "+d"(x));
@@ -131,7 +133,7 @@ inline void publish(real (*x)[TILE], remainder_of left, int row, int column, __g
       const bool is_left = left.columns >> j & 1, is_pivot = in_column & (j == column % TILE);
       const int place = TILE * across() + j;
       pivot = is_pivot ? values[j] : pivot;
-      upper[j] = is_left & !is_pivot ? values[j] : (real)0;
+      upper[j] = is_left && !is_pivot ? values[j] : (real)0;
       values[j] = is_left ? values[j] : values[j] * shared->scale[place] * shared->inverse[place];
     }
     store_row(a, n, k, values);
@@ -205,7 +207,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
   int zero = 0;
   for (int k = 0; k < n; ++k) {
     const uint pivot = choose(x, left, k, &shared);
-    const int row = pivot >> 7 & 127, column = pivot & 127;
+    const int row = full_row_of(pivot), column = full_column_of(pivot);
     publish(x, left, row, column, a, n, k, &shared);
     if (down() == row / TILE) left.rows &= ~(1u << row % TILE);
     if (across() == column / TILE) left.columns &= ~(1u << column % TILE);

@@ -1,4 +1,4 @@
-// LU of many matrices of order up to 32, each in the registers of ORDER work-items of a warp: a
+// LU of many matrices of order up to 32, each in the registers of ORDER work-items: a
 // work-item has a row. All steps are unrolled, so that every column stays in its register.
 //
 // Rows do not move: `position` is where the interchanges have brought a row. The row that is chosen
@@ -6,17 +6,14 @@
 // from then on. In the end every row goes to the place of its step. With full pivoting the columns
 // are interchanged in all rows, those chosen before too.
 //
-// Local memory is read and written 16 bytes at a time, and a matrix waits as a warp, not at a
-// barrier.
+// Local memory is read and written 16 bytes at a time, and on NVIDIA's GPUs a matrix waits as a
+// warp, not at a barrier.
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER; MATRICES of a work-group, 1 by default;
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER; MATRICES of a work-group;
 // those of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 
-#ifndef MATRICES
-#define MATRICES 1
-#endif
 #if PIVOT == FULL
 #define OUTSIDE NAN  // fmax() and == pass it by
 #else
@@ -229,7 +226,11 @@ __kernel __attribute__((reqd_work_group_size(ORDER * MATRICES, 1, 1))) void fact
   for (int k = 0; k < n; ++k) take_step(x, k, &now, shared);
 #endif
   store(a, rows, x, r < n ? -1 - now.position : n, shared->slab);
-  if (r < rows && PIVOT != NONE) ipiv[(size_t)matrix * n + r] = row_position_of(now.chosen);
-  if (r < rows && PIVOT == FULL) jpiv[(size_t)matrix * n + r] = column_position_of(now.chosen);
+#if PIVOT != NONE
+  if (r < rows) ipiv[(size_t)matrix * n + r] = row_position_of(now.chosen);
+#endif
+#if PIVOT == FULL
+  if (r < rows) jpiv[(size_t)matrix * n + r] = column_position_of(now.chosen);
+#endif
   if (r == 0 && rows > 0) info[matrix] = now.zero;
 }

@@ -8,7 +8,6 @@
 
 namespace lugpu {
 
-// The system clears a page when it is first written to.
 void get_pages(void* memory, std::size_t bytes) {
   constexpr std::size_t kLarge = std::size_t{64} << 20, kPage = 4096;
   if (bytes < kLarge) return;

@@ -69,13 +69,14 @@ using Memory = std::unique_ptr<void, FreeMemory>;
 Memory allocate(std::size_t bytes);
 /// kind: kHostToDevice ...
 void copy(void* target, const void* source, std::size_t bytes, int kind);
-/// A matrix, rounded to Real, column after column, a piece at a time. Throws InputError if a
-/// finite element overflows it.
+/// A matrix by columns, rounded to Real, a piece at a time. Throws InputError if a finite element
+/// overflows it.
 template <typename Real>
 void upload(void* target, const MatrixView& matrix) {
   constexpr std::size_t kPiece = std::size_t{32} << 20;
-  const std::size_t column = std::max<std::size_t>(matrix.rows() * sizeof(Real), 1);
-  const std::size_t most = std::clamp<std::size_t>(kPiece / column, 1, matrix.cols() + 1);
+  if (matrix.rows() * matrix.cols() == 0) return;
+  const std::size_t column = matrix.rows() * sizeof(Real);
+  const std::size_t most = std::clamp<std::size_t>(kPiece / column, 1, matrix.cols());
   std::vector<Real> piece(most * matrix.rows());
   for (std::size_t first = 0; first < matrix.cols(); first += most) {
     const std::size_t count = std::min(most, matrix.cols() - first);

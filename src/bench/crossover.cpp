@@ -35,13 +35,18 @@ struct Solver {
   std::string name;
   bool lugpu, full;  // full pivoting
   std::string precision;
-  std::string devices;  // how many, where it ran on several numbers of them
+  std::string devices;  // how many, where it ran on several at once
   TimesByOrder times;
 };
 
 std::string text_of(const json& row, const char* field) {
   const json value = row.value(field, json());
   return value.is_null() ? "" : value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string in_words(const std::string& field, const std::string& value) {
+  if (field == "nb") return " nb " + value;
+  return field == "devices_used" ? " on " + value + " devices" : " " + value;
 }
 
 // The solvers, in the order of the rows, by routine, pivoting and precision, and by what they have
@@ -74,23 +79,19 @@ std::vector<Solver> solvers_of(const json& results) {
     for (const std::string field : fields) {
       const std::string value = text_of(row, field.c_str());
       if (varies.contains({name_of(row), field}) && !value.empty()) {
-        name += field == "nb"             ? " nb " + value
-                : field == "devices_used" ? " on " + value + " devices"
-                                          : " " + value;
+        name += in_words(field, value);
       }
     }
     auto found = std::ranges::find(solvers, name, &Solver::name);
     if (found == solvers.end()) {
       const std::string precision = text_of(row, "precision");
-      const bool on_several = varies.contains({name_of(row), "devices_used"});
-      const std::string devices = text_of(row, "devices_used");
+      std::string devices = text_of(row, "devices_used");
+      if (devices.empty() && varies.contains({name_of(row), "devices_used"})) devices = "1";
       solvers.push_back({name,
                          row["implementation"] == "lugpu",
                          row["pivot"] == "full",
                          precision == "mixed" ? "double" : precision,
-                         !on_several       ? ""
-                         : devices.empty() ? "1"
-                                           : devices,
+                         devices,
                          {}});
       found = solvers.end() - 1;
     }

@@ -35,7 +35,7 @@ std::string words(const Crossover& crossover, const std::string& rival);
 
 /// A sentence for every method of lugpu and every rival of the same precision (of double for mixed)
 /// and kind of pivoting (full or not) in the results of dense systems, where they have at least two
-/// orders in common; if both ran on several numbers of devices, on the same number.
+/// orders in common; where both ran on several devices, on as many.
 std::vector<std::string> crossovers(const nlohmann::json& results);
 
 }  // namespace lugpu

@@ -85,12 +85,14 @@ Matrix scaled_factors(Matrix lu, double factor) {
   return lu;
 }
 
-// The checks of the factors. eps: of X; factors_eps: of the factors. thorough: what takes n^3
-// operations too, and the condition by the factors that the host then has.
+// The checks of the factors. eps: of X; factors_eps: of the factors. most_order: up to which the
+// host multiplies them, and solves with them for the condition; absent: they do not come to the
+// host.
 void check_factors(Contender& contender, const FactoredSystem& system, double eps,
-                   double factors_eps, const Outcome& outcome, bool thorough, Checks& checks) {
+                   double factors_eps, const Outcome& outcome,
+                   std::optional<std::size_t> most_order, Checks& checks) {
   const bool regular = outcome.info == 0;
-  if (!thorough) {
+  if (!most_order) {
     const std::optional<double> growth = contender.growth(system.largest());
     if (!growth) return;
     const ApplyInverse inverse = regular ? contender.apply_inverse() : ApplyInverse();
@@ -99,15 +101,19 @@ void check_factors(Contender& contender, const FactoredSystem& system, double ep
   const InRange a(system.factored_a(), system.largest());
   if (auto lu = contender.lu()) {
     checks.growth = relative(largest_of_u(lu->view(), 0), system.largest());
-    const Matrix in_range = scaled_factors(std::move(*lu), a.scale());
-    checks.factor_ratio_estimated = in_range.rows() > kMostOrderOfProduct;
+    Matrix in_range = scaled_factors(std::move(*lu), a.scale());
+    checks.factor_ratio_estimated = in_range.rows() > *most_order;
     const auto ratio = checks.factor_ratio_estimated ? estimated_factor_ratio : lu_factor_ratio;
     checks.factor_ratio = ratio(a.matrix(), in_range, outcome.ipiv, outcome.jpiv, eps);
     if (!regular || !std::isfinite(*checks.factor_ratio)) return;
-    const ApplyInverse by_device =
-        checks.factor_ratio_estimated ? contender.apply_inverse() : ApplyInverse();
-    const ApplyInverse inverse =
-        by_device ? a.inverse(by_device) : inverse_by_lu(in_range, outcome.ipiv, outcome.jpiv);
+    ApplyInverse inverse;
+    if (checks.factor_ratio_estimated) inverse = contender.apply_inverse();
+    if (inverse) {
+      in_range = Matrix();  // a device that is the host's needs the room
+      inverse = a.inverse(std::move(inverse));
+    } else {
+      inverse = inverse_by_lu(in_range, outcome.ipiv, outcome.jpiv);
+    }
     check_condition(a.matrix(), factors_eps, inverse, checks);
   } else if (regular) {
     if (auto inverse = contender.inverse()) {
@@ -303,9 +309,12 @@ void Measurement::conclude() {
   result_.checks.info = outcome.info;
   add_up_times(result_);
   // The factors of mixed precision need not be good ones.
-  const bool thorough = effort_.check_factors && problem.solve.refine != Refine::mixed;
+  std::optional<std::size_t> most_order;
+  if (effort_.check_factors && problem.solve.refine != Refine::mixed) {
+    most_order = effort_.most_order_of_product;
+  }
   const double factors_eps = epsilon_of_factors(problem, result_.refinement);
-  check_factors(*contender_, system_, eps, factors_eps, outcome, thorough, result_.checks);
+  check_factors(*contender_, system_, eps, factors_eps, outcome, most_order, result_.checks);
   if (x) {
     unscale_solution(system_.applied(), x->view());
     check_solution(system_, *x, eps, factors_eps, contender_->apply_inverse(), result_.checks);

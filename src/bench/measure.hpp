@@ -41,10 +41,11 @@ struct Effort {
   double noise_time_s = INFINITY;  ///< but for that no longer than this in all
   double timeout_s = 20;  ///< for the whole case; fewer runs, or `skipped`, where it is not enough
   double turn_s = 0.02;   ///< a sweep changes cases after this long and at least one sample
-  bool build_first = true;     ///< every kernel, so that nothing timed waits for a compiler
-  bool check_factors = true;   ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
-  bool time_products = false;  ///< Contender::multiply() too
-  bool trace = false;          ///< Result::commands and parts too
+  bool build_first = true;    ///< every kernel, so that nothing timed waits for a compiler
+  bool check_factors = true;  ///< factor_ratio too: 2 n^3 on the host, or an inverse on the device
+  std::size_t most_order_of_product = kMostOrderOfProduct;  ///< smaller in tests
+  bool time_products = false;                               ///< Contender::multiply() too
+  bool trace = false;                                       ///< Result::commands and parts too
 };
 
 /// A X = B by a method on a device or by a baseline, in pieces, so that the samples of several

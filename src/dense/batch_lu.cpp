@@ -203,8 +203,7 @@ void BatchLu::factor() {
       const Registers shape = registers_for(size_.n, pivot_);
       id.file = shape.file;
       id.texel = Texel::rgba;
-      id.options += definition("ORDER", shape.order);
-      if (shape.matrices > 1) id.options += definition("MATRICES", shape.matrices);
+      id.options += definition("ORDER", shape.order) + definition("MATRICES", shape.matrices);
       if (context_.device().type == "gpu") id.options += " -DUNROLLED";
       if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
         id.options += " -DLUGPU_NVIDIA";

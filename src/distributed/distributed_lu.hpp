@@ -130,7 +130,7 @@ class DistributedLu : public DenseFactorization {
                                             std::size_t to);
 
   /// Columns first : first + count of block column j, on its owner or at home, and their elements
-  /// in host memory: those of get() are staged, until the next transfer.
+  /// in host memory. get() returns staging memory of the reader, valid until its next transfer.
   void put(std::size_t j, std::size_t first, std::size_t count, const std::vector<char>& host);
   char* get(std::size_t j, std::size_t first, std::size_t count);
   /// The pivots on the diagonal, on the first process.
