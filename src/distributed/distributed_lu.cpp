@@ -72,7 +72,8 @@ DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& de
              Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer)},
       from(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
-      blocked(Blocked::make(context, panel_shape(dealt, options))) {
+      blocked(Blocked::make(context, panel_shape(dealt, options))),
+      columns(context.handle(), context.queue()) {
   if (dealt.devices == 1) blocked->prepare_beside();
 }
 
@@ -273,7 +274,8 @@ void DistributedLu::take_matrix(const cl::Buffer& columns, std::size_t first, st
 
 // L as it is stored lacks the interchanges of later panels.
 char* DistributedLu::get(std::size_t j, std::size_t first, std::size_t count) {
-  DeviceContext& context = reader(j).context;
+  Member& member = reader(j);
+  DeviceContext& context = member.context;
   const std::size_t bytes = count * size_.n * element();
   mark_idle();
   cl::Buffer part = export_columns(context, in_panel(j, 0, dealt_.n, 0), first, count);
@@ -285,7 +287,7 @@ char* DistributedLu::get(std::size_t j, std::size_t first, std::size_t count) {
     gather_rows(context, part, moved, permutation_of(later, size_.n), count, options_.precision);
     part = std::move(moved);
   }
-  void* const host = context.staging().room(bytes);
+  void* const host = member.columns.room(bytes);
   context.queue().enqueueReadBuffer(part, CL_TRUE, 0, bytes, host);
   return static_cast<char*>(host);
 }
@@ -339,7 +341,7 @@ cl::Buffer DistributedLu::factors(std::size_t first, std::size_t count) {
         if (home_ || owns(j)) {
           host = get(j, inside, here);
         } else {
-          host = static_cast<char*>(context_.staging().room(here * column));
+          host = static_cast<char*>(members_.front()->columns.room(here * column));
           announce({.kind = Task::Kind::factors, .first = first + start, .count = here});
           processes_.move(host, here * column, process_of(dealt_.owner(j)), 0);
         }

@@ -79,6 +79,7 @@ class DistributedLu : public DenseFactorization {
     cl::Buffer from, to;            // likewise
     std::unique_ptr<Blocked> blocked;
     std::optional<Surface> x, moved_x;  // of solve
+    Staging columns;                    // of get()
   };
   /// Rows and columns of L or U in a surface: its first element is that of row top, column left.
   struct Part {
@@ -130,7 +131,7 @@ class DistributedLu : public DenseFactorization {
                                             std::size_t to);
 
   /// Columns first : first + count of block column j, on its owner or at home, and their elements
-  /// in host memory. get() returns staging memory of the reader, valid until its next transfer.
+  /// in host memory: what get() returns is the reader's until it is to get others.
   void put(std::size_t j, std::size_t first, std::size_t count, const std::vector<char>& host);
   char* get(std::size_t j, std::size_t first, std::size_t count);
   /// The pivots on the diagonal, on the first process.
