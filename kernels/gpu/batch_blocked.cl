@@ -36,16 +36,7 @@ inline uint best_of_panel(key_type best, uint where, int c, __local scratch_of* 
 #ifdef LUGPU_NVIDIA
   return best_of_warp(best, where);
 #else
-  const int me = get_local_id(0);
-  if (me < LANES) {
-    shared->keys[c % 2][me] = best;
-    shared->places[c % 2][me] = where;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int i = 0; i < LANES; ++i) {
-    compare(shared->keys[c % 2][i], shared->places[c % 2][i], &best, &where);
-  }
-  return where;
+  return best_of(best, where, get_local_id(0), LANES, shared->keys[c % 2], shared->places[c % 2]);
 #endif
 }
 

@@ -5,9 +5,10 @@
 //   1. All work-items compare what is left of their tiles by magnitude, and those that have the
 //      largest by place (choose).
 //   2. The pivot's row goes to its place in the matrix and, where columns are left, to local
-//      memory, and so does its column (publish). From then on the row is NaN, which no search
-//      finds.
-//   3. The product is subtracted from every tile; the pivot's column becomes one of L.
+//      memory, and so does its column (publish). What the row has in columns that were chosen
+//      earlier becomes L on the way.
+//   3. The product is subtracted from every tile (eliminate). The pivot's row becomes NaN, which no
+//      search finds; its column keeps its elements.
 //
 // In the end the elements of every row go to the positions of their columns.
 //

@@ -55,14 +55,7 @@ inline uint best_of_all(key_type best, uint where, int k, __local scratch_of* sh
   }
   return where;
 #else
-  const int me = row_here();
-  shared->keys[k % 2][me] = best;
-  shared->places[k % 2][me] = where;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int i = 0; i < ORDER; ++i) {
-    compare(shared->keys[k % 2][i], shared->places[k % 2][i], &best, &where);
-  }
-  return where;
+  return best_of(best, where, row_here(), ORDER, shared->keys[k % 2], shared->places[k % 2]);
 #endif
 }
 

@@ -56,9 +56,9 @@ CaseMemory memory_of_baseline(const Device* device, const Case& what, bool check
   return {with_device_on_host(*device, {.device = held}), checks};
 }
 
-// Of a method that keeps its factors: first they are compared with A on the host, then the
-// condition is estimated on the device, and X checked. Factors that are not compared come to the
-// host in parts.
+// Of a method that keeps its factors: first they are compared with A on the host, then the device
+// solves with them, for the condition or bounds of errors, and X is checked. Factors that are not
+// compared come to the host in parts.
 MemoryNeed checks_of_factors(const Device& device, const Method& method, const Problem& problem,
                              bool thorough) {
   const Size& size = problem.size;
