@@ -305,9 +305,10 @@ TEST_P(DistributedTest, TheSameBitsInAnyWindowsAndBuffers) {
 
 TEST_P(DistributedTest, LargerMatricesInWindows) {
   for (const auto& [n, nb] : std::vector<std::pair<std::size_t, std::size_t>>{
-           {767, 64}, {1000, 192}, {1024, 128}, {1500, 64}}) {
+           {767, 64}, {1000, 192}, {1024, 128}, {1500, 64}, {1500, 384}}) {
     const Matrix a = harmless(n);
     const LuFactors one = factor(1, a, nb);
+    expect_right(a, one, pivot, precision);
     for (const Parts& parts : {Parts{1, 3, 2}, Parts{2, 2, 1}}) {
       SCOPED_TRACE(testing::Message() << n << ", " << nb << ": " << parts);
       expect_equal(factor(parts, a, nb), one);

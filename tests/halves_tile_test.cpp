@@ -1,6 +1,9 @@
-// kernels/nvidia/split_operands.cl, halves_tile.clh and halves_rows.clh, with NVIDIA's instructions
-// emulated (tests/wgmma/): that numbers keep their digits, and are where the others look for them.
+// kernels/nvidia/split_operands.cl, subtract_halves.cl and halves_rows.clh, with NVIDIA's
+// instructions emulated (tests/wgmma/): that numbers keep their digits, and are where the others
+// look for them.
+#include <fstream>
 #include <numeric>
+#include <sstream>
 
 #include "kernel_files.hpp"
 #include "kernels/gpu/update_arguments.h"
@@ -41,6 +44,7 @@ class Halves {
     fs::copy(fs::path(LUGPU_SOURCE_DIR) / "kernels", kernels, fs::copy_options::recursive);
     fs::copy(fs::path(LUGPU_SOURCE_DIR) / "tests/wgmma", kernels / "nvidia",
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    give_memory(kernels / "nvidia/subtract_halves.cl");
     context.emplace(shared_context().device(), KernelSettings{kernels.string()});
     split = context->zeros(halves_bytes() / sizeof(cl_int));
   }
@@ -79,6 +83,16 @@ class Halves {
   cl::Buffer split;
 
  private:
+  /// All that the kernel takes, as no program is patched here.
+  static void give_memory(const fs::path& file) {
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    const std::string source = text.str(), placeholder = "WGMMA_PLACEHOLDER_BYTES";
+    const std::size_t at = source.find(placeholder);
+    std::ofstream(file) << source.substr(0, at) << "HALVES_LOCAL_BYTES"
+                        << source.substr(at + placeholder.size());
+  }
+
   int halves_;
   Folder folder_;
 };
@@ -89,9 +103,9 @@ double largest_error(int halves, int& touched) {
   const std::vector<float> a = scaled_matrix();
   const cl::Buffer buffer = kernels.upload(a);
   kernels.split_operands(buffer);
-  kernels.context->run("test", kernels.id("nvidia/update_halves.cl", "update_halves"), {4 * 256},
-                       buffer, kPitch, kEnd, kHeight, kEnd, kWidth, kDepth / 32, Halves::kBlock,
-                       kernels.split);
+  kernels.context->run("test", kernels.id("nvidia/subtract_halves.cl", "subtract_halves"),
+                       {4 * 256}, buffer, kPitch, kEnd, kHeight, kEnd, kWidth, kDepth / 32,
+                       Halves::kBlock, kernels.split);
   const auto result = kernels.contents<float>(buffer, a.size() * sizeof(float));
   double largest = 0;
   for (int i = 0; i < kHeight; ++i) {
@@ -150,7 +164,7 @@ TEST(HalvesTile, ExchangesRows) {
     kernels.context->queue().enqueueWriteBuffer(buffer, CL_TRUE, 0, kWide * sizeof(cl_int), from);
     return buffer;
   };
-  kernels.context->run("test", kernels.id("nvidia/update_halves.cl", "exchange_rows"),
+  kernels.context->run("test", kernels.id("nvidia/exchange_rows.cl", "exchange_rows"),
                        {kernels.pieces() * 256}, kPanel, kWide, ints(rows.data() + kPanel),
                        ints(goes_to.data()), Halves::kBlock, kernels.split);
   const auto exchanged = kernels.contents<cl_uchar>(kernels.split, kernels.halves_bytes());

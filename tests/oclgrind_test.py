@@ -77,6 +77,7 @@ gpu       solve arrow.mtx --method gauss-seidel --storage image
 EXCEPTIONS = {
     "common/clock.cl read_clock": "reads a clock of NVIDIA's or of an extension, which oclgrind lacks",
     "nvidia/split_operands.cl split_operands": "is of instructions of NVIDIA's GPUs",
+    "nvidia/subtract_halves.cl subtract_halves": "is of instructions of NVIDIA's GPUs",
 }
 # Their work-groups wait for what others have written, or for all of them. That orders their accesses; for oclgrind
 # nothing but the end of the kernel does.

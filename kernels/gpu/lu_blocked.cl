@@ -36,8 +36,6 @@
 #include "gpu/strip.clh"
 #include "gpu/update_arguments.h"
 
-#define BAND 8
-
 #ifdef BESIDE
 #define BESIDE_ARGUMENTS \
   , __global const real *t, int t_pitch, __global real *x, int x_pitch, const update_beside beside
@@ -121,12 +119,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and
   START_PART(1);
 #if defined(LUGPU_WGMMA) && defined(HALVES)
   if (launch.split.rows > 0 && (launch.split_near || tile_is_far)) {
-    // In bands of BAND rows of tiles, whose L and U stay in the caches.
-    const int band = tile / (BAND * across) * BAND, in_band = tile - band * across;
-    const int height = min(BAND, (m - row + 127) / 128 - band);
-    update_halves_tile(launch.split, halves, a, pitch, row + (band + in_band % height) * 128,
-                       column + in_band / height * 128, m, column_end, (k_end - k) / CHUNK,
-                       (__local char*)scratch);
+    update_halves_tile(launch.split, halves, a, pitch, tile, row, column, m, column_end,
+                       (k_end - k) / CHUNK, (__local char*)scratch);
     END_PART(1);
     return;
   }

@@ -20,10 +20,11 @@ struct Shape {
   std::size_t m = 0, n = 0;
   Pivot pivot = Pivot::partial;  ///< none or partial
   Precision precision = Precision::double_precision;
-  std::size_t nb = 0;          ///< columns of a block; 0 for the fastest
-  bool ping_pong = false;      ///< to be factored from one surface to another, not in place; m = n
-  bool half_products = false;  ///< in single: the products of updates are of operands scaled and
-                               ///< rounded to half precision; only where has_half_products()
+  std::size_t nb = 0;           ///< columns of a block; 0 for the fastest
+  bool ping_pong = false;       ///< to be factored from one surface to another, not in place; m = n
+  bool half_products = false;   ///< in single: the products of updates are of operands scaled and
+                                ///< rounded to half precision; only where has_half_products()
+  bool updates_others = false;  ///< a panel, whose L is for update_columns()
 };
 
 /// Factors and solves; for one shape and precision.
@@ -80,12 +81,21 @@ class Blocked {
   /// Its first line alone.
   virtual void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                               const Columns& x);
-  /// Enqueues factor(a), and solve_columns(t, k, width, x) of a unit lower T for each x of
-  /// `others`, whose products may be computed meanwhile.
-  virtual void factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
+  /// Enqueues the same for a factored panel L and columns `a` right of it, for a shape with
+  /// updates_others, after begin_updates() with that panel. Products may be computed in another way
+  /// than there; an element gets the same bits whatever the columns beside it.
+  virtual void update_columns(const Triangle& l, std::size_t k, std::size_t width,
+                              const Columns& a) {
+    solve_columns(l, k, width, a);
+  }
+  virtual void begin_updates(const Triangle& /*l*/, std::size_t /*k*/, std::size_t /*width*/) {}
+  /// Enqueues factor(a), and solve_columns(l, k, width, x) for each x of `others`, whose products
+  /// may be computed meanwhile.
+  virtual void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
                              std::span<const Columns> others);
-  /// Builds what that needs, so that the first time takes no longer than the others.
-  virtual void prepare_beside() {}
+  /// Whether that is faster than factor() and update_columns(), and gives the same bits; builds
+  /// what it needs, so that the first time takes no longer than the others.
+  virtual bool prepare_beside() { return false; }
   /// Enqueues the part of X = inv(T) X that is of rows K of T, the others being done:
   ///   X(K, :) -= T(K, R) X(R, :), R all rows above, or, if T is upper, below
   ///   X(K, :) = inv(T(K, K)) X(K, :)

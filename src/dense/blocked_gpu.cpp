@@ -57,22 +57,27 @@ bool suits_wgmma(const Device& device, const Shape& shape) {
 }
 
 // L and U of a block of such a matrix: see kernels/nvidia/halves_layout.clh.
-constexpr int kHalves = 2;                // of a number
-constexpr std::size_t kChunk = 32;        // values of k
-constexpr std::size_t kRowsSplit = 32;    // of a work-group
-constexpr std::size_t kLeastSplit = 320;  // columns of a block that are worth it
+constexpr std::size_t kChunk = 32;            // values of k
+constexpr std::size_t kRowsSplit = 32;        // of a work-group
+constexpr std::size_t kLeastSplit = 320;      // columns of a block that are worth it
+constexpr std::size_t kColumnsAtOnce = 8192;  // of update_columns()
+// Columns of L and rows of U.
+std::size_t depth_of_split(const Shape& shape) {
+  return shape.updates_others ? shape.n : shape.nb;
+}
 split_block room_for_split(const Shape& shape) {
   const auto with_a_tile_more = [](std::size_t n) { return to_int(ceiling(n, 16) * 16 + kTile); };
-  return {0, 0, with_a_tile_more(shape.m), with_a_tile_more(shape.n)};
+  return {0, 0, with_a_tile_more(shape.m),
+          with_a_tile_more(shape.updates_others ? kColumnsAtOnce : shape.n)};
 }
 int halves_of(const Shape& shape) {
   if (shape.half_products) return 1;
-  return shape.nb >= kLeastSplit ? 2 : 0;
+  return depth_of_split(shape) >= kLeastSplit ? 2 : 0;
 }
 std::size_t halves_bytes(const Shape& shape) {
   const split_block room = room_for_split(shape);
   return static_cast<std::size_t>(room.rows + room.columns) *
-         (sizeof(cl_float) + shape.nb * 2 * sizeof(cl_half));
+         (sizeof(cl_float) + depth_of_split(shape) * 2 * sizeof(cl_half));
 }
 
 // Which kernel of LuNone it is then.
@@ -140,6 +145,7 @@ void BlockedGpu::allocate() {
   const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
+  room_ = room_for_split(shape_);
   halves_ = context_.allocate(kernels_.halves > 0 ? halves_bytes(shape_) : 0);
   if (!kernels_.resident) return;
   if (shape_.pivot != Pivot::none) {
@@ -169,15 +175,22 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, int, bool, bool>;
+  using Key =
+      std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, int, bool, bool>;
   static std::map<Key, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id, context.settings().folder,
-                   shape.precision,     shape.pivot,
-                   kernels.nvidia,      kernels.waiting,
-                   kernels.wgmma,       kernels.halves,
-                   kernels.resident,    kernels.resident && has_squares(context.device(), shape)};
+  const Key key = {context.device().id,
+                   context.settings().folder,
+                   shape.precision,
+                   shape.pivot,
+                   shape.updates_others,
+                   kernels.nvidia,
+                   kernels.waiting,
+                   kernels.wgmma,
+                   kernels.halves,
+                   kernels.resident,
+                   kernels.resident && has_squares(context.device(), shape)};
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -197,7 +210,8 @@ BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Sh
       m = n = has_squares(context.device(), shape) ? kLargeTestOrder : kPanel + 1;
     }
     const bool right = factors_and_solves(context, shape, kernels, kTestOrder, kTestOrder) &&
-                       factors_and_solves(context, shape, kernels, m, n);
+                       factors_and_solves(context, shape, kernels, m, n) &&
+                       (!shape.updates_others || updates(context, shape, kernels));
     return {right ? Proof::Outcome::right : Proof::Outcome::wrong};
   } catch (const Unsupported& error) {
     return {Proof::Outcome::unsupported, error.what()};
@@ -267,7 +281,9 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   }
   Surface surface(context, m, n, shape.precision, Storage::buffer);
   import_columns(context, upload(context, a, shape.precision), n, surface, 0);
-  BlockedGpu solver(context, {m, n, shape.pivot, shape.precision, 3 * kPanel}, kernels);
+  Shape test = {m, n, shape.pivot, shape.precision, 3 * kPanel};
+  test.updates_others = shape.updates_others;
+  BlockedGpu solver(context, test, kernels);
   cl_int info = -1;
   std::vector<cl_int> ipiv(n);
   solver.factor(surface);
@@ -321,6 +337,40 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   return right;
 }
 
+// Columns 16 : 216 of random numbers, by a random panel; tiles are ragged on both sides.
+bool BlockedGpu::updates(DeviceContext& context, const Shape& shape, Kernels kernels) {
+  constexpr std::size_t kWidth = kMostBlock, kFirst = 16, kCount = 200;
+  Shape test = {kTestOrder, kWidth, shape.pivot, shape.precision, kPanel};
+  test.updates_others = true;
+  BlockedGpu solver(context, test, kernels);
+  Matrix l = random_matrix(kTestOrder, kWidth, 1);
+  for (double& element : l.values()) element /= kWidth;
+  const Matrix a = random_matrix(kTestOrder, kFirst + kCount, 2);
+  const auto surface_of = [&](const Matrix& matrix) {
+    Surface surface(context, kTestOrder, matrix.cols(), shape.precision, Storage::buffer);
+    import_columns(context, upload(context, matrix, shape.precision), matrix.cols(), surface, 0);
+    return surface;
+  };
+  const Surface panel = surface_of(l);
+  Surface columns = surface_of(a);
+  const Triangle triangle = {panel, false, true};
+  solver.begin_updates(triangle, 0, kWidth);
+  solver.update_columns(triangle, 0, kWidth, {columns, kFirst, kCount});
+  const Matrix result = download(context, export_columns(context, columns, 0, kFirst + kCount),
+                                 kTestOrder, kFirst + kCount, shape.precision);
+  double error = 0;
+  for (std::size_t j = 0; j < kFirst + kCount; ++j) {
+    std::vector<double> expected(kTestOrder);
+    for (std::size_t i = 0; i < kTestOrder; ++i) {
+      expected[i] = a(i, j);
+      for (std::size_t k = 0; k < std::min(i, kWidth) && j >= kFirst; ++k)
+        expected[i] -= l(i, k) * expected[k];
+      error = std::max(error, std::abs(result(i, j) - expected[i]));
+    }
+  }
+  return error <= limit_of_proof(shape, false, kTestOrder, kWidth, 1);
+}
+
 std::optional<std::string> BlockedGpu::variant() const {
   const char* nvidia = shape_.ping_pong ? "nvidia, portable updates" : "nvidia";
   return std::string(kernels_.nvidia ? nvidia : "portable") + (kernels_.wgmma ? ", wgmma" : "") +
@@ -335,13 +385,13 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   std::string options = " -DNB=64 -DGROUPS_MAX=" + std::to_string(most_groups_) +
                         " -DPIVOT=" + (shape_.pivot == Pivot::none ? "0" : "1");
   if (kernels_.nvidia) options += " -DLUGPU_NVIDIA";
-  if (kernels_.halves > 0) options += " -DHALVES=" + std::to_string(kernels_.halves);
+  if (splits_own()) options += " -DHALVES=" + std::to_string(kernels_.halves);
   KernelId id = {file, function, shape_.precision, Storage::buffer, Texel::rgba, options};
   const std::string name = function;
   const bool updates = name == "update_and_factor";
   if (kernels_.wgmma && (updates || name == "subtract_block" || name == "compute_rows")) {
     id.options += " -DLUGPU_WGMMA";
-    const bool halves = updates && kernels_.halves > 0;
+    const bool halves = updates && splits_own();
     const std::size_t bytes = halves ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES;
     id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, bytes, 2};
   } else if (updates && shape_.precision == Precision::single_precision &&
@@ -417,8 +467,10 @@ KernelId BlockedGpu::beside_kernel() const {
   return id;
 }
 
-void BlockedGpu::prepare_beside() {
+bool BlockedGpu::prepare_beside() {
+  if (kernels_.halves > 0) return false;
   context_.programs().find(beside_kernel());
+  return true;
 }
 
 // The next launch's share of what is left; beyond those that are expected, all of a matrix.
@@ -443,23 +495,33 @@ BlockedGpu::BesideTiles BlockedGpu::take_beside() {
 // Columns k : k_end of L below row k_end, and rows k : k_end of U right of column k_end, for the
 // updates to come.
 void BlockedGpu::split_operands(Surface& a, std::size_t k, std::size_t k_end) {
-  if (kernels_.halves == 0) return;
-  split_ = room_for_split(shape_);
+  if (!splits_own()) return;
+  split_ = room_;
   split_.row = split_.column = to_int(k_end);
   split_k_ = k, split_k_end_ = k_end;
-  const std::size_t rows = shape_.m - k_end, columns = shape_.n - k_end;
-  const auto halves = static_cast<std::size_t>(kernels_.halves);
-  const KernelId split = {"nvidia/split_operands.cl",
-                          "split_operands",
-                          Precision::single_precision,
-                          Storage::buffer,
-                          Texel::rgba,
-                          " -DHALVES=" + std::to_string(kernels_.halves)};
-  context_.run("update", split,
-               {(ceiling(rows, kRowsSplit) + ceiling(columns, kRowsSplit)) * kItems}, a,
-               to_int(shape_.m), to_int(shape_.n), to_int(k), to_int(k_end), split_, halves_);
-  context_.timeline().add_bytes((rows + columns) * (k_end - k) *
-                                (sizeof(cl_float) + halves * sizeof(cl_half)));
+  split(a, shape_.m, shape_.n, k, k_end, split_);
+}
+
+KernelId BlockedGpu::halves_kernel(const char* file, const char* function) const {
+  return {file,
+          function,
+          Precision::single_precision,
+          Storage::buffer,
+          Texel::rgba,
+          " -DHALVES=" + std::to_string(kernels_.halves)};
+}
+
+// Rows block.row : m of columns k : k_end, L, and rows k : k_end of columns block.column : n, U.
+void BlockedGpu::split(const Surface& a, std::size_t m, std::size_t n, std::size_t k,
+                       std::size_t k_end, const split_block& block) {
+  const std::size_t rows = m - static_cast<std::size_t>(block.row);
+  const std::size_t columns = n - static_cast<std::size_t>(block.column);
+  context_.run("update", halves_kernel("nvidia/split_operands.cl", "split_operands"),
+               {(ceiling(rows, kRowsSplit) + ceiling(columns, kRowsSplit)) * kItems}, a, to_int(m),
+               to_int(n), to_int(k), to_int(k_end), block, halves_);
+  context_.timeline().add_bytes(
+      (rows + columns) * (k_end - k) *
+      (sizeof(cl_float) + static_cast<std::size_t>(kernels_.halves) * sizeof(cl_half)));
 }
 
 std::uint64_t BlockedGpu::multiply(Surface& a) {
@@ -616,6 +678,35 @@ void BlockedGpu::factorize(Surface& a) {
                         {after, after + next_width, block_end, panel, after}, far);
     }
     context_.checkpoint();
+  }
+}
+
+void BlockedGpu::begin_updates(const Triangle& l, std::size_t k, std::size_t width) {
+  const std::size_t row = k + width - l.top, column = k - l.left;
+  if (kernels_.halves == 0 || row == l.of.rows()) return;
+  split_block block = room_;
+  block.row = to_int(row);
+  split(l.of, l.of.rows(), 0, column, column + width, block);
+}
+
+void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t width,
+                                const Columns& a) {
+  if (kernels_.halves == 0) return Blocked::update_columns(l, k, width, a);
+  solve_diagonal(l, k, width, a);
+  const std::size_t below = k + width, rows = a.of.rows(), end = a.first + a.count;
+  if (below == rows) return;
+  KernelId subtract = halves_kernel("nvidia/subtract_halves.cl", "subtract_halves");
+  subtract.patch = Patch{WGMMA_PLACEHOLDER_BYTES, HALVES_LOCAL_BYTES, 2};
+  for (std::size_t first = a.first; first < end; first += kColumnsAtOnce) {
+    const std::size_t last = std::min(first + kColumnsAtOnce, end);
+    split_block block = room_;
+    block.column = to_int(first);
+    split(a.of, 0, last, k, below, block);
+    block.row = to_int(below);
+    const std::size_t tiles = ceiling(rows - below, kTile) * ceiling(last - first, kTile);
+    context_.run("update", subtract, {tiles * kItems}, a.of, to_int(below), to_int(rows),
+                 to_int(first), to_int(last), to_int(width / kChunk), block, halves_);
+    context_.timeline().add_bytes(2 * (rows - below) * (last - first) * sizeof(cl_float));
   }
 }
 

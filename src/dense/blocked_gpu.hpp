@@ -31,9 +31,13 @@ class BlockedGpu : public Blocked {
   /// most; for a shape with nb.
   static std::uint64_t other_workspace(const Device& device, const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
-  void factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
+  /// By products in halves, if kernels for them are proven.
+  void update_columns(const Triangle& l, std::size_t k, std::size_t width,
+                      const Columns& a) override;
+  void begin_updates(const Triangle& l, std::size_t k, std::size_t width) override;
+  void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
                      std::span<const Columns> others) override;
-  void prepare_beside() override;
+  bool prepare_beside() override;
 
   std::optional<std::string> variant() const override;
 
@@ -91,6 +95,8 @@ class BlockedGpu : public Blocked {
   static double seconds_to_factor(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                  std::size_t m, std::size_t n);
+  /// Whether update_columns() is right.
+  static bool updates(DeviceContext& context, const Shape& shape, Kernels kernels);
   void allocate();
   void start() override;
   void factor_panel(Surface& lu, std::size_t k) override;
@@ -107,7 +113,12 @@ class BlockedGpu : public Blocked {
                          std::size_t k_end, const Region& near, const Region& far);
   void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
   BesideTiles take_beside();
+  /// Whether products of the matrix's own blocks are computed in halves.
+  bool splits_own() const { return kernels_.halves > 0 && !shape_.updates_others; }
+  KernelId halves_kernel(const char* file, const char* function) const;
   void split_operands(Surface& a, std::size_t k, std::size_t k_end);
+  void split(const Surface& a, std::size_t m, std::size_t n, std::size_t k, std::size_t k_end,
+             const split_block& block);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
 
   std::size_t resident_from() const;
@@ -129,9 +140,9 @@ class BlockedGpu : public Blocked {
   cl::Buffer mail_;          // between work-groups, see gpu/panel_rows.clh
   std::uint64_t mail_bytes_ = 0;
   // In halves: L and U of columns split_k_ : split_k_end_, as split_ says, whose rows are 0 if
-  // none.
+  // none; or those of update_columns().
   cl::Buffer halves_;
-  split_block split_{};
+  split_block room_{}, split_{};
   std::size_t split_k_ = 0, split_k_end_ = 0;
   // What is still to be enqueued of factor_beside(), in so many launches of update_and_factor.
   std::deque<Beside> beside_;

@@ -54,7 +54,8 @@ class Share {
   }
   // Besides them while A is factored: two panels, B.
   std::uint64_t to_factor() const {
-    const Shape panel = {size_.n, nb_, options_.pivot, options_.precision};
+    Shape panel = {size_.n, nb_, options_.pivot, options_.precision};
+    panel.updates_others = true;
     return 2 * block_columns(1) + size_.n * row(size_.nrhs) + Blocked::workspace(device_, panel);
   }
   // And before or after that, one after another: columns on their way; X, with a transposed panel

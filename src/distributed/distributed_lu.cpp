@@ -13,7 +13,9 @@ namespace {
 
 Shape panel_shape(const BlockColumns& dealt, const DenseOptions& options) {
   const std::size_t nb = std::min(dealt.nb, dealt.n);
-  return {dealt.n, nb, options.pivot, options.precision};
+  Shape shape = {dealt.n, nb, options.pivot, options.precision};
+  shape.updates_others = true;
+  return shape;
 }
 
 Team team_of(DeviceContext& context, const DenseOptions& options) {
@@ -73,9 +75,10 @@ DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& de
       from(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
       blocked(Blocked::make(context, panel_shape(dealt, options))),
-      columns(context.handle(), context.queue()) {
-  if (dealt.devices == 1) blocked->prepare_beside();
-}
+      // Where several share, others would wait for a panel that comes as late as the last product
+      // beside it.
+      beside(dealt.devices == 1 && blocked->prepare_beside()),
+      columns(context.handle(), context.queue()) {}
 
 std::size_t DistributedLu::windows(const Device& device, const Size& size,
                                    const DenseOptions& options) {
@@ -460,8 +463,8 @@ void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::
   Member& member = *members_[d];
   const std::size_t k = dealt_.first(j);
   for (const Blocked::Columns& columns : interchange(d, j, from, to)) {
-    member.blocked->solve_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
-                                  columns);
+    member.blocked->update_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
+                                   columns);
   }
 }
 
@@ -496,7 +499,11 @@ void DistributedLu::send_moves(Member& member, const RowMoves& moves) {
 // Before panel j is used, on every device.
 void DistributedLu::begin_step(std::size_t j) {
   mark_idle();
-  for (const auto& member : members_) send_moves(*member, moves_[j]);
+  const std::size_t k = dealt_.first(j);
+  for (const auto& member : members_) {
+    send_moves(*member, moves_[j]);
+    member->blocked->begin_updates({panel(*member, j), false, true, k, k}, k, dealt_.width(j));
+  }
 }
 
 void DistributedLu::factor() {
@@ -548,8 +555,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     if (factors_next && owns(next)) {
       const std::size_t d = dealt_.owner(next) - first_;
       update(d, j, next, next + 1);
-      // Others would wait for a panel that comes as late as the last product beside it.
-      if (dealt_.devices == 1) {
+      if (owner(next).beside) {
         factor_panel(next, interchange(d, j, from, end));
         done = d;
       } else {

@@ -78,6 +78,7 @@ class DistributedLu : public DenseFactorization {
     std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab
     cl::Buffer from, to;            // likewise
     std::unique_ptr<Blocked> blocked;
+    bool beside;                        // whether Blocked::factor_beside() is used
     std::optional<Surface> x, moved_x;  // of solve
     Staging columns;                    // of get()
   };
