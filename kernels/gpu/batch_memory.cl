@@ -1,245 +1,382 @@
-// LU of many matrices that are too large for registers, a work-group for each, in global memory and
-// by blocks of NB columns, which are factored in local memory; full pivoting, whose every step
-// needs all of the matrix, without blocks.
+// LU of many matrices of order 129 and more, without or with partial pivoting, by panels of NB
+// columns, a work-group for each matrix, in global memory:
 //
-// Build option: PIVOT (dense/batch_pivots.clh).
+//   1. The panel is factored in registers: a work-item has ROWS rows, ITEMS apart (factor_panel).
+//      Rows do not move: their places are followed. Each team of work-items proposes its best row.
+//   2. It goes to its place in the matrix, and to local memory (place_panel), and the interchanges
+//      come to all other columns (interchange).
+//   3. The rows of U right of it, and the product of L and U (update).
+//
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, 256 or 512, the most rows; those of
+// gpu/batch_places.clh.
 
-#include "dense/batch_pivots.clh"
-#include "gpu/reciprocal.clh"
+#include "gpu/batch_places.clh"
 
 #define ITEMS 256
-#define NB 8
-#define MOST_ROWS 512
-#define PITCH (NB + 1)  // elements from row to row of a block
-#define LANES 64        // work-items next to one another in a row
-#define SEARCHERS 16    // that go through the candidates
+#define ROWS (ORDER / ITEMS)
+#define TEAM 32  // work-items
+#define TEAMS (ITEMS / TEAM)
+#define LANES 64  // work-items next to one another in a row
+#define NB 16
+#define PANEL_ROWS 256  // in local memory at a time
+#ifdef LUGPU_DOUBLE
+#define SETS 2  // of LANES columns that are updated at once
+#else
+#define SETS 4
+#endif
+#define PACKS (NB / PACK)
 
-#define NOWHERE (~0u)
+// A place: the row's position and number in the panel.
+#define CHOSEN 0x80000000
+inline uint wide_place(int position, int row) { return (uint)position << 16 | (uint)row; }
+inline int position_in(uint place) { return place >> 16; }
+inline int row_in(uint place) { return place & 0xffff; }
 
+// What the teams propose (for even and odd columns): the rank, the place and the row. Rows of the
+// panel, which are at their places; the pivots' places; where the first rows of the panel went.
 typedef struct {
-  real magnitudes[ITEMS], best[SEARCHERS];
-  uint places[ITEMS], where[SEARCHERS];
-#if PIVOT != FULL
-  real block[MOST_ROWS * PITCH];
-  int pivots[NB];
+  pack rows[2][TEAMS][PACKS];
+  pack panel[PANEL_ROWS][PACKS + 1];
+  key_type keys[2][TEAMS];
+  uint places[2][TEAMS];
+  uint pivots[NB];
+  int goes_to[NB];
+#ifndef LUGPU_NVIDIA
+  key_type all_keys[ITEMS];
+  uint all_places[ITEMS];
 #endif
 } scratch_of;
 
-// The larger magnitude, of equal ones that whose place comes first. A NaN has the magnitude -1.
-inline void compare(real magnitude, uint place, real* best, uint* where) {
-  if (magnitude > *best || (magnitude == *best && place < *where)) {
-    *best = magnitude;
-    *where = place;
-  }
-}
-inline real magnitude_of(real x) { return fabs(x) >= 0 ? fabs(x) : (real)-1; }
+inline int team_here() { return get_local_id(0) / TEAM; }
 
-// The best place of all work-items' candidates, which begin with a magnitude of -2.
-inline uint choose(real best, uint where, __local scratch_of* shared) {
-  const int me = get_local_id(0);
-  shared->magnitudes[me] = best;
-  shared->places[me] = where;
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (me < SEARCHERS) {
-    for (int i = me; i < ITEMS; i += SEARCHERS) {
-      compare(shared->magnitudes[i], shared->places[i], &best, &where);
-    }
-    shared->best[me] = best;
-    shared->where[me] = where;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int i = 0; i < SEARCHERS; ++i) compare(shared->best[i], shared->where[i], &best, &where);
-  return where;
-}
-
-#if PIVOT == FULL
-
-// A(k+1:n, k+1:n) -= L(k+1:n, k) U(k, k+1:n), and where the largest magnitude is then: column and
-// row in 16 bits each; k = -1: of A as it is
-inline uint update_and_search(__global real* a, int n, int k, __local scratch_of* shared) {
-  const int me = get_local_id(0);
-  real best = -2;
-  uint where = NOWHERE;
-  for (int j = k + 1 + me % LANES; j < n; j += LANES) {
-    const real u = k < 0 ? (real)0 : a[k * n + j];
-    for (int i = k + 1 + me / LANES; i < n; i += ITEMS / LANES) {
-      real x = a[i * n + j];
-      if (k >= 0) {
-        x = fma(-a[i * n + k], u, x);
-        a[i * n + j] = x;
-      }
-      compare(magnitude_of(x), (uint)j << 16 | (uint)i, &best, &where);
-    }
-  }
-  return choose(best, where, shared);
-}
-
-inline int factor(__global real* a, __global int* ipiv, __global int* jpiv, int n,
-                  __local scratch_of* shared) {
-  const int me = get_local_id(0);
-  int zero = 0;
-  uint pivot = update_and_search(a, n, -1, shared);
-  for (int k = 0; k < n; ++k) {
-    const int row = pivot & 0xffff, column = pivot >> 16;
-    if (me == 0) {
-      ipiv[k] = row;
-      jpiv[k] = column;
-    }
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int j = me; j < n && row != k; j += ITEMS) {
-      const real x = a[k * n + j];
-      a[k * n + j] = a[row * n + j];
-      a[row * n + j] = x;
-    }
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    for (int i = me; i < n && column != k; i += ITEMS) {
-      const real x = a[i * n + k];
-      a[i * n + k] = a[i * n + column];
-      a[i * n + column] = x;
-    }
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    const real value = a[k * n + k];
-    real scale, inverse;
-    reciprocal(value, &scale, &inverse);
-    for (int i = k + 1 + me; i < n; i += ITEMS) a[i * n + k] *= scale * inverse;
-    if (value == 0 && zero == 0) zero = k + 1;
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    if (k + 1 < n) pivot = update_and_search(a, n, k, shared);
-  }
-  return zero;
-}
-
+// The place of the best candidate of the work-item's team. The next barrier is the caller's.
+inline uint best_of_team(key_type key, uint place, key_type* best, __local scratch_of* shared) {
+#ifdef LUGPU_NVIDIA
+  *best = largest_of_warp(key);
+  return warp_min(key == *best ? place : NO_PLACE);
 #else
+  const int me = get_local_id(0);
+  shared->all_keys[me] = key;
+  shared->all_places[me] = place;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = team_here() * TEAM; i < (team_here() + 1) * TEAM; ++i)
+    compare(shared->all_keys[i], shared->all_places[i], &key, &place);
+  *best = key;
+  return place;
+#endif
+}
 
-// Between the rows and columns from `first` on of the matrix and the block.
-inline void load_block(const __global real* a, int n, int first, int width,
-                       __local scratch_of* shared) {
-  for (int e = get_local_id(0); e < (n - first) * NB; e += ITEMS) {
-    const int i = e / NB, c = e % NB;
-    shared->block[i * PITCH + c] = c < width ? a[(first + i) * n + first + c] : (real)0;
+// Row a of the work-item to a team's place for proposals, from the pack that has column c on.
+inline void publish(const real* x, int c, __local pack* to) {
+  UNROLL
+  for (int p = 0; p < PACKS; ++p) {
+    if (p >= c / PACK) to[p] = pack_of(x + p * PACK);
+  }
+}
+
+// The pivot of column c: its place, and the row. places: of the work-item's rows.
+inline uint choose(real (*x)[NB], const int c, const uint* places, __local scratch_of* shared,
+                   const __local pack** row) {
+  const int parity = c % 2;
+#if PIVOT == NONE
+  UNROLL
+  for (int a = 0; a < ROWS; ++a) {
+    if (places[a] == wide_place(c, c)) publish(x[a], c, shared->rows[parity][0]);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
+  *row = shared->rows[parity][0];
+  return wide_place(c, c);
+#else
+  key_type key = 0;
+  uint where = NO_PLACE;
+  UNROLL
+  for (int a = 0; a < ROWS; ++a) {
+    const bool left = places[a] < CHOSEN;
+    compare(left ? rank_of(x[a][c]) : 0, left ? places[a] : NO_PLACE, &key, &where);
+  }
+  const uint proposed = best_of_team(key, where, &key, shared);
+  UNROLL
+  for (int a = 0; a < ROWS; ++a) {
+    if (places[a] == proposed && proposed != NO_PLACE) {
+      publish(x[a], c, shared->rows[parity][team_here()]);
+    }
+  }
+  if (get_local_id(0) % TEAM == 0) {
+    shared->keys[parity][team_here()] = key;
+    shared->places[parity][team_here()] = proposed;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef LUGPU_NVIDIA
+  const int team = get_local_id(0) % TEAMS;
+  const uint pivot = best_of_warp(shared->keys[parity][team], shared->places[parity][team]);
+#else
+  key_type best = 0;
+  uint pivot = NO_PLACE;
+  for (int t = 0; t < TEAMS; ++t)
+    compare(shared->keys[parity][t], shared->places[parity][t], &best, &pivot);
+#endif
+  *row = shared->rows[parity][row_in(pivot) % ITEMS / TEAM];
+  return pivot;
+#endif
 }
-inline void store_block(__global real* a, int n, int first, int width,
-                        const __local scratch_of* shared) {
-  for (int e = get_local_id(0); e < (n - first) * NB; e += ITEMS) {
-    const int i = e / NB, c = e % NB;
-    if (c < width) a[(first + i) * n + first + c] = shared->block[i * PITCH + c];
+
+// Column c of the panel. Returns whether the pivot is zero.
+inline bool take_step(real (*x)[NB], const int c, uint* places, __local scratch_of* shared) {
+  const __local pack* u;
+  const uint pivot = choose(x, c, places, shared, &u);
+  if (get_local_id(0) == 0) shared->pivots[c] = pivot;
+  const real value = ((const __local real*)u)[c];
+  real scale, inverse;
+  reciprocal(value, &scale, &inverse);
+  UNROLL
+  for (int a = 0; a < ROWS; ++a) {
+    // Who is at position c goes to the pivot's.
+    const uint moved = wide_place(position_in(pivot), row_in(places[a]));
+    places[a] =
+        places[a] == pivot ? CHOSEN + c
+        : places[a] < wide_place(c + 1, 0)
+            ? moved
+            : places[a];
+    if (places[a] >= CHOSEN) continue;
+    const real l = x[a][c] * scale * inverse;
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) {
+      if (p < c / PACK) continue;
+      const pack of_row = u[p];
+      UNROLL
+      for (int e = 0; e < PACK; ++e) {
+        const int b = p * PACK + e;
+        if (b > c) x[a][b] = fma(-l, element_of(of_row, e), x[a][b]);
+      }
+    }
+    x[a][c] = l;
+  }
+  return value == 0;
+}
+
+// The panel's `width` columns from `first` on to registers, 0 where there are none; and from them,
+// to row `to`. n % PACK == 0 and width == NB: by packs.
+inline void load_row(const __global real* a, int width, bool packed, real* x) {
+  UNROLL
+  for (int p = 0; p < PACKS && packed; ++p) {
+    const pack v = ((const __global pack*)a)[p];
+    UNROLL
+    for (int e = 0; e < PACK; ++e) x[p * PACK + e] = element_of(v, e);
+  }
+  UNROLL
+  for (int b = 0; b < NB && !packed; ++b) x[b] = b < width ? a[b] : (real)0;
+}
+inline void store_row(__global real* a, int width, bool packed, const real* x) {
+  UNROLL
+  for (int p = 0; p < PACKS && packed; ++p) ((__global pack*)a)[p] = pack_of(x + p * PACK);
+  UNROLL
+  for (int b = 0; b < NB && !packed; ++b) {
+    if (b < width) a[b] = x[b];
   }
 }
 
-// P W = L U of the block, `rows` x width; pivots: the rows of it that were interchanged. Returns
-// the first column (1-based) whose pivot is zero, or 0.
-inline int factor_block(int rows, int width, __local scratch_of* shared) {
-  const int me = get_local_id(0);
-  __local real* w = shared->block;
-  int zero = 0;
-  for (int c = 0; c < width; ++c) {
-    int pivot = c;
-    if (PIVOT == PARTIAL) {
-      real best = -2;
-      uint where = NOWHERE;
-      for (int i = c + me; i < rows; i += ITEMS) {
-        compare(magnitude_of(w[i * PITCH + c]), i, &best, &where);
-      }
-      pivot = choose(best, where, shared);
-      if (me < NB && pivot != c) {
-        const real x = w[c * PITCH + me];
-        w[c * PITCH + me] = w[pivot * PITCH + me];
-        w[pivot * PITCH + me] = x;
-      }
-    }
-    if (me == 0) shared->pivots[c] = pivot;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const real value = w[c * PITCH + c];
-    real scale, inverse;
-    reciprocal(value, &scale, &inverse);
-    if (value == 0 && zero == 0) zero = c + 1;
-    for (int i = c + 1 + me; i < rows; i += ITEMS) {
-      const real l = w[i * PITCH + c] * scale * inverse;
-      w[i * PITCH + c] = l;
-      for (int q = c + 1; q < width; ++q) {
-        w[i * PITCH + q] = fma(-l, w[c * PITCH + q], w[i * PITCH + q]);
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+// P W = L U of the panel, rows first : n, columns first : first + width. Returns the first of them
+// (1-based) whose pivot is zero, or 0.
+inline int factor_panel(__global real* a, int n, int first, int width, __local scratch_of* shared) {
+  const int me = get_local_id(0), rows = n - first;
+  const bool packed = n % PACK == 0 && width == NB;
+  real x[ROWS][NB];
+  uint places[ROWS];
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    const int row = me + r * ITEMS;
+    places[r] = row < rows ? wide_place(row, row) : NO_PLACE;
+    load_row(a + (first + min(row, rows - 1)) * n + first, width, packed, x[r]);
   }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what was read may be overwritten
+  int zero = 0;
+#ifdef UNROLLED
+#define STEP(c) \
+  if (c < NB && c < width && take_step(x, c, places, shared) && zero == 0) zero = c + 1;
+#define STEPS_4(c) STEP(c) STEP(c + 1) STEP(c + 2) STEP(c + 3)
+  STEPS_4(0)
+  STEPS_4(4)
+  STEPS_4(8)
+  STEPS_4(12)
+#else
+  for (int c = 0; c < width; ++c) {
+    if (take_step(x, c, places, shared) && zero == 0) zero = c + 1;
+  }
+#endif
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    if (places[r] == NO_PLACE) continue;
+    const int to = places[r] < CHOSEN ? position_in(places[r]) : places[r] - CHOSEN;
+    const int row = me + r * ITEMS;
+    if (row < width) shared->goes_to[row] = to;
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) {
+      if (to < PANEL_ROWS) shared->panel[to][p] = pack_of(x[r] + p * PACK);
+    }
+    store_row(a + (first + to) * n + first, width, packed, x[r]);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   return zero;
 }
 
-// The interchanges of the block in all other columns.
+// The interchanges of the panel in all other columns.
 inline void interchange(__global real* a, int n, int first, int width,
                         const __local scratch_of* shared) {
+#pragma unroll 1
   for (int j = get_local_id(0); j < n; j += ITEMS) {
     if (j >= first && j < first + width) continue;
-    for (int c = 0; c < width; ++c) {
-      const int k = first + c, other = first + shared->pivots[c];
-      const real x = a[k * n + j];
-      a[k * n + j] = a[other * n + j];
-      a[other * n + j] = x;
+    real comes[NB], goes[NB];
+    UNROLL
+    for (int q = 0; q < NB; ++q) {
+      if (q >= width) continue;
+      comes[q] = a[(first + row_in(shared->pivots[q])) * n + j];
+      goes[q] = a[(first + q) * n + j];
+    }
+    UNROLL
+    for (int q = 0; q < NB; ++q) {
+      if (q >= width) continue;
+      if (shared->goes_to[q] >= width) a[(first + shared->goes_to[q]) * n + j] = goes[q];
+      a[(first + q) * n + j] = comes[q];
     }
   }
   barrier(CLK_GLOBAL_MEM_FENCE);
 }
 
-// U = inv(L11) A in the rows of a whole block and the columns after it, and A -= L U below; a
+// Row i of the panel, in local memory.
+inline const __local real* panel_row(const __local scratch_of* shared, int i) {
+  return (const __local real*)shared->panel[i];
+}
+
+#if ORDER > PANEL_ROWS
+// Rows of the panel from `top` on, as far as they are to be in local memory, from the matrix.
+inline void bring_rows(const __global real* a, int n, int first, int top,
+                       __local scratch_of* shared) {
+  const int row = get_local_id(0);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  if (first + top + row < n) {
+    real x[NB];
+    load_row(a + (first + top + row) * n + first, NB, n % PACK == 0, x);
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) shared->panel[row][p] = pack_of(x + p * PACK);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+#endif
+
+// SETS elements of a row of the matrix, LANES apart, of which `sets` are wanted and `there` are in
+// the matrix.
+inline void load_sets(const __global real* row, const int sets, int there, real* x) {
+  UNROLL
+  for (int s = 0; s < SETS; ++s) x[s] = s < sets && s < there ? row[s * LANES] : (real)0;
+}
+inline void store_sets(__global real* row, const int sets, int there, const real* x) {
+  UNROLL
+  for (int s = 0; s < SETS; ++s) {
+    if (s < sets && s < there) row[s * LANES] = x[s];
+  }
+}
+
+// A -= L U in `sets` columns from `column` on, LANES apart, and in rows `row` : row_end, of which
+// the first in local memory is `top`. The next row comes meanwhile.
+inline void subtract_product(__global real* a, int n, int column, int there, int row, int row_end,
+                             int top, real (*u)[SETS], const int sets,
+                             const __local scratch_of* shared) {
+  real next[SETS];
+  load_sets(a + min(row, n - 1) * n + column, sets, there, next);
+  for (int i = row; i < row_end; i += ITEMS / LANES) {
+    real x[SETS];
+    UNROLL
+    for (int s = 0; s < SETS; ++s) x[s] = next[s];
+    load_sets(a + min(i + ITEMS / LANES, n - 1) * n + column, sets, there, next);
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) {
+      const pack l = shared->panel[i - top][p];
+      UNROLL
+      for (int e = 0; e < PACK; ++e) {
+        UNROLL
+        for (int s = 0; s < SETS; ++s) {
+          if (s < sets) x[s] = fma(-element_of(l, e), u[p * PACK + e][s], x[s]);
+        }
+      }
+    }
+    store_sets(a + i * n + column, sets, there, x);
+  }
+}
+
+// That in all SETS columns, as many as there are.
+inline void subtract_products(__global real* a, int n, int left, int row, int row_end, int top,
+                              real (*u)[SETS], const __local scratch_of* shared) {
+  const int sets = min((n - left + LANES - 1) / LANES, SETS);  // of some work-items
+  const int column = left + (int)get_local_id(0) % LANES, there = (n - column + LANES - 1) / LANES;
+  if (sets == 1) subtract_product(a, n, column, there, row, row_end, top, u, 1, shared);
+  if (sets == 2) subtract_product(a, n, column, there, row, row_end, top, u, 2, shared);
+#if SETS == 4
+  if (sets == 3) subtract_product(a, n, column, there, row, row_end, top, u, 3, shared);
+  if (sets == 4) subtract_product(a, n, column, there, row, row_end, top, u, 4, shared);
+#endif
+}
+
+// With a whole panel: U = inv(L11) A in its rows and all columns right of it, and A -= L U below. A
 // column belongs to ITEMS / LANES work-items, each of which solves for all of U.
-inline void update(__global real* a, int n, int first, const __local scratch_of* shared) {
-  const int me = get_local_id(0), rows = n - first;
-  const __local real* w = shared->block;
-  for (int left = first + NB; left < n; left += LANES) {
-    const int j = min(left + me % LANES, n - 1);
-    const bool mine = left + me % LANES < n;
-    real u[NB];
-#pragma unroll
+inline void update(__global real* a, int n, int first, __local scratch_of* shared) {
+  const int me = get_local_id(0), group = me / LANES;
+  for (int left = first + NB; left < n; left += SETS * LANES) {
+    const int column = left + me % LANES, there = (n - column + LANES - 1) / LANES;
+    real u[NB][SETS];
+#if ORDER > PANEL_ROWS
+    bring_rows(a, n, first, 0, shared);
+#endif
+    UNROLL
     for (int q = 0; q < NB; ++q) {
-      u[q] = a[(first + q) * n + j];
-#pragma unroll
-      for (int p = 0; p < q; ++p) u[q] = fma(-w[q * PITCH + p], u[p], u[q]);
+      const __local real* l = (const __local real*)shared->panel[q];
+      load_sets(a + (first + q) * n + column, SETS, there, u[q]);
+      UNROLL
+      for (int p = 0; p < NB; ++p) {
+        UNROLL
+        for (int s = 0; s < SETS; ++s) {
+          if (p < q) u[q][s] = fma(-l[p], u[p][s], u[q][s]);
+        }
+      }
     }
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    if (me < LANES && mine) {
-#pragma unroll
-      for (int q = 0; q < NB; ++q) a[(first + q) * n + j] = u[q];
+    barrier(CLK_GLOBAL_MEM_FENCE);  // all have read what the first ones overwrite
+    UNROLL
+    for (int q = 0; q < NB; ++q) {
+      if (group == 0) store_sets(a + (first + q) * n + column, SETS, there, u[q]);
     }
-    for (int i = NB + me / LANES; i < rows && mine; i += ITEMS / LANES) {
-      real x = a[(first + i) * n + j];
-#pragma unroll
-      for (int q = 0; q < NB; ++q) x = fma(-w[i * PITCH + q], u[q], x);
-      a[(first + i) * n + j] = x;
+    subtract_products(a, n, left, first + NB + group, min(first + PANEL_ROWS, n), first, u, shared);
+#if ORDER > PANEL_ROWS
+    for (int top = PANEL_ROWS; top < n - first; top += PANEL_ROWS) {
+      bring_rows(a, n, first, top, shared);
+      subtract_products(a, n, left, first + top + group, min(first + top + PANEL_ROWS, n),
+                        first + top, u, shared);
     }
+#endif
   }
   barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
 }
 
-inline int factor(__global real* a, __global int* ipiv, __global int* jpiv, int n,
-                  __local scratch_of* shared) {
+// As gpu/batch_blocked.cl's.
+#ifdef LUGPU_FREE_SIZE
+__kernel void factor_batch(
+#else
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
+#endif
+    __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
+    int count) {
+  __local scratch_of shared;
   const int me = get_local_id(0);
+  const size_t matrix = get_group_id(0);
+  __global real* a = matrices + matrix * n * n;
   int zero = 0;
   for (int first = 0; first < n; first += NB) {
     const int width = min(NB, n - first);
-    load_block(a, n, first, width, shared);
-    const int found = factor_block(n - first, width, shared);
+    const int found = factor_panel(a, n, first, width, &shared);
     if (zero == 0 && found > 0) zero = first + found;
-    store_block(a, n, first, width, shared);
-    if (PIVOT == PARTIAL) {
-      if (me < width) ipiv[first + me] = first + shared->pivots[me];
-      interchange(a, n, first, width, shared);
-    }
-    update(a, n, first, shared);
-  }
-  return zero;
-}
-
+#if PIVOT == PARTIAL
+    if (me < width) ipiv[matrix * n + first + me] = first + position_in(shared.pivots[me]);
+    interchange(a, n, first, width, &shared);
 #endif
-
-// As gpu/batch_blocked.cl's and gpu/batch_full.cl's.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
-    __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
-    int count) {
-  __local scratch_of scratch;
-  const size_t matrix = get_group_id(0);
-  const int zero =
-      factor(matrices + matrix * n * n, ipiv + matrix * n, jpiv + matrix * n, n, &scratch);
-  if (get_local_id(0) == 0) info[matrix] = zero;
+    if (width == NB) update(a, n, first, &shared);
+  }
+  if (me == 0) info[matrix] = zero;
 }

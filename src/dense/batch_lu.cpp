@@ -12,25 +12,48 @@ namespace {
 
 constexpr std::size_t kMostRegisters = 128;    // order of a matrix that they hold
 constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
-constexpr std::size_t kMemoryItems = 256;      // of a work-group of gpu/batch_memory.cl
-constexpr std::size_t kLocalElements =
-    5200;                                // of gpu/batch_memory.cl's local memory, with the rest
-constexpr std::size_t kSolveItems = 64;  // of gpu/batch_solve.cl
+constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
 
-/// The kernels for matrices in registers: one of order up to `order` has `items` work-items, and a
-/// work-group so many matrices.
-struct Registers {
+// Of local memory: 256 rows of a panel of 16 columns with a pack more in each, and the rest.
+std::size_t local_bytes(Precision precision, Pivot pivot) {
+  constexpr std::size_t rest = 5 << 10;
+  return rest + (pivot == Pivot::full ? 0 : 256 * (16 * element_size(precision) + 16));
+}
+
+/// The kernels of GPUs: a matrix of order up to `order` has `items` work-items, and a work-group so
+/// many matrices.
+struct BatchKernel {
   const char* file;
   std::size_t order, items, matrices;
 };
 
-Registers registers_for(std::size_t n, Pivot pivot) {
-  if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 8};
-  if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 4};
-  if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 1};
+BatchKernel in_registers(std::size_t n, Pivot pivot) {
+  if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
+  if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
+  if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 2};
   const char* const file = pivot == Pivot::full ? "gpu/batch_full.cl" : "gpu/batch_blocked.cl";
   if (n <= 64) return {file, 64, 64, 1};
-  return {file, 128, 256, 1};
+  return {file, kMostRegisters, 256, 1};
+}
+
+BatchKernel in_memory(std::size_t n, Pivot pivot) {
+  const char* const file =
+      pivot == Pivot::full ? "gpu/batch_memory_full.cl" : "gpu/batch_memory.cl";
+  return {file, n <= 256 ? 256 : kMostBatchOrder, 256, 1};
+}
+
+BatchKernel kernel_for(BatchPath path, std::size_t n, Pivot pivot) {
+  return path == BatchPath::memory ? in_memory(n, pivot) : in_registers(n, pivot);
+}
+
+// Of a work-item, so that more work-groups share a multiprocessor of NVIDIA's, where that was
+// faster; 0: as many as the compiler takes.
+std::size_t most_registers(const BatchKernel& kernel, Pivot pivot, Precision precision) {
+  const bool single = precision == Precision::single_precision;
+  if (kernel.order == kMostBatchOrder) return pivot == Pivot::full ? 0 : 128;
+  if (pivot != Pivot::full) return 0;
+  if (kernel.order == 64) return single ? 96 : 168;
+  return kernel.order == 128 && single ? 128 : 0;
 }
 
 const char* macro_of(Pivot pivot) {
@@ -123,7 +146,7 @@ void BatchLu::require_room(const Device& device, const BatchSize& size, Precisio
     throw Unsupported(device.name + " has no double precision", {"precision", "single"});
   }
   const BatchPath way = path(device, size.n);
-  const std::size_t local = kLocalElements * element_size(precision);
+  const std::size_t local = local_bytes(precision, pivot);
   if (way == BatchPath::memory && local > device.local_memory) {
     throw Unsupported("Members of order " + std::to_string(size.n) + " take " +
                       std::to_string(local) + " bytes of local memory; " + device.name + " has " +
@@ -194,27 +217,34 @@ void BatchLu::upload(const Batch<const T>& a) {
   });
 }
 
-void BatchLu::factor() {
-  const auto n = static_cast<cl_int>(size_.n);
-  for (const Part& part : parts_) {
-    KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
-    std::size_t items = groups(part.count);
-    if (path_ == BatchPath::registers) {
-      const Registers shape = registers_for(size_.n, pivot_);
-      id.file = shape.file;
-      id.texel = Texel::rgba;
-      id.options += definition("ORDER", shape.order) + definition("MATRICES", shape.matrices);
-      if (context_.device().type == "gpu") id.options += " -DUNROLLED";
-      if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
-        id.options += " -DLUGPU_NVIDIA";
-      }
-      items = part.count * shape.items;
-    } else if (path_ == BatchPath::memory) {
-      id.file = "gpu/batch_memory.cl";
-      items = part.count * kMemoryItems;
+KernelId BatchLu::factor_kernel() const {
+  KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
+  if (path_ == BatchPath::vectors) return id;
+  const BatchKernel kernel = kernel_for(path_, size_.n, pivot_);
+  id.file = kernel.file;
+  id.texel = Texel::rgba;
+  id.options += definition("ORDER", kernel.order) + definition("MATRICES", kernel.matrices);
+  if (context_.device().type == "gpu") id.options += " -DUNROLLED";
+  if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
+    id.options += " -DLUGPU_NVIDIA";
+    const std::size_t most = most_registers(kernel, pivot_, precision_);
+    if (most > 0) {
+      // NVIDIA's compiler obeys only where the size of the work-group is left open.
+      id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=" + std::to_string(most);
+      id.group = kernel.items * kernel.matrices;
     }
-    context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info, n,
-                 static_cast<cl_int>(part.count));
+  }
+  return id;
+}
+
+void BatchLu::factor() {
+  const KernelId id = factor_kernel();
+  for (const Part& part : parts_) {
+    const std::size_t items = path_ == BatchPath::vectors
+                                  ? groups(part.count)
+                                  : part.count * kernel_for(path_, size_.n, pivot_).items;
+    context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info,
+                 static_cast<cl_int>(size_.n), static_cast<cl_int>(part.count));
     context_.timeline().add_bytes(2 * std::uint64_t{part.bytes});
   }
 }

@@ -1,5 +1,5 @@
 // LU of a batch of small matrices, all at once: cpu/batch_lu.cl, gpu/batch_small.cl,
-// gpu/batch_blocked.cl, gpu/batch_full.cl, gpu/batch_memory.cl.
+// gpu/batch_blocked.cl, gpu/batch_full.cl, gpu/batch_memory.cl, gpu/batch_memory_full.cl.
 #pragma once
 
 #include <functional>
@@ -84,6 +84,7 @@ class BatchLu {
 
  private:
   std::size_t groups(std::size_t members) const { return ceiling(members, layout_.lanes); }
+  KernelId factor_kernel() const;
   std::vector<int> places(bool columns);
   /// Calls work(part, first, count) for slices of whole groups of members, first in the batch,
   /// whose matrices with so many columns have some 64 MiB.

@@ -103,10 +103,15 @@ void Blocked::solve_columns(const Triangle& t, std::size_t k, std::size_t width,
   if (first < last) subtract_block(t, x, k, width, first, last);
 }
 
+void Blocked::update_columns(const Triangle& l, std::size_t k, std::size_t width,
+                             std::span<const Columns> columns) {
+  for (const Columns& a : columns) solve_columns(l, k, width, a);
+}
+
 void Blocked::factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
                             std::span<const Columns> others) {
   factor(a);
-  for (const Columns& x : others) solve_columns(l, k, width, x);
+  update_columns(l, k, width, others);
 }
 
 // Those of the rows R that are no whole blocks by themselves: they take a slower way.

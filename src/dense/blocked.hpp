@@ -81,14 +81,11 @@ class Blocked {
   /// Its first line alone.
   virtual void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                               const Columns& x);
-  /// Enqueues the same for a factored panel L and columns `a` right of it, for a shape with
-  /// updates_others, after begin_updates() with that panel. Products may be computed in another way
-  /// than there; an element gets the same bits whatever the columns beside it.
+  /// Enqueues the same for a factored panel L and all of some columns right of it, for a shape with
+  /// updates_others. Products may be computed in another way than there; an element gets the same
+  /// bits whatever the columns beside it.
   virtual void update_columns(const Triangle& l, std::size_t k, std::size_t width,
-                              const Columns& a) {
-    solve_columns(l, k, width, a);
-  }
-  virtual void begin_updates(const Triangle& /*l*/, std::size_t /*k*/, std::size_t /*width*/) {}
+                              std::span<const Columns> columns);
   /// Enqueues factor(a), and solve_columns(l, k, width, x) for each x of `others`, whose products
   /// may be computed meanwhile.
   virtual void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,

@@ -354,8 +354,8 @@ bool BlockedGpu::updates(DeviceContext& context, const Shape& shape, Kernels ker
   const Surface panel = surface_of(l);
   Surface columns = surface_of(a);
   const Triangle triangle = {panel, false, true};
-  solver.begin_updates(triangle, 0, kWidth);
-  solver.update_columns(triangle, 0, kWidth, {columns, kFirst, kCount});
+  const Columns some = {columns, kFirst, kCount};
+  solver.update_columns(triangle, 0, kWidth, {&some, 1});
   const Matrix result = download(context, export_columns(context, columns, 0, kFirst + kCount),
                                  kTestOrder, kFirst + kCount, shape.precision);
   double error = 0;
@@ -681,20 +681,23 @@ void BlockedGpu::factorize(Surface& a) {
   }
 }
 
-void BlockedGpu::begin_updates(const Triangle& l, std::size_t k, std::size_t width) {
+void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t width,
+                                std::span<const Columns> columns) {
   const std::size_t row = k + width - l.top, column = k - l.left;
-  if (kernels_.halves == 0 || row == l.of.rows()) return;
+  if (kernels_.halves == 0 || row == l.of.rows()) {
+    return Blocked::update_columns(l, k, width, columns);
+  }
   split_block block = room_;
   block.row = to_int(row);
-  split(l.of, l.of.rows(), 0, column, column + width, block);
+  if (!columns.empty()) split(l.of, l.of.rows(), 0, column, column + width, block);
+  for (const Columns& a : columns) update_by_halves(l, k, width, a);
 }
 
-void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t width,
-                                const Columns& a) {
-  if (kernels_.halves == 0) return Blocked::update_columns(l, k, width, a);
+// With L in halves already.
+void BlockedGpu::update_by_halves(const Triangle& l, std::size_t k, std::size_t width,
+                                  const Columns& a) {
   solve_diagonal(l, k, width, a);
   const std::size_t below = k + width, rows = a.of.rows(), end = a.first + a.count;
-  if (below == rows) return;
   KernelId subtract = halves_kernel("nvidia/subtract_halves.cl", "subtract_halves");
   subtract.patch = Patch{WGMMA_PLACEHOLDER_BYTES, HALVES_LOCAL_BYTES, 2};
   for (std::size_t first = a.first; first < end; first += kColumnsAtOnce) {

@@ -33,8 +33,7 @@ class BlockedGpu : public Blocked {
   std::uint64_t multiply(Surface& a) override;
   /// By products in halves, if kernels for them are proven.
   void update_columns(const Triangle& l, std::size_t k, std::size_t width,
-                      const Columns& a) override;
-  void begin_updates(const Triangle& l, std::size_t k, std::size_t width) override;
+                      std::span<const Columns> columns) override;
   void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
                      std::span<const Columns> others) override;
   bool prepare_beside() override;
@@ -117,6 +116,7 @@ class BlockedGpu : public Blocked {
   bool splits_own() const { return kernels_.halves > 0 && !shape_.updates_others; }
   KernelId halves_kernel(const char* file, const char* function) const;
   void split_operands(Surface& a, std::size_t k, std::size_t k_end);
+  void update_by_halves(const Triangle& l, std::size_t k, std::size_t width, const Columns& a);
   void split(const Surface& a, std::size_t m, std::size_t n, std::size_t k, std::size_t k_end,
              const split_block& block);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);

@@ -462,9 +462,13 @@ void DistributedLu::fetch_panel(std::size_t j) {
 void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::size_t to) {
   Member& member = *members_[d];
   const std::size_t k = dealt_.first(j);
-  for (const Blocked::Columns& columns : interchange(d, j, from, to)) {
-    member.blocked->update_columns({panel(member, j), false, true, k, k}, k, dealt_.width(j),
-                                   columns);
+  const Surface l = panel(member, j);
+  const Blocked::Triangle triangle = {l, false, true, k, k};
+  const std::vector<Blocked::Columns> columns = interchange(d, j, from, to);
+  if (from > j + 1) return member.blocked->update_columns(triangle, k, dealt_.width(j), columns);
+  // The next panel's, which everybody waits for: at once, not when L has been split.
+  for (const Blocked::Columns& next : columns) {
+    member.blocked->solve_columns(triangle, k, dealt_.width(j), next);
   }
 }
 
@@ -499,11 +503,7 @@ void DistributedLu::send_moves(Member& member, const RowMoves& moves) {
 // Before panel j is used, on every device.
 void DistributedLu::begin_step(std::size_t j) {
   mark_idle();
-  const std::size_t k = dealt_.first(j);
-  for (const auto& member : members_) {
-    send_moves(*member, moves_[j]);
-    member->blocked->begin_updates({panel(*member, j), false, true, k, k}, k, dealt_.width(j));
-  }
+  for (const auto& member : members_) send_moves(*member, moves_[j]);
 }
 
 void DistributedLu::factor() {
