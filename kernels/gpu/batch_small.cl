@@ -198,23 +198,6 @@ inline void publish(const real* x, int k, __local scratch_of* shared) {
   }
 }
 
-// x - l y, if `active`, otherwise x. (NVIDIA's compiler would branch around a row's.)
-inline real subtract_if(bool active, real l, real y, real x) {
-#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
-  asm("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p fma.rn.f64 %0, %1, %2, %0; }"
-      : "+d"(x)
-      : "d"(-l), "d"(y), "r"((uint)active));
-  return x;
-#elif defined(LUGPU_NVIDIA)
-  asm("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p fma.rn.f32 %0, %1, %2, %0; }"
-      : "+f"(x)
-      : "f"(-l), "f"(y), "r"((uint)active));
-  return x;
-#else
-  return active ? fma(-l, y, x) : x;
-#endif
-}
-
 // The elimination, in a row that has not been chosen. u: the pivot's row.
 inline void eliminate(real* x, int k, bool active, real pivot, const __local pack* u) {
   real l = x[k], scale, inverse = inverse_of(pivot);
@@ -222,8 +205,9 @@ inline void eliminate(real* x, int k, bool active, real pivot, const __local pac
     reciprocal(pivot, &scale, &inverse);
     l *= scale;
   }
+  if (!active) return;
   l *= inverse;
-  x[k] = active ? l : x[k];
+  x[k] = l;
   UNROLL
   for (int p = 0; p < PACKS; ++p) {
     if (p < k / PACK) continue;
@@ -231,7 +215,7 @@ inline void eliminate(real* x, int k, bool active, real pivot, const __local pac
     UNROLL
     for (int e = 0; e < PACK; ++e) {
       const int b = p * PACK + e;
-      if (b > k) x[b] = subtract_if(active, l, element_of(of_row, e), x[b]);
+      if (b > k) x[b] = fma(-l, element_of(of_row, e), x[b]);
     }
   }
 }
