@@ -1,151 +1,111 @@
 // LU of many matrices of order 129 and more with full pivoting, a work-group for each, in global
-// memory: every step needs all that is left of the matrix. Few work-groups with many work-items
-// each, so that their matrices stay in the caches.
+// memory: every step needs all of the matrix.
 //
-// Build options: ITEMS, of a work-group; ORDER, the most rows; those of gpu/batch_places.clh.
+// Build option: PIVOT (dense/batch_pivots.clh).
 
-#include "gpu/batch_places.clh"
+#include "dense/batch_pivots.clh"
+#include "gpu/reciprocal.clh"
 
-#define LANES 64  // work-items next to one another in a row
-#define SETS 4    // of LANES columns that are updated at once
-#define TEAM 32   // work-items that compare before the others
-#define TEAMS (ITEMS / TEAM)
+#define ITEMS 256
+#define LANES 64      // work-items next to one another in a row
+#define SEARCHERS 16  // that go through the candidates
 
-// A place here: the positions of its column and row.
-inline uint full_place(int column, int row) { return (uint)column << 16 | (uint)row; }
-inline int row_in(uint place) { return place & 0xffff; }
-inline int column_in(uint place) { return place >> 16; }
+#define NOWHERE (~0u)
 
-// What the teams propose (for even and odd steps): the rank, the place and the element. The column
-// of the pivot, divided by it.
 typedef struct {
-  key_type keys[2][TEAMS];
-  uint places[2][TEAMS];
-  real values[2][TEAMS];
-  real column[ORDER];
-#ifndef LUGPU_NVIDIA
-  key_type all_keys[ITEMS];
-  uint all_places[ITEMS];
-#endif
+  real magnitudes[ITEMS], best[SEARCHERS];
+  uint places[ITEMS], where[SEARCHERS];
 } scratch_of;
 
-// The pivot of step k, and its element, from all work-items' candidates. If all that is left is NaN
-// there are none, and the first is taken.
-inline uint choose(const __global real* a, int n, int k, key_type key, uint place, real* value,
-                   __local scratch_of* shared) {
-  const int me = get_local_id(0), parity = k & 1, team = me / TEAM;
-#ifdef LUGPU_NVIDIA
-  const key_type best = largest_of_warp(key);
-  const uint proposed = warp_min(key == best ? place : NO_PLACE);
-#else
-  shared->all_keys[me] = key;
-  shared->all_places[me] = place;
+// The larger magnitude, of equal ones that whose place comes first. A NaN has the magnitude -1.
+inline void compare(real magnitude, uint place, real* best, uint* where) {
+  if (magnitude > *best || (magnitude == *best && place < *where)) {
+    *best = magnitude;
+    *where = place;
+  }
+}
+inline real magnitude_of(real x) { return fabs(x) >= 0 ? fabs(x) : (real)-1; }
+
+// The best place of all work-items' candidates, which begin with a magnitude of -2.
+inline uint choose(real best, uint where, __local scratch_of* shared) {
+  const int me = get_local_id(0);
+  shared->magnitudes[me] = best;
+  shared->places[me] = where;
   barrier(CLK_LOCAL_MEM_FENCE);
-  key_type best = key;
-  uint proposed = place;
-  for (int i = team * TEAM; i < (team + 1) * TEAM; ++i)
-    compare(shared->all_keys[i], shared->all_places[i], &best, &proposed);
-#endif
-  const bool none = proposed == NO_PLACE;
-  if (none ? me % TEAM == 0 : place == proposed) {
-    shared->keys[parity][team] = best;
-    shared->places[parity][team] = none ? full_place(k, k) : place;
-    shared->values[parity][team] = none ? (real)NAN : a[row_in(place) * n + column_in(place)];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-#ifdef LUGPU_NVIDIA
-  const int t = me % TEAMS;
-  const uint mine = shared->places[parity][t], pivot = best_of_warp(shared->keys[parity][t], mine);
-  *value = shared->values[parity][highest_lane(lanes_where(mine == pivot)) % TEAMS];
-#else
-  uint pivot = NO_PLACE;
-  key_type largest = 0;
-  for (int t = 0; t < TEAMS; ++t) {
-    const key_type proposed_key = shared->keys[parity][t];
-    const uint proposed_place = shared->places[parity][t];
-    if (proposed_key > largest || (proposed_key == largest && proposed_place < pivot)) {
-      largest = proposed_key;
-      pivot = proposed_place;
-      *value = shared->values[parity][t];
+  if (me < SEARCHERS) {
+    for (int i = me; i < ITEMS; i += SEARCHERS) {
+      compare(shared->magnitudes[i], shared->places[i], &best, &where);
     }
+    shared->best[me] = best;
+    shared->where[me] = where;
   }
-#endif
-  return pivot;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = 0; i < SEARCHERS; ++i) compare(shared->best[i], shared->where[i], &best, &where);
+  return where;
 }
 
-// A(k:n, k:n) -= L(k:n, k-1) U(k-1, k:n), for k > 0, and the pivot of step k.
-inline uint update_and_search(__global real* a, int n, int k, real* value,
-                              __local scratch_of* shared) {
+// A(k+1:n, k+1:n) -= L(k+1:n, k) U(k, k+1:n), and where the largest magnitude is then: column and
+// row in 16 bits each; k = -1: of A as it is
+inline uint update_and_search(__global real* a, int n, int k, __local scratch_of* shared) {
   const int me = get_local_id(0);
-  key_type key = 0;
-  uint place = NO_PLACE;
-  for (int left = k; left < n; left += SETS * LANES) {
-    const int column = left + me % LANES;
-    real u[SETS], best[SETS];
-    int row[SETS];
-    UNROLL
-    for (int s = 0; s < SETS; ++s) {
-      const bool there = k > 0 && column + s * LANES < n;
-      u[s] = there ? a[(k - 1) * n + column + s * LANES] : (real)0;
-      best[s] = -1;
-      row[s] = 0;
-    }
-    for (int i = k + me / LANES; i < n; i += ITEMS / LANES) {
-      const real l = k > 0 ? shared->column[i] : (real)0;
-      UNROLL
-      for (int s = 0; s < SETS; ++s) {
-        if (column + s * LANES >= n) continue;
-        __global real* element = a + i * n + column + s * LANES;
-        const real x = k > 0 ? fma(-l, u[s], *element) : *element;
-        if (k > 0) *element = x;
-        const bool better = fabs(x) > best[s];  // never NaN
-        best[s] = better ? fabs(x) : best[s];
-        row[s] = better ? i : row[s];
+  real best = -2;
+  uint where = NOWHERE;
+  for (int j = k + 1 + me % LANES; j < n; j += LANES) {
+    const real u = k < 0 ? (real)0 : a[k * n + j];
+    for (int i = k + 1 + me / LANES; i < n; i += ITEMS / LANES) {
+      real x = a[i * n + j];
+      if (k >= 0) {
+        x = fma(-a[i * n + k], u, x);
+        a[i * n + j] = x;
       }
-    }
-    UNROLL
-    for (int s = 0; s < SETS; ++s) {
-      if (best[s] >= 0)
-        compare(rank_of(best[s]), full_place(column + s * LANES, row[s]), &key, &place);
+      compare(magnitude_of(x), (uint)j << 16 | (uint)i, &best, &where);
     }
   }
-  return choose(a, n, k, key, place, value, shared);
+  return choose(best, where, shared);
 }
 
-// As gpu/batch_full.cl's.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
-    __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
-    int count) {
-  __local scratch_of shared;
+inline int factor(__global real* a, __global int* ipiv, __global int* jpiv, int n,
+                  __local scratch_of* shared) {
   const int me = get_local_id(0);
-  const size_t matrix = get_group_id(0);
-  __global real* a = matrices + matrix * n * n;
   int zero = 0;
+  uint pivot = update_and_search(a, n, -1, shared);
   for (int k = 0; k < n; ++k) {
-    real value, scale, inverse;
-    const uint pivot = update_and_search(a, n, k, &value, &shared);
-    const int row = row_in(pivot), column = column_in(pivot);
+    const int row = pivot & 0xffff, column = pivot >> 16;
     if (me == 0) {
-      ipiv[matrix * n + k] = row;
-      jpiv[matrix * n + k] = column;
+      ipiv[k] = row;
+      jpiv[k] = column;
     }
-    if (value == 0 && zero == 0) zero = k + 1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
     for (int j = me; j < n && row != k; j += ITEMS) {
       const real x = a[k * n + j];
       a[k * n + j] = a[row * n + j];
       a[row * n + j] = x;
     }
     barrier(CLK_GLOBAL_MEM_FENCE);
-    // Columns change places, and column k becomes L below the diagonal.
-    reciprocal(value, &scale, &inverse);
-    for (int i = me; i < n; i += ITEMS) {
-      const real x = a[i * n + column];
-      const real l = i > k ? x * scale * inverse : x;
-      if (column != k) a[i * n + column] = a[i * n + k];
-      a[i * n + k] = l;
-      shared.column[i] = l;
+    for (int i = me; i < n && column != k; i += ITEMS) {
+      const real x = a[i * n + k];
+      a[i * n + k] = a[i * n + column];
+      a[i * n + column] = x;
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    const real value = a[k * n + k];
+    real scale, inverse;
+    reciprocal(value, &scale, &inverse);
+    for (int i = k + 1 + me; i < n; i += ITEMS) a[i * n + k] *= scale * inverse;
+    if (value == 0 && zero == 0) zero = k + 1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (k + 1 < n) pivot = update_and_search(a, n, k, shared);
   }
-  if (me == 0) info[matrix] = zero;
+  return zero;
+}
+
+// As gpu/batch_full.cl's.
+__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
+    __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
+    int count) {
+  __local scratch_of scratch;
+  const size_t matrix = get_group_id(0);
+  const int zero =
+      factor(matrices + matrix * n * n, ipiv + matrix * n, jpiv + matrix * n, n, &scratch);
+  if (get_local_id(0) == 0) info[matrix] = zero;
 }

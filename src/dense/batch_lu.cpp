@@ -14,11 +14,10 @@ constexpr std::size_t kMostRegisters = 128;    // order of a matrix that they ho
 constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
 constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
 
-// Of local memory, for matrices in global memory: 256 rows of a panel of 16 columns with a pack
-// more in each, or a column and candidates; and the rest.
+// Of local memory: 256 rows of a panel of 16 columns with a pack more in each, and the rest.
 std::size_t local_bytes(Precision precision, Pivot pivot) {
-  const std::size_t panel = 256 * (16 * element_size(precision) + 16);
-  return (5 << 10) + (pivot == Pivot::full ? 14 << 10 : panel);
+  constexpr std::size_t rest = 5 << 10;
+  return rest + (pivot == Pivot::full ? 0 : 256 * (16 * element_size(precision) + 16));
 }
 
 /// The kernels of GPUs: a matrix of order up to `order` has `items` work-items, and a work-group so
@@ -37,15 +36,14 @@ BatchKernel in_registers(std::size_t n, Pivot pivot) {
   return {file, kMostRegisters, 256, 1};
 }
 
-BatchKernel in_memory(const Device& device, std::size_t n, Pivot pivot) {
-  const std::size_t order = n <= 256 ? 256 : kMostBatchOrder;
-  if (pivot != Pivot::full) return {"gpu/batch_memory.cl", order, 256, 1};
-  const std::size_t items = device.type == "gpu" && device.max_work_group >= 1024 ? 1024 : 256;
-  return {"gpu/batch_memory_full.cl", order, items, 1};
+BatchKernel in_memory(std::size_t n, Pivot pivot) {
+  const char* const file =
+      pivot == Pivot::full ? "gpu/batch_memory_full.cl" : "gpu/batch_memory.cl";
+  return {file, n <= 256 ? 256 : kMostBatchOrder, 256, 1};
 }
 
-BatchKernel kernel_for(const Device& device, BatchPath path, std::size_t n, Pivot pivot) {
-  return path == BatchPath::memory ? in_memory(device, n, pivot) : in_registers(n, pivot);
+BatchKernel kernel_for(BatchPath path, std::size_t n, Pivot pivot) {
+  return path == BatchPath::memory ? in_memory(n, pivot) : in_registers(n, pivot);
 }
 
 // Of a work-item, so that more work-groups share a multiprocessor of NVIDIA's, where that was
@@ -222,12 +220,10 @@ void BatchLu::upload(const Batch<const T>& a) {
 KernelId BatchLu::factor_kernel() const {
   KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
   if (path_ == BatchPath::vectors) return id;
-  const BatchKernel kernel = kernel_for(context_.device(), path_, size_.n, pivot_);
+  const BatchKernel kernel = kernel_for(path_, size_.n, pivot_);
   id.file = kernel.file;
   id.texel = Texel::rgba;
-  id.options += definition("ORDER", kernel.order);
-  id.options += path_ == BatchPath::memory ? definition("ITEMS", kernel.items)
-                                           : definition("MATRICES", kernel.matrices);
+  id.options += definition("ORDER", kernel.order) + definition("MATRICES", kernel.matrices);
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
     id.options += " -DLUGPU_NVIDIA";
@@ -244,10 +240,9 @@ KernelId BatchLu::factor_kernel() const {
 void BatchLu::factor() {
   const KernelId id = factor_kernel();
   for (const Part& part : parts_) {
-    const std::size_t items =
-        path_ == BatchPath::vectors
-            ? groups(part.count)
-            : part.count * kernel_for(context_.device(), path_, size_.n, pivot_).items;
+    const std::size_t items = path_ == BatchPath::vectors
+                                  ? groups(part.count)
+                                  : part.count * kernel_for(path_, size_.n, pivot_).items;
     context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info,
                  static_cast<cl_int>(size_.n), static_cast<cl_int>(part.count));
     context_.timeline().add_bytes(2 * std::uint64_t{part.bytes});
