@@ -14,6 +14,7 @@ a colour for each n. The first two then show the largest number only.
 
 Results of `lugpu bench --problem` get a figure for every problem, device and precision; see
 problem_figures.py. Simulations get one for every problem and device; see simulation_figures.py.
+Batches get one for every device and precision; see batch_figures.py.
 """
 
 import argparse
@@ -32,6 +33,7 @@ from figures import (AXIS_BELOW, BASELINE_MARKERS, COLUMN_GAP, GREY, LEFT,  # no
                      counted, field_fault, footnote, in_order, name_x_axis, paler, plain, save, set_x_axis,
                      set_x_ticks, set_y_axis, size_ticks, slug, space_evenly, spell_time, write_around,
                      write_legend)
+import batch_figures  # noqa: E402
 import problem_figures  # noqa: E402
 import simulation_figures  # noqa: E402
 import matplotlib  # noqa: E402
@@ -154,6 +156,8 @@ def row_fault(row):
     """What keeps a result from being read, or an empty text."""
     if not isinstance(row, dict):
         return "is not an object"
+    if batch_figures.is_batch(row):
+        return batch_figures.row_fault(row)
     if simulation_figures.is_simulation(row):
         return simulation_figures.row_fault(row)
     if problem_figures.is_of_problem(row):
@@ -835,6 +839,18 @@ def simulation_pages(paths, rows):
             yield "-".join(parts), simulation_figures.draw_simulations(device, drawn, notes)
 
 
+def batch_pages(paths, rows):
+    """Yields (name without ending, figure) for batches."""
+    left_out = [row for row in rows if not is_drawable(row)]
+    figures = pages([row for row in rows if is_drawable(row)])
+    several_devices = len({device for device, _, _ in figures if device}) > 1
+    for device, precision, own in figures:
+        notes = footnote([batch_figures.describe_left_out(row, len(paths) > 1)
+                          for row in left_out_of(device, precision, left_out, figures)])
+        parts = [paths[0].stem] + [slug(device or "host")] * several_devices + [slug(precision)]
+        yield "-".join(parts), batch_figures.draw_batches(device, precision, own, notes)
+
+
 def several_things(paths, rows):
     """Whether there are several files, matrices, and numbers of cores of one device."""
     return (len(paths) > 1, len({row["matrix"] for row in rows}) > 1, is_on_several_cores(rows))
@@ -845,13 +861,15 @@ def plot(paths, folder):
     sources = source_names(paths)
     rows = [row for path, source in zip(paths, sources) for row in load(path, source)]
     simulated = [row for row in rows if simulation_figures.is_simulation(row)]
+    batches = [row for row in rows if batch_figures.is_batch(row)]
     on_grids = [row for row in rows
                 if problem_figures.is_of_problem(row) and row not in simulated]
-    dense = [row for row in rows if not problem_figures.is_of_problem(row)]
+    dense = [row for row in rows if not problem_figures.is_of_problem(row) and row not in batches]
     written = []
     for name, figure in itertools.chain(dense_figures(paths, dense),
                                         grid_figures(paths, on_grids),
-                                        simulation_pages(paths, simulated)):
+                                        simulation_pages(paths, simulated),
+                                        batch_pages(paths, batches)):
         folder.mkdir(parents=True, exist_ok=True)
         written += save(figure, folder / name)
     if not written:
@@ -861,6 +879,8 @@ def plot(paths, folder):
     for line in ([describe_left_out(row, *several) for row in dense if not is_drawable(row)]
                  + [problem_figures.describe_left_out(row, len(paths) > 1) for row in on_grids
                     if not problem_figures.is_drawable(row)]
+                 + [batch_figures.describe_left_out(row, len(paths) > 1) for row in batches
+                    if not is_drawable(row)]
                  + [simulation_figures.describe_left_out(row, len(paths) > 1) for row in simulated
                     if not simulation_figures.is_drawable(row)]):
         print("left out:", line, file=sys.stderr)

@@ -21,6 +21,7 @@ sys.dont_write_bytecode = True  # plot.py is imported from a folder that holds s
 sys.path.insert(0, str(ROOT / "scripts"))
 import figures  # noqa: E402
 import plot  # noqa: E402
+import batch_figures  # noqa: E402
 import problem_figures  # noqa: E402
 import simulation_figures  # noqa: E402
 SCHEMA = json.loads((ROOT / "docs/lugpu.schema.json").read_text(encoding="utf-8"))
@@ -207,6 +208,28 @@ def simulations():
         rows += [simulated("fast-diagonal", n, 1e6 / n**2, 1e-12), simulated("cg", n, 1e5 / n**2),
                  simulated("jacobi", n, 1e3 / n**2) if n < 64 else simulated_failed("jacobi", n)]
     return rows
+
+
+def batch_row(n, pivot, seconds, routine="lu-batch", **given):
+    """A result of `lugpu bench --batch 100`."""
+    implementation = {"lu-batch": "lugpu", "getrf": "openblas"}.get(routine, "cublas")
+    host = implementation == "openblas"
+    return {
+        "batch": 100, "implementation": implementation, "routine": routine, "pivot": pivot,
+        "precision": "single", "n": n, "nrhs": 1, "matrix": "random", "seed": 1, "status": "ok",
+        "reason": "", "device": None if host else DEVICE, "compute_units": None, "threads": 2 if host else None,
+        "median_s": seconds, "gflops": 1e-7 * n**3 / seconds if seconds else None,
+        "times_s": [seconds] * 3 if seconds else []} | given
+
+
+def batches():
+    """Members of lugpu with partial pivoting take n microseconds."""
+    rows = []
+    for n in (8, 32, 128):
+        rows += [batch_row(n, "partial", 1e-4 * n), batch_row(n, "full", 2e-4 * n),
+                 batch_row(n, "partial", 3e-4 * n, "getrf"), batch_row(n, "partial", 5e-4 * n, "getrf-batched")]
+    return rows + [batch_row(8, "partial", 8e-3, "matinv-batched"),
+                   batch_row(128, "partial", None, "matinv-batched", status="unsupported", reason="Too large.")]
 
 
 def png_size(path):
@@ -967,6 +990,45 @@ class SimulationTest(InFolder):
                                  "has a grid that is not three": lambda row: row.update(grid=[4]),
                                  "has neither": lambda row: row.update(tolerance=0)}.items():
             row = simulated("cg", 64, 1.0)
+            change(row)
+            done = self.plot(self.write("bad.json", record([row])))
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+            self.assertIn(f"results[0] {sentence}", done.stderr)
+
+
+class BatchTest(InFolder):
+    """The figures of batches."""
+
+    def test_time_of_a_member_and_rivals(self):
+        drawn = [row | {"source": "s"} for row in batches() if row["status"] == "ok"]
+        times, ratios = batch_figures.draw_batches(DEVICE, "single", drawn, ()).axes
+        ends = [[(line.get_linestyle(), *line.get_xydata()[-1]) for line in ax.lines] for ax in (times, ratios)]
+        self.assertEqual([(style, n, round(y * 1e6, 9)) for style, n, y in ends[0]],
+                         [("-", 128, 128), ("-", 128, 256), ("--", 128, 384), ("--", 128, 640), ("--", 8, 80)])
+        # Inverses are not compared with factors.
+        self.assertEqual([(n, round(y, 9)) for _, n, y in ends[1][:-1]], [(128, 3), (128, 5)])
+        self.assertEqual(times.get_xlabel(), "order n of a member")
+
+    def test_a_figure_for_each_precision(self):
+        rows = batches() + [batch_row(8, "none", 1e-3, precision="double")]
+        done = self.drawn(self.write("all.json", record(rows)))
+        self.assertEqual(done.stdout.split(), [str(self.folder / f"all-{name}.{ending}")
+                                               for name in ("single", "double") for ending in ("png", "svg")])
+        self.assertIn("left out: cuBLAS matinv-batched partial single n = 128: unsupported (Too large.)", done.stderr)
+
+    def test_two_files_of_different_orders_are_one_line(self):
+        self.write("large.json", record([batch_row(256, "partial", 1e-2, batch=10)]))
+        done = self.plot(self.write("small.json", record(batches())), self.folder / "large.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        svg = (self.folder / "small-single.svg").read_text(encoding="utf-8")
+        self.assertIn("batches of 100 and 10 members", svg)
+        self.assertNotIn("[large]", svg)
+
+    def test_refuses_bad_results_in_one_line(self):
+        for sentence, change in {"has no pivot": lambda row: row.pop("pivot"),
+                                 "has 0 members": lambda row: row.update(batch=0),
+                                 "is ok but has no": lambda row: row.update(median_s=None)}.items():
+            row = batch_row(8, "partial", 1.0)
             change(row)
             done = self.plot(self.write("bad.json", record([row])))
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
