@@ -162,8 +162,9 @@ TEST(SmallKernels, LuWithoutPivotingInOneLaunch) {
   expect_right(a, factors, Pivot::none, kSingle);
 }
 
+// With partial pivoting two panels and a column.
 TEST(SmallKernels, BatchesInMemory) {
-  constexpr std::size_t kN = 5, kCount = 2;
+  constexpr std::size_t kN = 33, kCount = 2;
   DeviceContext& context = context_of_one_unit();
   if (context.device().max_work_group < 256) GTEST_SKIP() << "work-groups are too small";
   const Matrix a = harmless_for(Pivot::partial, kSingle, kN, kN * kCount, 1);
@@ -173,17 +174,23 @@ TEST(SmallKernels, BatchesInMemory) {
     using Element = std::remove_pointer_t<decltype(values.data())>;
     return Batch<Element>({values.data(), kN, kN, kN}, kCount, kN * kN);
   };
-  BatchLu solver(context, {kCount, kN}, kSingle, Pivot::partial, BatchPath::memory);
-  solver.upload(batch(given));
-  solver.factor();
-  solver.download_factors(batch(lu));
-  const std::vector<int> info = solver.info(), ipiv = solver.ipiv();
-  for (std::size_t m = 0; m < kCount; ++m) {
-    Matrix member(kN, kN);
-    std::copy_n(a.column(m * kN), kN * kN, member.column(0));
-    LuFactors factors{Matrix(kN, kN), {&ipiv[m * kN], &ipiv[m * kN] + kN}, info[m]};
-    std::copy_n(&lu[m * kN * kN], kN * kN, factors.lu.column(0));
-    expect_right(member, factors, Pivot::partial, kSingle);
+  for (const Pivot pivot : {Pivot::partial, Pivot::full}) {
+    BatchLu solver(context, {kCount, kN}, kSingle, pivot, BatchPath::memory);
+    solver.upload(batch(given));
+    solver.factor();
+    solver.download_factors(batch(lu));
+    const std::vector<int> info = solver.info(), ipiv = solver.ipiv(), jpiv = solver.jpiv();
+    for (std::size_t m = 0; m < kCount; ++m) {
+      Matrix member(kN, kN);
+      std::copy_n(a.column(m * kN), kN * kN, member.column(0));
+      for (std::size_t k = 0; k < kN && pivot == Pivot::full; ++k) {
+        const auto q = static_cast<std::size_t>(jpiv[m * kN + k] - 1);
+        if (q != k) std::swap_ranges(member.column(k), member.column(k) + kN, member.column(q));
+      }
+      LuFactors factors{Matrix(kN, kN), {&ipiv[m * kN], &ipiv[m * kN] + kN}, info[m]};
+      std::copy_n(&lu[m * kN * kN], kN * kN, factors.lu.column(0));
+      expect_right(member, factors, pivot, kSingle);
+    }
   }
 }
 
