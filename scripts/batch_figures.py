@@ -8,8 +8,8 @@ rival.
 import itertools
 
 from figures import (AXIS_BELOW, COLUMN_GAP, GREY, LEFT, LEGEND_CHARACTER, LEGEND_GAP, LEGEND_HANDLE,
-                     LEGEND_LINE, LEGEND_LOOK, MARKERS, NARROWEST, NOTE_CHARACTERS, NOTE_LINE, OTHER_COLOUR,
-                     RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, TOP, cut, field_fault, in_order, paler, plain,
+                     LEGEND_LINE, LEGEND_LOOK, MARKERS, NARROWEST, NOTE_LINE, OTHER_COLOUR,
+                     RATIO_HEIGHT, RATIO_WIDTH, RIVAL_LOOK, TOP, field_fault, in_order, paler, plain,
                      set_x_axis, set_y_axis, spell_time, write_around)
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -58,9 +58,8 @@ def name_of(row):
 
 def label_of(row, rows):
     """The name of a line."""
-    several = len({other["source"] for other in rows}) > 1
     orders = {other["n"] for other in rows if other["source"] != row["source"]}
-    overlaps = several and any(other["n"] in orders for other in rows if other["source"] == row["source"])
+    overlaps = any(other["n"] in orders for other in rows if other["source"] == row["source"])
     return f"{name_of(row)}, {row['pivot']}" + (f" [{row['source']}]" if overlaps else "")
 
 
@@ -143,6 +142,5 @@ def draw_batches(device, precision, rows, notes):
     figure.legend(handles.values(), map(plain, handles), title="pivoting, rivals dashed", **LEGEND_LOOK,
                   bbox_to_anchor=((right + LEGEND_GAP) / width, (below + inside / 2) / height))
     members = " and ".join(map(str, sorted({row["batch"] for row in rows}, reverse=True)))
-    write_around(figure, device, precision,
-                 cut(f"LU of batches of {members} members", NOTE_CHARACTERS), notes)
+    write_around(figure, device, precision, f"LU of batches of {members} members", notes)
     return figure

@@ -79,6 +79,8 @@ Where groups of orders are close to one another, as around powers of two, a
 figure whose name ends in -close shows the speed in each group over the largest
 there. Bars are the 95 % intervals of the medians.
 
+Batches have one figure for each precision: the time of a member, and rivals.
+
 Where lugpu ran on several numbers of cores of one device, another figure, whose
 name ends in -cores, shows over the cores the speed at each n, and the time of
 getrf with as many threads, or of getc2, over the time of lugpu. The other
@@ -839,15 +841,16 @@ def simulation_pages(paths, rows):
             yield "-".join(parts), simulation_figures.draw_simulations(device, drawn, notes)
 
 
-def batch_pages(paths, rows):
-    """Yields (name without ending, figure) for batches."""
+def batch_pages(paths, rows, others):
+    """Yields (name without ending, figure) for batches; others: whether there are other results."""
     left_out = [row for row in rows if not is_drawable(row)]
     figures = pages([row for row in rows if is_drawable(row)])
     several_devices = len({device for device, _, _ in figures if device}) > 1
     for device, precision, own in figures:
         notes = footnote([batch_figures.describe_left_out(row, len(paths) > 1)
                           for row in left_out_of(device, precision, left_out, figures)])
-        parts = [paths[0].stem] + [slug(device or "host")] * several_devices + [slug(precision)]
+        parts = ([paths[0].stem] + [slug(device or "host")] * several_devices
+                 + ["batches"] * others + [slug(precision)])
         yield "-".join(parts), batch_figures.draw_batches(device, precision, own, notes)
 
 
@@ -864,12 +867,13 @@ def plot(paths, folder):
     batches = [row for row in rows if batch_figures.is_batch(row)]
     on_grids = [row for row in rows
                 if problem_figures.is_of_problem(row) and row not in simulated]
-    dense = [row for row in rows if not problem_figures.is_of_problem(row) and row not in batches]
+    dense = [row for row in rows
+             if not (problem_figures.is_of_problem(row) or batch_figures.is_batch(row))]
     written = []
     for name, figure in itertools.chain(dense_figures(paths, dense),
                                         grid_figures(paths, on_grids),
                                         simulation_pages(paths, simulated),
-                                        batch_pages(paths, batches)):
+                                        batch_pages(paths, batches, len(batches) < len(rows))):
         folder.mkdir(parents=True, exist_ok=True)
         written += save(figure, folder / name)
     if not written:

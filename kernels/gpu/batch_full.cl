@@ -12,7 +12,8 @@
 //
 // In the end the elements of every row go to the positions of their columns.
 //
-// Build options: those of gpu/batch_tiles.clh.
+// Build options: LUGPU_FREE_SIZE, if the size of the work-group is to be left open; those of
+// gpu/batch_tiles.clh.
 
 #include "gpu/batch_tiles.clh"
 

@@ -3,12 +3,12 @@
 //
 //   1. The panel is factored in registers: a work-item has ROWS rows, ITEMS apart (factor_panel).
 //      Rows do not move: their places are followed. Each team of work-items proposes its best row.
-//   2. It goes to its place in the matrix, and to local memory (place_panel), and the interchanges
-//      come to all other columns (interchange).
+//   2. It goes to its place in the matrix, and to local memory, and the interchanges come to
+//      all other columns (interchange).
 //   3. The rows of U right of it, and the product of L and U (update).
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, 256 or 512, the most rows; those of
-// gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, 256 or 512, the most rows;
+// LUGPU_FREE_SIZE, if the size of the work-group is to be left open; those of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 
@@ -66,7 +66,7 @@ inline uint best_of_team(key_type key, uint place, key_type* best, __local scrat
 #endif
 }
 
-// Row a of the work-item to a team's place for proposals, from the pack that has column c on.
+// A row to a team's place for proposals, from the pack that has column c on.
 inline void publish(const real* x, int c, __local pack* to) {
   UNROLL
   for (int p = 0; p < PACKS; ++p) {
@@ -154,8 +154,8 @@ inline bool take_step(real (*x)[NB], const int c, uint* places, __local scratch_
   return value == 0;
 }
 
-// The panel's `width` columns from `first` on to registers, 0 where there are none; and from them,
-// to row `to`. n % PACK == 0 and width == NB: by packs.
+// A row's `width` columns of the panel to registers, 0 where there are none; and from them. packed:
+// NB columns, by packs, where rows begin at these.
 inline void load_row(const __global real* a, int width, bool packed, real* x) {
   UNROLL
   for (int p = 0; p < PACKS && packed; ++p) {
@@ -211,7 +211,7 @@ inline int factor_panel(__global real* a, int n, int first, int width, __local s
     if (row < width) shared->goes_to[row] = to;
     UNROLL
     for (int p = 0; p < PACKS; ++p) {
-      if (to < PANEL_ROWS) shared->panel[to][p] = pack_of(x[r] + p * PACK);
+      if (ORDER <= PANEL_ROWS) shared->panel[to][p] = pack_of(x[r] + p * PACK);
     }
     store_row(a + (first + to) * n + first, width, packed, x[r]);
   }
@@ -240,11 +240,6 @@ inline void interchange(__global real* a, int n, int first, int width,
     }
   }
   barrier(CLK_GLOBAL_MEM_FENCE);
-}
-
-// Row i of the panel, in local memory.
-inline const __local real* panel_row(const __local scratch_of* shared, int i) {
-  return (const __local real*)shared->panel[i];
 }
 
 #if ORDER > PANEL_ROWS
@@ -281,13 +276,15 @@ inline void store_sets(__global real* row, const int sets, int there, const real
 inline void subtract_product(__global real* a, int n, int column, int there, int row, int row_end,
                              int top, real (*u)[SETS], const int sets,
                              const __local scratch_of* shared) {
+  if (row >= row_end) return;
   real next[SETS];
-  load_sets(a + min(row, n - 1) * n + column, sets, there, next);
+  load_sets(a + row * n + column, sets, there, next);
   for (int i = row; i < row_end; i += ITEMS / LANES) {
+    const int following = i + ITEMS / LANES < row_end ? i + ITEMS / LANES : i;
     real x[SETS];
     UNROLL
     for (int s = 0; s < SETS; ++s) x[s] = next[s];
-    load_sets(a + min(i + ITEMS / LANES, n - 1) * n + column, sets, there, next);
+    load_sets(a + following * n + column, sets, there, next);
     UNROLL
     for (int p = 0; p < PACKS; ++p) {
       const pack l = shared->panel[i - top][p];

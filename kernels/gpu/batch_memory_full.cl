@@ -1,9 +1,6 @@
 // LU of many matrices of order 129 and more with full pivoting, a work-group for each, in global
 // memory: every step needs all of the matrix.
-//
-// Build option: PIVOT (dense/batch_pivots.clh).
 
-#include "dense/batch_pivots.clh"
 #include "gpu/reciprocal.clh"
 
 #define ITEMS 256
@@ -45,7 +42,7 @@ inline uint choose(real best, uint where, __local scratch_of* shared) {
 }
 
 // A(k+1:n, k+1:n) -= L(k+1:n, k) U(k, k+1:n), and where the largest magnitude is then: column and
-// row in 16 bits each; k = -1: of A as it is
+// row in 16 bits each; k = -1: of A as it is.
 inline uint update_and_search(__global real* a, int n, int k, __local scratch_of* shared) {
   const int me = get_local_id(0);
   real best = -2;
@@ -91,7 +88,7 @@ inline int factor(__global real* a, __global int* ipiv, __global int* jpiv, int 
     const real value = a[k * n + k];
     real scale, inverse;
     reciprocal(value, &scale, &inverse);
-    for (int i = k + 1 + me; i < n; i += ITEMS) a[i * n + k] *= scale * inverse;
+    for (int i = k + 1 + me; i < n; i += ITEMS) a[i * n + k] = a[i * n + k] * scale * inverse;
     if (value == 0 && zero == 0) zero = k + 1;
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (k + 1 < n) pivot = update_and_search(a, n, k, shared);

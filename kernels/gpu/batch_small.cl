@@ -27,7 +27,7 @@
 // Of a matrix: the pivot's row (for even and odd steps); columns on their way from and to the
 // matrix; without NVIDIA's instructions the candidates for the pivot.
 typedef struct {
-  pack row[2][ORDER / PACK];
+  pack row[2][PACKS];
   pack slab[ORDER * SLAB_PITCH / PACK];
   uint pivots[ORDER];  // their places
 #ifndef LUGPU_NVIDIA

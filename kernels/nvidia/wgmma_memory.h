@@ -1,5 +1,5 @@
-// Local memory of update_and_factor(), subtract_block() and compute_rows() with LUGPU_WGMMA, in
-// bytes: for OpenCL's compiler, and as the host makes it in the program's binary
+// Local memory of subtract_halves() and, with LUGPU_WGMMA, of update_and_factor(), subtract_block()
+// and compute_rows(), in bytes: for OpenCL's compiler, and as the host makes it in the program's binary
 // (src/opencl/patched_program.hpp), without and with HALVES. No other array has the size of the
 // placeholder.
 #define WGMMA_PLACEHOLDER_BYTES 44432

@@ -16,7 +16,7 @@ constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
 
 // Of local memory: 256 rows of a panel of 16 columns with a pack more in each, and the rest.
 std::size_t local_bytes(Precision precision, Pivot pivot) {
-  constexpr std::size_t rest = 5 << 10;
+  constexpr std::size_t rest = 6 << 10;
   return rest + (pivot == Pivot::full ? 0 : 256 * (16 * element_size(precision) + 16));
 }
 
@@ -37,9 +37,8 @@ BatchKernel in_registers(std::size_t n, Pivot pivot) {
 }
 
 BatchKernel in_memory(std::size_t n, Pivot pivot) {
-  const char* const file =
-      pivot == Pivot::full ? "gpu/batch_memory_full.cl" : "gpu/batch_memory.cl";
-  return {file, n <= 256 ? 256 : kMostBatchOrder, 256, 1};
+  if (pivot == Pivot::full) return {"gpu/batch_memory_full.cl", kMostBatchOrder, 256, 1};
+  return {"gpu/batch_memory.cl", n <= 256 ? 256 : kMostBatchOrder, 256, 1};
 }
 
 BatchKernel kernel_for(BatchPath path, std::size_t n, Pivot pivot) {

@@ -81,13 +81,14 @@ class Blocked {
   /// Its first line alone.
   virtual void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                               const Columns& x);
-  /// Enqueues the same for a factored panel L and all of some columns right of it, for a shape with
-  /// updates_others. Products may be computed in another way than there; an element gets the same
-  /// bits whatever the columns beside it.
+  /// Enqueues solve_columns(l, k, width, a) for each a of `columns`, right of a factored panel L,
+  /// for a shape with updates_others; first columns are multiples of 16 and width one of 32.
+  /// Products may be computed in another way; an element gets the same bits whatever the columns
+  /// beside it.
   virtual void update_columns(const Triangle& l, std::size_t k, std::size_t width,
                               std::span<const Columns> columns);
-  /// Enqueues factor(a), and solve_columns(l, k, width, x) for each x of `others`, whose products
-  /// may be computed meanwhile.
+  /// Enqueues factor(a) and update_columns(l, k, width, others), whose products may be computed
+  /// meanwhile, as solve_columns() does.
   virtual void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
                              std::span<const Columns> others);
   /// Whether that is faster than factor() and update_columns(), and gives the same bits; builds

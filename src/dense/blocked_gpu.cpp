@@ -714,20 +714,20 @@ void BlockedGpu::update_by_halves(const Triangle& l, std::size_t k, std::size_t 
 }
 
 // In the launches of the panel's parts, which leave most of the device idle.
-void BlockedGpu::factor_beside(Surface& a, const Triangle& t, std::size_t k, std::size_t width,
+void BlockedGpu::factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
                                std::span<const Columns> others) {
   const bool by_tiles = std::ranges::all_of(
       others, [&](const Columns& x) { return width % kPanel == 0 && x.first % 16 == 0; });
-  if (!by_tiles) return Blocked::factor_beside(a, t, k, width, others);
+  if (!by_tiles) return Blocked::factor_beside(a, l, k, width, others);
   const struct Emptied {
     std::deque<Beside>& list;
     ~Emptied() { list.clear(); }
   } emptied{beside_};  // whatever fails
   for (const Columns& x : others) {
-    solve_diagonal(t, k, width, x);
+    solve_diagonal(l, k, width, x);
     const std::size_t below = x.of.rows() - k - width;
     const std::size_t tiles = ceiling(below, kTile) * ceiling(x.count, kTile);
-    if (tiles > 0) beside_.push_back({t, x, k, k + width, tiles});
+    if (tiles > 0) beside_.push_back({l, x, k, k + width, tiles});
   }
   launches_ = ceiling(std::min(a.rows(), a.columns()), kPanel);
   factor(a);

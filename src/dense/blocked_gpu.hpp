@@ -44,8 +44,8 @@ class BlockedGpu : public Blocked {
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
   /// work-groups that wait for one another, or by several launches a column; NVIDIA's with products
   /// by wgmma or without; with them, of how many halves a number is the sum in the products of
-  /// whole blocks (0: of none, these are as all others); with ResidentLu for the last rows and
-  /// columns, or LuNone, or neither.
+  /// whole blocks and of update_columns() (0: of none, these are as all others); with ResidentLu
+  /// for the last rows and columns, or LuNone, or neither.
   struct Kernels {
     bool nvidia, waiting, wgmma = false;
     int halves = 0;

@@ -465,10 +465,13 @@ void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::
   const Surface l = panel(member, j);
   const Blocked::Triangle triangle = {l, false, true, k, k};
   const std::vector<Blocked::Columns> columns = interchange(d, j, from, to);
-  if (from > j + 1) return member.blocked->update_columns(triangle, k, dealt_.width(j), columns);
-  // The next panel's, which everybody waits for: at once, not when L has been split.
-  for (const Blocked::Columns& next : columns) {
-    member.blocked->solve_columns(triangle, k, dealt_.width(j), next);
+  if (from > j + 1) {
+    member.blocked->update_columns(triangle, k, dealt_.width(j), columns);
+  } else {
+    // The next panel's, which everybody waits for: at once, not when L has been split.
+    for (const Blocked::Columns& next : columns) {
+      member.blocked->solve_columns(triangle, k, dealt_.width(j), next);
+    }
   }
 }
 
