@@ -12,8 +12,7 @@
 //
 // In the end the elements of every row go to the positions of their columns.
 //
-// Build options: LUGPU_FREE_SIZE, if the size of the work-group is to be left open; those of
-// gpu/batch_tiles.clh.
+// Build options: those of gpu/batch_tiles.clh.
 
 #include "gpu/batch_tiles.clh"
 
@@ -184,11 +183,7 @@ inline int exchange(__local uchar* position, __local uchar* at, int k, int chose
 
 // P A Q = L U of the matrices, n x n, by rows, as gpu/batch_blocked.cl's; jpiv: likewise, of
 // columns.
-#ifdef LUGPU_FREE_SIZE
-__kernel void factor_batch(
-#else
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
-#endif
+__kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count) {
   __local scratch_of shared;

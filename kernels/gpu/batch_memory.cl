@@ -7,8 +7,8 @@
 //      all other columns (interchange).
 //   3. The rows of U right of it, and the product of L and U (update).
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, 256 or 512, the most rows;
-// LUGPU_FREE_SIZE, if the size of the work-group is to be left open; those of gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, 256 or 512, the most rows; those of
+// gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 
@@ -353,11 +353,7 @@ inline void update(__global real* a, int n, int first, __local scratch_of* share
 }
 
 // As gpu/batch_blocked.cl's.
-#ifdef LUGPU_FREE_SIZE
-__kernel void factor_batch(
-#else
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
-#endif
+__kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count) {
   __local scratch_of shared;

@@ -51,8 +51,8 @@ inline void wait_for_matrix() {
 #ifdef LUGPU_NVIDIA
 // Of the work-items of a matrix: the largest x, and the smallest.
 #if ORDER == 32
-#define largest_of_matrix(x) warp_max(x)
-#define smallest_of_matrix(x) warp_min(x)
+inline uint largest_of_matrix(uint x) { return warp_max(x); }
+inline uint smallest_of_matrix(uint x) { return warp_min(x); }
 #elif ORDER == 16
 inline bool in_lower_half() { return get_local_id(0) % 32 < 16; }
 inline uint largest_of_matrix(uint x) {

@@ -48,13 +48,8 @@ inline int tiles_across(int column, int column_end) {
 }
 
 // The work-groups of the panel come first, then those with the tiles of the near region and of the
-// far region, 128 x 128 each, row by row. Regions start at multiples of 16 columns. NVIDIA's
-// compiler obeys -cl-nv-maxrregcount only if the size is not required here.
-#ifdef LUGPU_FREE_SIZE
-__kernel void update_and_factor(
-#else
-__kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void update_and_factor(
-#endif
+// far region, 128 x 128 each, row by row. Regions start at multiples of 16 columns.
+__kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
     __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info,
     __global const uchar* halves BESIDE_ARGUMENTS PART_TIMES) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <tuple>
 #include <type_traits>
 
 #include "base/error.hpp"
@@ -83,6 +82,13 @@ std::size_t halves_bytes(const Shape& shape) {
 // Which kernel of LuNone it is then.
 bool has_squares(const Device& device, const Shape& shape) {
   return suits_none(device, shape) && shape.n > LuNone::kMostWithoutSquares;
+}
+
+// m x n in blocks of nb columns, to test the kernels of a shape.
+Shape test_shape(const Shape& shape, std::size_t m, std::size_t n, std::size_t nb) {
+  Shape test = {m, n, shape.pivot, shape.precision, nb};
+  test.updates_others = shape.updates_others;
+  return test;
 }
 
 // Of the elements of P A v - L (U v) and A X - A v for a test system; with half products four to
@@ -174,23 +180,26 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
   return shape.ping_pong || n < 8192 ? kPanel : kMostBlock;
 }
 
+BlockedGpu::ProofKey BlockedGpu::key_of(const DeviceContext& context, const Shape& shape,
+                                        Kernels kernels) {
+  return {context.device().id,
+          context.settings().folder,
+          shape.precision,
+          shape.pivot,
+          shape.updates_others,
+          kernels.nvidia,
+          kernels.waiting,
+          kernels.wgmma,
+          kernels.halves,
+          kernels.resident,
+          kernels.resident && has_squares(context.device(), shape)};
+}
+
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  using Key =
-      std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, int, bool, bool>;
-  static std::map<Key, Proof> known;
+  static std::map<ProofKey, Proof> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id,
-                   context.settings().folder,
-                   shape.precision,
-                   shape.pivot,
-                   shape.updates_others,
-                   kernels.nvidia,
-                   kernels.waiting,
-                   kernels.wgmma,
-                   kernels.halves,
-                   kernels.resident,
-                   kernels.resident && has_squares(context.device(), shape)};
+  const ProofKey key = key_of(context, shape, kernels);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = solve_test_system(context, shape, kernels);
   if (!proof.passing) known[key] = proof;
@@ -229,19 +238,10 @@ bool BlockedGpu::prefers_resident(DeviceContext& context, const Shape& shape, Ke
     return false;
   Kernels resident = kernels;
   resident.resident = true;
-  using Key = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, int, bool>;
-  static std::map<Key, bool> known;
+  static std::map<ProofKey, bool> known;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const Key key = {context.device().id,
-                   context.settings().folder,
-                   shape.precision,
-                   shape.pivot,
-                   kernels.nvidia,
-                   kernels.waiting,
-                   kernels.wgmma,
-                   kernels.halves,
-                   has_squares(context.device(), shape)};
+  const ProofKey key = key_of(context, shape, resident);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const Proof proof = prove(context, shape, resident);
   const bool preferred =
@@ -258,8 +258,7 @@ double BlockedGpu::seconds_to_factor(DeviceContext& context, const Shape& shape,
   for (std::size_t i = 0; i < kTestOrder; ++i) a(i, i) += static_cast<double>(kTestOrder);
   const cl::Buffer columns = upload(context, a, shape.precision);
   Surface surface(context, kTestOrder, kTestOrder, shape.precision, Storage::buffer);
-  BlockedGpu solver(context, {kTestOrder, kTestOrder, shape.pivot, shape.precision, kPanel},
-                    kernels);
+  BlockedGpu solver(context, test_shape(shape, kTestOrder, kTestOrder, kPanel), kernels);
   double fastest = INFINITY;
   for (int run = 0; run < 3; ++run) {
     import_columns(context, columns, kTestOrder, surface, 0);
@@ -281,9 +280,7 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   }
   Surface surface(context, m, n, shape.precision, Storage::buffer);
   import_columns(context, upload(context, a, shape.precision), n, surface, 0);
-  Shape test = {m, n, shape.pivot, shape.precision, 3 * kPanel};
-  test.updates_others = shape.updates_others;
-  BlockedGpu solver(context, test, kernels);
+  BlockedGpu solver(context, test_shape(shape, m, n, 3 * kPanel), kernels);
   cl_int info = -1;
   std::vector<cl_int> ipiv(n);
   solver.factor(surface);
@@ -340,9 +337,7 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
 // Columns 16 : 216 of random numbers, by a random panel; tiles are ragged on both sides.
 bool BlockedGpu::updates(DeviceContext& context, const Shape& shape, Kernels kernels) {
   constexpr std::size_t kWidth = kMostBlock, kFirst = 16, kCount = 200;
-  Shape test = {kTestOrder, kWidth, shape.pivot, shape.precision, kPanel};
-  test.updates_others = true;
-  BlockedGpu solver(context, test, kernels);
+  BlockedGpu solver(context, test_shape(shape, kTestOrder, kWidth, kPanel), kernels);
   Matrix l = random_matrix(kTestOrder, kWidth, 1);
   for (double& element : l.values()) element /= kWidth;
   const Matrix a = random_matrix(kTestOrder, kFirst + kCount, 2);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <tuple>
 
 #include "dense/blocked.hpp"
 #include "dense/lu_none.hpp"
@@ -87,6 +88,10 @@ class BlockedGpu : public Blocked {
   /// Whether the kernels, those of the context's folder, factor and solve a test system right on
   /// this device; asked of it once, unless memory was short or the like.
   static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
+  /// What is proven of kernels holds for all shapes with the same key.
+  using ProofKey =
+      std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, int, bool, bool>;
+  static ProofKey key_of(const DeviceContext& context, const Shape& shape, Kernels kernels);
   static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   /// Whether ResidentLu, or LuNone without pivoting, is right and faster on a test system; asked of
   /// the device once.
