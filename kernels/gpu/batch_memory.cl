@@ -7,12 +7,11 @@
 //      all other columns (interchange).
 //   3. The rows of U right of it, and the product of L and U (update).
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, 256 or 512, the most rows; those of
-// gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ITEMS, of a work-group; ORDER, the most rows,
+// a multiple of it; those of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 
-#define ITEMS 256
 #define ROWS (ORDER / ITEMS)
 #define TEAM 32  // work-items
 #define TEAMS (ITEMS / TEAM)

@@ -14,10 +14,11 @@ constexpr std::size_t kMostRegisters = 128;    // order of a matrix that they ho
 constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
 constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
 
-// Of local memory: 256 rows of a panel of 16 columns with a pack more in each, and the rest.
+// Of local memory, for matrices in global memory: 256 rows of a panel of 16 columns with a pack
+// more in each, or columns and candidates; and the rest.
 std::size_t local_bytes(Precision precision, Pivot pivot) {
-  constexpr std::size_t rest = 6 << 10;
-  return rest + (pivot == Pivot::full ? 0 : 256 * (16 * element_size(precision) + 16));
+  const std::size_t panel = 256 * (16 * element_size(precision) + 16);
+  return (6 << 10) + (pivot == Pivot::full ? 24 << 10 : panel);
 }
 
 /// The kernels of GPUs: a matrix of order up to `order` has `items` work-items, and a work-group so
@@ -36,13 +37,25 @@ BatchKernel in_registers(std::size_t n, Pivot pivot) {
   return {file, kMostRegisters, 256, 1};
 }
 
-BatchKernel in_memory(std::size_t n, Pivot pivot) {
-  if (pivot == Pivot::full) return {"gpu/batch_memory_full.cl", kMostBatchOrder, 256, 1};
-  return {"gpu/batch_memory.cl", n <= 256 ? 256 : kMostBatchOrder, 256, 1};
+// With full pivoting as many work-items as have registers.
+BatchKernel in_memory(const Device& device, std::size_t n, Precision precision, Pivot pivot) {
+  const std::size_t order = n <= 256 ? 256 : kMostBatchOrder;
+  if (pivot != Pivot::full) return {"gpu/batch_memory.cl", order, 256, 1};
+  const std::size_t most = precision == Precision::single_precision ? 1024 : 512;
+  const std::size_t items = device.type == "gpu" && device.max_work_group >= most ? most : 256;
+  return {"gpu/batch_memory_full.cl", order, items, 1};
 }
 
-BatchKernel kernel_for(BatchPath path, std::size_t n, Pivot pivot) {
-  return path == BatchPath::memory ? in_memory(n, pivot) : in_registers(n, pivot);
+BatchKernel kernel_for(const Device& device, BatchPath path, std::size_t n, Precision precision,
+                       Pivot pivot) {
+  return path == BatchPath::memory ? in_memory(device, n, precision, pivot)
+                                   : in_registers(n, pivot);
+}
+
+// Steps of gpu/batch_memory_full.cl from one in which the matrix is written to the next. Matrices
+// that stay in the caches are as soon written as their products computed again.
+std::size_t steps_pending(const BatchKernel& kernel, Precision precision) {
+  return kernel.order == 256 && precision == Precision::single_precision ? 1 : 4;
 }
 
 // Of a work-item, so that more work-groups share a multiprocessor of NVIDIA's, where that was
@@ -219,10 +232,15 @@ void BatchLu::upload(const Batch<const T>& a) {
 KernelId BatchLu::factor_kernel() const {
   KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
   if (path_ == BatchPath::vectors) return id;
-  const BatchKernel kernel = kernel_for(path_, size_.n, pivot_);
+  const BatchKernel kernel = kernel_for(context_.device(), path_, size_.n, precision_, pivot_);
   id.file = kernel.file;
   id.texel = Texel::rgba;
-  id.options += definition("ORDER", kernel.order) + definition("MATRICES", kernel.matrices);
+  id.options += definition("ORDER", kernel.order);
+  id.options += path_ == BatchPath::memory ? definition("ITEMS", kernel.items)
+                                           : definition("MATRICES", kernel.matrices);
+  if (path_ == BatchPath::memory && pivot_ == Pivot::full) {
+    id.options += definition("PENDING", steps_pending(kernel, precision_));
+  }
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
     id.options += " -DLUGPU_NVIDIA";
@@ -239,9 +257,10 @@ KernelId BatchLu::factor_kernel() const {
 void BatchLu::factor() {
   const KernelId id = factor_kernel();
   for (const Part& part : parts_) {
-    const std::size_t items = path_ == BatchPath::vectors
-                                  ? groups(part.count)
-                                  : part.count * kernel_for(path_, size_.n, pivot_).items;
+    const std::size_t items =
+        path_ == BatchPath::vectors
+            ? groups(part.count)
+            : part.count * kernel_for(context_.device(), path_, size_.n, precision_, pivot_).items;
     context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info,
                  static_cast<cl_int>(size_.n), static_cast<cl_int>(part.count));
     context_.timeline().add_bytes(2 * std::uint64_t{part.bytes});
