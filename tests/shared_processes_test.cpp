@@ -13,6 +13,33 @@
 namespace lugpu {
 namespace {
 
+/// The processes, whose panels go by messages, as between hosts, if the test has been told so.
+class Messages : public ProcessGroup {
+ public:
+  explicit Messages(ProcessGroup& processes) : processes_(processes) {}
+  std::size_t rank() const override { return processes_.rank(); }
+  std::size_t size() const override { return processes_.size(); }
+  std::function<void()> begin_broadcast(void* data, std::size_t bytes, std::size_t root) override {
+    return processes_.begin_broadcast(data, bytes, root);
+  }
+  void move(void* data, std::size_t bytes, std::size_t from, std::size_t to) override {
+    processes_.move(data, bytes, from, to);
+  }
+  void barrier() override { processes_.barrier(); }
+  std::shared_ptr<char> shared_memory(std::size_t) override { return nullptr; }
+  void abort(const std::string& sentence) override { processes_.abort(sentence); }
+
+ private:
+  ProcessGroup& processes_;
+};
+
+constexpr const char* kByMessages = "LUGPU_TEST_BY_MESSAGES";
+
+ProcessGroup& processes() {
+  static Messages by_messages(process_group());
+  return std::getenv(kByMessages) ? by_messages : process_group();
+}
+
 /// One device, two and three of a process; each is the same one in contexts of its own.
 std::vector<Team> open_teams() {
   static std::vector<std::unique_ptr<DeviceContext>> contexts;
@@ -44,7 +71,7 @@ struct Answer {
 class UnderMpirun : public testing::TestWithParam<SharedKind> {
  protected:
   static void SetUpTestSuite() {
-    if (process_group().size() > 1) crew_ = std::make_unique<Crew>(process_group(), open_teams());
+    if (processes().size() > 1) crew_ = std::make_unique<Crew>(processes(), open_teams());
   }
   static void TearDownTestSuite() { crew_.reset(); }
   void SetUp() override {
@@ -146,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, UnderMpirun,
                          testing::PrintToStringParamName());
 
 TEST(Processes, ShareASystem) {
-  if (process_group().size() > 1) return;
+  if (processes().size() > 1) return;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
   if (!std::filesystem::exists(program.parent_path() / "liblugpu_mpi.so")) {
     GTEST_SKIP() << "this build found no Open MPI";
@@ -154,11 +181,16 @@ TEST(Processes, ShareASystem) {
   if (std::system("command -v mpirun >/dev/null") != 0) GTEST_SKIP() << "there is no mpirun";
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
-  for (const char* processes : {"2", "3"}) {
-    const std::string command = std::string("mpirun --oversubscribe -n ") + processes + " '" +
-                                program.string() + "' --gtest_filter=*UnderMpirun*";
+  const auto mpirun = [&](const std::string& count, const std::string& filter) {
+    const std::string command = "mpirun --oversubscribe -n " + count + " '" + program.string() +
+                                "' --gtest_filter=" + filter;
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  }
+  };
+  mpirun("2", "*UnderMpirun*");
+  mpirun("3", "*UnderMpirun*");
+  setenv(kByMessages, "1", 1);
+  mpirun("2", "*UnderMpirun.TheSameBits/double_partial");
+  mpirun("3", "*UnderMpirun.TheSameBits/single_partial");
 }
 
 }  // namespace
@@ -166,7 +198,7 @@ TEST(Processes, ShareASystem) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  lugpu::ProcessGroup& processes = lugpu::process_group();
+  lugpu::ProcessGroup& processes = lugpu::processes();
   if (processes.rank() > 0) {
     lugpu::work(processes, lugpu::open_teams);
     return 0;

@@ -34,10 +34,13 @@ using Extent = cl::array<cl::size_type, 3>;
 
 PanelTransport::PanelTransport(DeviceContext& context, std::span<DeviceContext* const> devices,
                                std::size_t bytes, ProcessGroup& processes)
-    : staging_(context.handle(), context.queue()), processes_(processes) {
+    : shared_(processes.shared_memory(2 * bytes)),
+      staging_(context.handle(), context.queue()),
+      processes_(processes) {
   for (DeviceContext* device : devices) links_.push_back(link_of(*device));
   if (bytes == 0) return;
-  char* const memory = static_cast<char*>(staging_.room(2 * bytes));
+  if (shared_) staging_.pin(shared_.get(), 2 * bytes);
+  char* const memory = shared_ ? shared_.get() : static_cast<char*>(staging_.room(2 * bytes));
   rooms_ = {Room{memory, {}}, Room{memory + bytes, {}}};
 }
 
@@ -80,6 +83,7 @@ char* PanelTransport::next_room() {
   for (const cl::Event& sent : rooms_[0].sent) {
     if (sent()) sent.wait();
   }
+  if (shared_) processes_.barrier();
   return rooms_[0].data;
 }
 
@@ -115,6 +119,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
     return host ? send_home(ready, panels[0], bytes, host) : cl::Event();
   }
   if (!host && !rooms_[0].data) return {};
+  const bool shared = !host && shared_;
   if (!host) host = next_room();
   const bool here = owner.process == processes_.rank();
   const std::size_t from = here ? owner.device : links_.size();
@@ -122,9 +127,11 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
   const auto length = [&](std::size_t i) { return std::min(kPieceBytes, bytes - i * kPieceBytes); };
   std::vector<cl::Event> read(pieces), sent(links_.size());
   std::vector<std::function<void()>> broadcasts;
+  std::vector<char> there(pieces);  // what is sent instead of pieces that are where they should be
   const auto broadcast = [&](std::size_t i) {
     broadcasts.push_back(
-        processes_.begin_broadcast(host + i * kPieceBytes, length(i), owner.process));
+        shared ? processes_.begin_broadcast(&there[i], 1, owner.process)
+               : processes_.begin_broadcast(host + i * kPieceBytes, length(i), owner.process));
   };
   const std::vector<cl::Event> waits = after({ready});
   for (std::size_t i = 0; i < pieces; ++i) {

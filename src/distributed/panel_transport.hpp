@@ -14,7 +14,8 @@ namespace lugpu {
 
 /// Buffers are never shared between devices, each of which has a context of its own: drivers copy
 /// those slowly. A panel is read into pinned host memory in pieces, and each piece goes on to the
-/// other devices and processes as soon as it is there. Each device has a queue for either way, so
+/// other devices and processes as soon as it is there; processes of one host have this memory in
+/// common. Each device has a queue for either way, so
 /// that data comes and goes while kernels run, and neither way waits for the other.
 class PanelTransport {
  public:
@@ -93,6 +94,7 @@ class PanelTransport {
   char* next_room();
 
   std::vector<Link> links_;
+  std::shared_ptr<char> shared_;  // the rooms, if all processes have them in common
   Staging staging_;
   ProcessGroup& processes_;
   std::array<Room, 2> rooms_;  // one for every other panel

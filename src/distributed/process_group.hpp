@@ -3,12 +3,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace lugpu {
 
 /// Processes that run the same program, numbered from 0. All of them call broadcast(),
-/// begin_broadcast() and barrier() in the same order.
+/// begin_broadcast(), barrier() and shared_memory() in the same order.
 class ProcessGroup {
  public:
   virtual ~ProcessGroup() = default;
@@ -28,6 +29,9 @@ class ProcessGroup {
   virtual void move(void* data, std::size_t bytes, std::size_t from, std::size_t to) = 0;
   /// Returns when all processes have called it.
   virtual void barrier() = 0;
+  /// `bytes` bytes of zeros that all processes have in common, each at an address of its own; null
+  /// if they are on several hosts, or the host has no such memory left.
+  virtual std::shared_ptr<char> shared_memory(std::size_t bytes) = 0;
   /// Ends all processes with exit status 1, with a sentence on stderr: a part of the work that they
   /// do together has failed, and the others wait for this one.
   [[noreturn]] virtual void abort(const std::string& sentence) = 0;

@@ -1,8 +1,12 @@
 #include "mpi/communicator.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <climits>
 #include <cstdio>
@@ -43,11 +47,32 @@ std::vector<MPI_Request> in_messages(void* data, std::size_t bytes, const Begin&
   return requests;
 }
 
+// Memory of the host under a name, which the first process makes and the others find; null if there
+// is none.
+std::shared_ptr<char> map_memory(const char* name, std::size_t bytes, bool make) {
+  const int file = shm_open(name, O_RDWR | (make ? O_CREAT | O_EXCL : 0), S_IRUSR | S_IWUSR);
+  if (file < 0) return nullptr;
+  void* memory = MAP_FAILED;
+  // A page that cannot be had later would end the process.
+  if (!make || posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0) {
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  if (memory == MAP_FAILED) return nullptr;
+  return {static_cast<char*>(memory), [bytes](char* mapped) { munmap(mapped, bytes); }};
+}
+
 }  // namespace
 
 Communicator::Communicator(MPI_Comm communicator) : communicator_(communicator) {
   MPI_Comm_rank(communicator_, &rank_);
   MPI_Comm_size(communicator_, &size_);
+  MPI_Comm host;
+  int on_host = 0;
+  MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  MPI_Comm_size(host, &on_host);
+  MPI_Comm_free(&host);
+  one_host_ = on_host == size_;
 }
 
 std::function<void()> Communicator::begin_broadcast(void* data, std::size_t bytes,
@@ -74,6 +99,26 @@ void Communicator::barrier() {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(communicator_, &request);
   wait(request);
+}
+
+// The name is given up as soon as all have the memory, so that none is left behind.
+std::shared_ptr<char> Communicator::shared_memory(std::size_t bytes) {
+  if (!one_host_ || bytes == 0) return nullptr;
+  static std::atomic<unsigned> count = 0;
+  std::array<char, 64> name{};
+  if (rank_ == 0) {
+    std::snprintf(name.data(), name.size(), "/lugpu-%ld-%u", static_cast<long>(getpid()), count++);
+  }
+  std::shared_ptr<char> memory;
+  if (rank_ == 0) memory = map_memory(name.data(), bytes, true);
+  broadcast(name.data(), name.size(), 0);
+  if (rank_ != 0) memory = map_memory(name.data(), bytes, false);
+  int mine = memory != nullptr, all = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, communicator_, &request);
+  wait(request);
+  if (rank_ == 0) shm_unlink(name.data());
+  return all ? memory : nullptr;
 }
 
 void Communicator::abort(const std::string& sentence) {

@@ -17,11 +17,13 @@ class Communicator : public ProcessGroup {
   std::function<void()> begin_broadcast(void* data, std::size_t bytes, std::size_t root) override;
   void move(void* data, std::size_t bytes, std::size_t from, std::size_t to) override;
   void barrier() override;
+  std::shared_ptr<char> shared_memory(std::size_t bytes) override;
   [[noreturn]] void abort(const std::string& sentence) override;
 
  private:
   MPI_Comm communicator_;
   int rank_ = 0, size_ = 1;
+  bool one_host_ = false;
 };
 
 }  // namespace lugpu

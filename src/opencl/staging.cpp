@@ -3,12 +3,19 @@
 namespace lugpu {
 
 void* Staging::room(std::size_t bytes) {
-  if (bytes <= bytes_) return data_;
+  if (bytes > bytes_) map(CL_MEM_ALLOC_HOST_PTR, nullptr, bytes);
+  return data_;
+}
+
+void Staging::pin(void* memory, std::size_t bytes) {
+  map(CL_MEM_USE_HOST_PTR, memory, bytes);
+}
+
+void Staging::map(cl_mem_flags flags, void* memory, std::size_t bytes) {
   release();
-  buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes);
+  buffer_ = cl::Buffer(context_, CL_MEM_READ_WRITE | flags, bytes, memory);
   data_ = queue_.enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes);
   bytes_ = bytes;
-  return data_;
 }
 
 // What cannot be unmapped goes with its buffer, and what cannot be released is lost: assigning to

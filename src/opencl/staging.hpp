@@ -26,8 +26,12 @@ class Staging {
 
   /// `bytes` of uninitialized memory, until the next call. Throws cl::Error if there is not enough.
   void* room(std::size_t bytes);
+  /// The same of the caller's memory, which must outlive this: the device reads and writes it
+  /// directly from now on (CL_MEM_USE_HOST_PTR).
+  void pin(void* memory, std::size_t bytes);
 
  private:
+  void map(cl_mem_flags flags, void* memory, std::size_t bytes);
   void release() noexcept;
 
   cl::Context context_;
