@@ -141,7 +141,7 @@ TEST_P(LargeIndexOnGpus, Panels) {
                                 1,
                                 updates ? as_int(before) : 0,
                                 updates ? as_int(k) : 0};
-    const update_region right = {as_int(k), as_int(after), as_int(n), as_int(before), as_int(k)};
+    const update_region right = {as_int(after), as_int(n), as_int(before), as_int(k)};
     const std::size_t tiles =
         updates && after < n ? ceiling(n - after, kTile) * ceiling(n - k, kTile) : 0;
     const update_arguments launch = {as_int(n), panel, tiles > 0 ? right : update_region{},

@@ -77,15 +77,14 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   }
   // Each member is read into a variable of its own: a pointer to the arguments would put them all
   // into memory.
-  int row = launch.near_region.row, column = launch.near_region.column;
-  int column_end = launch.near_region.column_end;
-  int k = launch.near_region.k, k_end = launch.near_region.k_end;
+  int column = launch.near_region.column, column_end = launch.near_region.column_end;
+  int k = launch.near_region.k, k_end = launch.near_region.k_end, row = k_end;
   int across = tiles_across(column, column_end);
   int tile = group - groups;
   const int near_tiles = across * ((m - row + 127) / 128);
 #ifdef BESIDE
   const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
-                        ((m - launch.far_region.row + 127) / 128);
+                        ((m - launch.far_region.k_end + 127) / 128);
   if (tile >= near_tiles + far_tiles) {
     START_PART(1);
     const int down = (beside.row_end - beside.row + 127) / 128;
@@ -106,9 +105,8 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   const bool tile_is_far = tile >= near_tiles;
   if (tile_is_far) {
     tile -= near_tiles;
-    row = launch.far_region.row, column = launch.far_region.column;
-    column_end = launch.far_region.column_end;
-    k = launch.far_region.k, k_end = launch.far_region.k_end;
+    column = launch.far_region.column, column_end = launch.far_region.column_end;
+    k = launch.far_region.k, k_end = launch.far_region.k_end, row = k_end;
     across = tiles_across(column, column_end);
   }
   START_PART(1);

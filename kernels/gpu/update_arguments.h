@@ -15,10 +15,10 @@ typedef struct {
   cl_int column, width, column_end, groups, k, k_end;
 } update_panel;
 
-/* Columns column : column_end of rows row : m get columns k : k_end of L and rows k : k_end of U.
- */
+/* Columns column : column_end of rows k_end : m get columns k : k_end of L and rows k : k_end of
+   U. */
 typedef struct {
-  cl_int row, column, column_end, k, k_end;
+  cl_int column, column_end, k, k_end;
 } update_region;
 
 /* L and U of a block as the matrix units of NVIDIA's compute capability 9.0 take them

@@ -34,15 +34,15 @@ constexpr std::size_t kLargeTestOrder = LuNone::kMostWithoutSquares + 65;
 static_assert(std::is_trivially_copyable_v<update_arguments> &&
               std::is_standard_layout_v<update_arguments> &&
               alignof(update_arguments) == sizeof(cl_int) &&
-              sizeof(update_arguments) == 22 * sizeof(cl_int));
+              sizeof(update_arguments) == 20 * sizeof(cl_int));
 
 cl_int to_int(std::size_t value) {
   return static_cast<cl_int>(value);
 }
 
 // Of a panel: so many are sure to run at the same time.
-std::size_t groups_at_once(const Device& device) {
-  return std::min<std::size_t>(device.compute_units, kMostGroups);
+std::size_t groups_at_once(const Device& device, bool paired) {
+  return std::min<std::size_t>((paired ? 2 : 1) * device.compute_units, kMostGroups);
 }
 
 // Whether all of such a matrix may be LuNone's.
@@ -102,8 +102,7 @@ double limit_of_proof(const Shape& shape, bool half_products, std::size_t m, std
 
 }  // namespace
 
-BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
-    : Blocked(context, shape), most_groups_(groups_at_once(context.device())) {
+BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape) : Blocked(context, shape) {
   if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kMostBlock)) {
     throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
                       context.device().name + ": they must be " +
@@ -119,7 +118,9 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
   const bool wgmma = nvidia && suits_wgmma(context.device(), shape);
   Proof proof;
   const int halves = wgmma ? halves_of(shape) : 0;
-  for (const Kernels kernels : {Kernels{true, true, true, halves}, Kernels{true, true, true},
+  const bool paired = shape.m > groups_at_once(context.device(), false) * kItems;
+  for (const Kernels kernels : {Kernels{true, true, true, halves, paired},
+                                Kernels{true, true, true, halves}, Kernels{true, true, true},
                                 Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
     if (proof.outcome == Proof::Outcome::right) break;
     if ((kernels.nvidia && !nvidia) || (kernels.wgmma && !wgmma)) continue;
@@ -142,11 +143,12 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape)
 }
 
 BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kernels)
-    : Blocked(context, shape), kernels_(kernels), most_groups_(groups_at_once(context.device())) {
+    : Blocked(context, shape), kernels_(kernels) {
   allocate();
 }
 
 void BlockedGpu::allocate() {
+  most_groups_ = groups_at_once(context_.device(), kernels_.paired);
   const std::size_t words = element_size(shape_.precision) / 4;
   const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
@@ -182,17 +184,12 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
 
 BlockedGpu::ProofKey BlockedGpu::key_of(const DeviceContext& context, const Shape& shape,
                                         Kernels kernels) {
-  return {context.device().id,
-          context.settings().folder,
-          shape.precision,
-          shape.pivot,
-          shape.updates_others,
-          kernels.nvidia,
-          kernels.waiting,
-          kernels.wgmma,
-          kernels.halves,
-          kernels.resident,
-          kernels.resident && has_squares(context.device(), shape)};
+  return {context.device().id,  context.settings().folder,
+          shape.precision,      shape.pivot,
+          shape.updates_others, kernels.nvidia,
+          kernels.waiting,      kernels.wgmma,
+          kernels.halves,       kernels.paired,
+          kernels.resident,     kernels.resident && has_squares(context.device(), shape)};
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
@@ -207,12 +204,14 @@ BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, 
 }
 
 // Several work-groups in a panel, ragged tiles, blocks of three panels; and so many work-groups
-// that pivots are chosen in the other way. All columns in registers, and the last ones alone; or,
-// in one launch without pivoting, tiles of one block or two.
+// that pivots are chosen in the other way, or that some multiprocessor has two. All columns in
+// registers, and the last ones alone; or, in one launch without pivoting, tiles of one block or
+// two.
 BlockedGpu::Proof BlockedGpu::solve_test_system(DeviceContext& context, const Shape& shape,
                                                 Kernels kernels) {
   try {
     std::size_t m = 8500, n = 70;
+    if (kernels.paired) m = (groups_at_once(context.device(), false) + 1) * kItems + 70;
     if (kernels.resident && shape.pivot != Pivot::none) {
       m = ResidentLu::kMostRows + 152, n = 300;
     } else if (kernels.resident) {
@@ -399,9 +398,9 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   return id;
 }
 
-std::size_t BlockedGpu::tiles(const Region& region) const {
-  if (region.column >= region.column_end || region.row >= shape_.m) return 0;
-  return ceiling(region.column_end - region.column, kTile) * ceiling(shape_.m - region.row, kTile);
+std::size_t BlockedGpu::tiles(const LuUpdate& of) const {
+  if (of.empty() || of.k_end >= shape_.m) return 0;
+  return ceiling(of.column_end - of.column, kTile) * ceiling(shape_.m - of.k_end, kTile);
 }
 
 // Panel `panel` to the other columns up to right_end: its interchanges, and its rows of U in the
@@ -426,23 +425,24 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
       (strips * kPanel * element_size(shape_.precision) + pieces * kChunk * sizeof(cl_half)));
 }
 
-void BlockedGpu::run_update(Surface& a, const Panel& next, const Region& near, const Region& far) {
-  const auto region = [](const Region& r) {
-    return update_region{to_int(r.row), to_int(r.column), to_int(r.column_end), to_int(r.k),
-                         to_int(r.k_end)};
+// In one launch, whose first work-groups, if any, update `next` and factor `width` columns of it.
+void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
+                            std::size_t panel_groups, const LuUpdate& near, const LuUpdate& far) {
+  const auto region = [](const LuUpdate& of) {
+    return update_region{to_int(of.column), to_int(of.column_end), to_int(of.k), to_int(of.k_end)};
   };
-  const update_panel panel = {to_int(next.column), to_int(next.width), to_int(next.column_end),
-                              to_int(next.groups), to_int(next.k),     to_int(next.k_end)};
+  const update_panel panel = {to_int(next.column),  to_int(width),  to_int(next.column_end),
+                              to_int(panel_groups), to_int(next.k), to_int(next.k_end)};
   const bool split_near = split_.rows > 0 && near.k == split_k_ && near.k_end == split_k_end_;
   const update_arguments launch = {to_int(shape_.m), panel,  region(near),
                                    region(far),      split_, split_near};
   const auto parts = [&] {
     std::vector<Part> both = parts_of_columns(
-        "panel", next.column, next.column + std::max<std::size_t>(next.width, 1), kPanel);
+        "panel", next.column, next.column + std::max<std::size_t>(width, 1), kPanel);
     both.push_back({"tiles", "tiles"});
     return both;
   };
-  const std::size_t groups = next.groups + tiles(near) + tiles(far);
+  const std::size_t groups = panel_groups + tiles(near) + tiles(far);
   if (beside_.empty()) {
     context_.run_in_parts("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
                           {groups * kItems}, parts, a, launch, mail_, ipiv_, row_for_, row_goes_to_,
@@ -523,33 +523,31 @@ std::uint64_t BlockedGpu::multiply(Surface& a) {
   const std::size_t nb = shape_.nb;
   if (shape_.m <= nb || shape_.n <= 2 * nb) return 0;
   split_operands(a, 0, nb);
-  run_update(a, {}, {nb, nb, shape_.n, 0, nb}, {});
+  run_update(a, {}, 0, 0, {nb, shape_.n, 0, nb}, {});
   return (shape_.m - nb) * (shape_.n - nb) * nb;
 }
 
-// The panel and the columns after it up to panel_end get k : k_end of L and U, and the panel is
-// factored; meanwhile the regions are updated.
-void BlockedGpu::update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end,
-                                   std::size_t k, std::size_t k_end, const Region& near,
-                                   const Region& far) {
-  const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
+// `next` is updated and its first `width` columns, a panel, are factored; meanwhile the others are
+// updated.
+void BlockedGpu::update_and_factor(Surface& a, const LuUpdate& next, std::size_t width,
+                                   const LuUpdate& near, const LuUpdate& far) {
+  const std::size_t panel = next.column;
   // Without pivoting, work-group 0 has the rows of U only.
-  std::size_t groups = shape_.pivot != Pivot::none ? ceiling(shape_.m - panel, kItems)
-                       : shape_.m - panel <= kPanel
-                           ? 1
-                           : 1 + ceiling(shape_.m - panel - kPanel, kItems);
-  Region first = near;
+  const std::size_t groups = shape_.pivot != Pivot::none ? ceiling(shape_.m - panel, kItems)
+                             : shape_.m - panel <= kPanel
+                                 ? 1
+                                 : 1 + ceiling(shape_.m - panel - kPanel, kItems);
   const bool waiting = kernels_.waiting && groups <= most_groups_;
-  if (!waiting) {
-    // The panel's columns belong to the near region then: both have the same rows, columns next to
-    // one another, and the same k.
-    groups = 0;
-    first = {panel, panel, std::max(panel_end, near.column_end), k, k_end};
-    if (k == k_end) first = {};
+  if (waiting) {
+    run_update(a, next, width, groups, near, far);
+  } else {
+    // Both are next to one another and get the same k.
+    LuUpdate both = next;
+    if (!near.empty()) both.column_end = near.column_end;
+    run_update(a, next, width, 0, next.k == next.k_end ? LuUpdate{} : both, far);
   }
-  run_update(a, {panel, width, panel_end, groups, k, k_end}, first, far);
   const std::uint64_t elements =
-      (shape_.m - panel) * (panel_end - panel) + kTile * kTile * (tiles(near) + tiles(far));
+      (shape_.m - panel) * (next.column_end - panel) + kTile * kTile * (tiles(near) + tiles(far));
   context_.timeline().add_bytes(2 * elements * element_size(shape_.precision));
   if (!waiting) factor_by_launches(a, panel, width);
 }
@@ -580,7 +578,8 @@ void BlockedGpu::start() {
 }
 
 void BlockedGpu::factor_panel(Surface& lu, std::size_t k) {
-  update_and_factor(lu, k, std::min(k + kPanel, shape_.n), 0, 0, {}, {});
+  const std::size_t end = std::min(k + kPanel, shape_.n);
+  update_and_factor(lu, {k, end}, end - k, {}, {});
 }
 
 void BlockedGpu::exchange_and_solve(Surface& lu, std::size_t k) {
@@ -604,76 +603,36 @@ std::size_t BlockedGpu::resident_from() const {
 }
 
 void BlockedGpu::factorize(Surface& a) {
-  const std::size_t n = shape_.n, block = shape_.nb;
-  const std::size_t end = std::min(shape_.m, n), resident = resident_from();
+  const std::size_t m = shape_.m, n = shape_.n, end = std::min(m, n), resident = resident_from();
   start();
   if (end == 0) return;
   if (none_) {
     none_->factor(a, ipiv_, info_);
     return;
   }
-  if (resident == 0) {
-    resident_->factor(a, 0, ipiv_, info_);
-    return;
-  }
   // P A(:, 0:64) = L U
-  update_and_factor(a, 0, std::min(kPanel, end), 0, 0, {}, {});
-
-  // The far columns, right of the next block, get a block's update in as many parts as it has
-  // panels, one in each of the following launches.
-  std::size_t parts = 1, far_columns = n;
-  const auto part = [&](std::size_t i, std::size_t row, std::size_t k, std::size_t k_end) {
-    const std::size_t wide = ceiling(ceiling(n - far_columns, parts), kTile) * kTile;
-    if (i >= parts) return Region{};
-    return Region{row, std::min(n, far_columns + i * wide),
-                  std::min(n, far_columns + (i + 1) * wide), k, k_end};
-  };
-  for (std::size_t panel = 0; panel < end; panel += kPanel) {
-    const std::size_t after = std::min(panel + kPanel, end);
-    const std::size_t block_start = panel / block * block;
-    const std::size_t block_end = std::min(block_start + block, end);
-    const bool last = after == block_end;
-    if (last) split_ = {};  // all columns have the updates of the block before
-    // U(panel, right) = inv(L11) P A(panel, right) in the block; right of it for all of the block's
-    // panels at once
-    const std::size_t solve_end = !last ? block_end : block == kPanel ? n : after;
-    exchange_and_solve(a, panel, solve_end, shape_.pivot == Pivot::none ? solve_end : n);
-    if (last && block > kPanel && after < n) {
-      compute_rows_of_u("interchange", {a, false, true}, block_start, after - block_start,
+  const std::size_t first = std::min(kPanel, resident);
+  if (first > 0) update_and_factor(a, {0, first}, first, {}, {});
+  const LuPlan plan = {m, n, resident, kPanel, shape_.nb, shape_.pivot != Pivot::none};
+  for (const LuStep& step : lu_schedule(plan)) {
+    if (step.block_ends) split_ = {};  // all columns have the updates of the block before
+    const std::size_t after = step.panel_end;
+    exchange_and_solve(a, step.panel, step.solve_end, step.exchange_end);
+    if (step.block_ends && step.solve_end < n) {
+      compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
                         {a, after, n - after});
     }
-    if (after == end) break;
-    if (last) split_operands(a, block_start, after);
-    if (after == resident) {
-      const Region rest = {after, after, n, block_start, after};
-      run_update(a, {}, rest, {});
-      context_.timeline().add_bytes(2 * kTile * kTile * tiles(rest) *
+    if (step.block_ends && after < end) split_operands(a, step.block, after);
+    if (step.next_width > 0) {
+      update_and_factor(a, step.next, step.next_width, step.near, step.far);
+    } else if (!step.near.empty()) {
+      run_update(a, {}, 0, 0, step.near, {});
+      context_.timeline().add_bytes(2 * kTile * kTile * tiles(step.near) *
                                     element_size(shape_.precision));
-      resident_->factor(a, after, ipiv_, info_);
-      break;
-    }
-    const std::size_t next_width = std::min(kPanel, end - after);
-    if (last) {
-      // Columns next to a last panel that ends anywhere go with it, as far as the next multiple of
-      // 16, where regions may start.
-      const std::size_t next_end = std::min(after + block, end);
-      const std::size_t aligned_end = std::min(n, ceiling(next_end, 16) * 16);
-      const std::size_t panel_end =
-          next_end == after + next_width ? aligned_end : after + next_width;
-      far_columns = aligned_end;
-      parts = next_end - after == block ? block / kPanel : 1;
-      update_and_factor(a, after, panel_end, block_start, after,
-                        {after, panel_end, aligned_end, block_start, after},
-                        part(0, after, block_start, after));
-    } else {
-      const Region far = block_start > 0 ? part((panel - block_start) / kPanel + 1, block_start,
-                                                block_start - block, block_start)
-                                         : Region{};
-      update_and_factor(a, after, after + next_width, panel, after,
-                        {after, after + next_width, block_end, panel, after}, far);
     }
     context_.checkpoint();
   }
+  if (resident < end) resident_->factor(a, resident, ipiv_, info_);
 }
 
 void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t width,
@@ -727,7 +686,7 @@ void BlockedGpu::factor_beside(Surface& a, const Triangle& l, std::size_t k, std
   launches_ = ceiling(std::min(a.rows(), a.columns()), kPanel);
   factor(a);
   launches_ = 0;
-  while (!beside_.empty()) run_update(a, {}, {}, {});
+  while (!beside_.empty()) run_update(a, {}, 0, 0, {}, {});
 }
 
 std::size_t BlockedGpu::solve_block_size() const {

@@ -7,6 +7,7 @@
 
 #include "dense/blocked.hpp"
 #include "dense/lu_none.hpp"
+#include "dense/lu_schedule.hpp"
 #include "dense/resident_lu.hpp"
 #include "kernels/gpu/update_arguments.h"
 
@@ -45,25 +46,14 @@ class BlockedGpu : public Blocked {
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
   /// work-groups that wait for one another, or by several launches a column; NVIDIA's with products
   /// by wgmma or without; with them, of how many halves a number is the sum in the products of
-  /// whole blocks and of update_columns() (0: of none, these are as all others); with ResidentLu
-  /// for the last rows and columns, or LuNone, or neither.
+  /// whole blocks and of update_columns() (0: of none, these are as all others), and whether panels
+  /// have two work-groups a multiprocessor; with ResidentLu for the last rows and columns, or
+  /// LuNone, or neither.
   struct Kernels {
     bool nvidia, waiting, wgmma = false;
     int halves = 0;
-    bool resident = false;
+    bool paired = false, resident = false;
   };
-  /// Columns column : column_end of rows row : m are updated with columns k : k_end of L and rows k
-  /// : k_end of U.
-  struct Region {
-    std::size_t row = 0, column = 0, column_end = 0, k = 0, k_end = 0;
-  };
-
-  /// Columns column : column_end get columns k : k_end of L and rows k : k_end of U from `groups`
-  /// work-groups, which factor `width` of them.
-  struct Panel {
-    std::size_t column = 0, width = 0, column_end = 0, groups = 0, k = 0, k_end = 0;
-  };
-
   /// The product of a block to the rows below it, in columns of another matrix: tiles of C, the
   /// first `done` of which have been enqueued.
   struct Beside {
@@ -89,8 +79,8 @@ class BlockedGpu : public Blocked {
   /// this device; asked of it once, unless memory was short or the like.
   static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
   /// What is proven of kernels holds for all shapes with the same key.
-  using ProofKey =
-      std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, int, bool, bool>;
+  using ProofKey = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, int,
+                              bool, bool, bool>;
   static ProofKey key_of(const DeviceContext& context, const Shape& shape, Kernels kernels);
   static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   /// Whether ResidentLu, or LuNone without pivoting, is right and faster on a test system; asked of
@@ -109,13 +99,14 @@ class BlockedGpu : public Blocked {
 
   KernelId kernel(const char* file, const char* function) const;
   KernelId beside_kernel() const;
-  std::size_t tiles(const Region& region) const;
+  std::size_t tiles(const LuUpdate& of) const;
 
   void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,
                           std::size_t right_end);
-  void update_and_factor(Surface& a, std::size_t panel, std::size_t panel_end, std::size_t k,
-                         std::size_t k_end, const Region& near, const Region& far);
-  void run_update(Surface& a, const Panel& next, const Region& near, const Region& far);
+  void update_and_factor(Surface& a, const LuUpdate& next, std::size_t width, const LuUpdate& near,
+                         const LuUpdate& far);
+  void run_update(Surface& a, const LuUpdate& next, std::size_t width, std::size_t panel_groups,
+                  const LuUpdate& near, const LuUpdate& far);
   BesideTiles take_beside();
   /// Whether products of the matrix's own blocks are computed in halves.
   bool splits_own() const { return kernels_.halves > 0 && !shape_.updates_others; }
@@ -141,8 +132,8 @@ class BlockedGpu : public Blocked {
   std::size_t solve_block_size() const override;
 
   Kernels kernels_{false, true};
-  std::size_t most_groups_;  // that are sure to run at the same time
-  cl::Buffer mail_;          // between work-groups, see gpu/panel_rows.clh
+  std::size_t most_groups_ = 0;  // that are sure to run at the same time
+  cl::Buffer mail_;              // between work-groups, see gpu/panel_rows.clh
   std::uint64_t mail_bytes_ = 0;
   // In halves: L and U of columns split_k_ : split_k_end_, as split_ says, whose rows are 0 if
   // none; or those of update_columns().
