@@ -34,12 +34,12 @@ class MachineTest(CommandLine):
                               stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=SECONDS,
                               check=False)
 
-    def with_mounts(self, script):
+    def with_mounts(self, script, env=None):
         line = own_mounts()
         if line is None:
             self.skipTest("mounts of one's own need a privilege or user namespaces")
         return subprocess.run([*line, "sh", "-c", script], cwd=self.folder, capture_output=True, encoding="utf-8",
-                              env=self.environment({"TMPDIR": str(self.folder)}) | {"L": self.program},
+                              env=self.environment(env) | {"TMPDIR": str(self.folder), "L": self.program},
                               timeout=SECONDS, check=False)
 
     def test_full_disk(self):
@@ -79,12 +79,12 @@ class MachineTest(CommandLine):
         """Nor read: the answer is the same."""
         (self.folder / "disk").mkdir()
         done = self.with_mounts("mount -t tmpfs -o ro disk disk && XDG_CACHE_HOME=disk POCL_CACHE_DIR=$PWD/kernels "
-                                "$L solve a.npy -q -o x.npy; echo $?")
+                                "$L solve a.npy -q -o x.npy; echo $?", UNOPTIMIZED)
         self.assertEqual(done.stdout.split(), ["0"], done.stderr)
 
     def test_closed_pipes(self):
         """A reader that goes away, and no standard output at all."""
-        sweep = " ".join(small(sizes="8:64:8"))
+        sweep = " ".join(small(sizes="8:32:8"))
         done = self.in_shell(f"($L {sweep}; echo $? > status) | head -n 1")
         self.assertIn((self.folder / "status").read_text().strip(), ("1", "141"), done.stderr)
         done = self.in_shell("$L solve a.npy >&-; echo $? > status")
@@ -95,7 +95,8 @@ class MachineTest(CommandLine):
     def test_signals_leave_nothing_behind(self):
         for how in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(how=how):
-                process = self.start_lugpu("bench", "-n", "64:512:8", "--method", "lu", "--json", "r.json", "--force")
+                process = self.start_lugpu("bench", "-n", "64:512:8", "--method", "lu", "--baseline", "none",
+                                           "--device-memory", "100M", "--json", "r.json", "--force")
                 while not (self.folder / "r.json").exists():
                     self.assertIsNone(process.poll())
                     time.sleep(0.01)
@@ -115,8 +116,9 @@ class MachineTest(CommandLine):
         done = self.lugpu("solve", "a.npy", "--timeout", "50", env=env)
         self.assertIn("passed", done.stdout)
 
-    def at_once(self, count):
-        """So many processes on one device that find no compiled kernels."""
+    def test_four_processes_with_a_cold_cache(self):
+        """On one device, at once: none of them finds compiled kernels."""
+        count = 4
         cache = UNOPTIMIZED | {"POCL_CACHE_DIR": str(self.new_folder()), "XDG_CACHE_HOME": str(self.new_folder())}
         processes = [subprocess.Popen([self.program, "solve", "a.npy", "-o", f"x{i}.npy", "-q"], cwd=self.folder,
                                       env=self.environment(cache), stderr=subprocess.PIPE, encoding="utf-8")
@@ -126,12 +128,6 @@ class MachineTest(CommandLine):
             self.assertEqual((process.returncode, errors), (0, ""))
         for i in range(count):
             np.testing.assert_allclose(np.load(self.folder / f"x{i}.npy"), 1, rtol=1e-10)
-
-    def test_two_processes_with_a_cold_cache(self):
-        self.at_once(2)
-
-    def test_eight_processes_with_a_cold_cache(self):
-        self.at_once(8)
 
     def test_language_with_decimal_commas(self):
         made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(self.folder / "de")],
@@ -226,14 +222,14 @@ class MemoryTest(OnTwoProcessors):
 
     def test_prediction_is_what_it_takes(self):
         """Within 20 %."""
-        self.write("small.npy", dominant_matrix(1300))
-        self.write("a.npy", dominant_matrix(2500))
+        self.write("small.npy", dominant_matrix(1000))
+        self.write("a.npy", dominant_matrix(2000))
         self.on_cpu()
         for options in ([], ["--inverse", "i.npy"], ["--precision", "single"], ["--precision", "mixed"],
                         ["--method", "lu", "--pivot", "none"], ["--equilibrate"]):
             with self.subTest(options=options):
                 if options == ["--equilibrate"]:  # which copies a matrix that needs it
-                    self.write("a.npy", dominant_matrix(2500) * np.logspace(-6, 6, 2500)[:, None])
+                    self.write("a.npy", dominant_matrix(2000) * np.logspace(-6, 6, 2000)[:, None])
                 self.lugpu("solve", "small.npy", *options, "-q")  # compiling the kernels takes memory of its own
                 expected, _ = self.predicted(*options)
                 # Threads of PoCL release a buffer when they come to it, before or after the peak.
@@ -304,18 +300,18 @@ class BenchMemoryTest(OnTwoProcessors):
         return parse_report((self.folder / "r.json").read_text(encoding="utf-8"))
 
     def sweep(self, **options):
-        return small(**{"method": "lu-blocked", "pivot": "partial", "sizes": "3500", "warmup": 0} | options)
+        return small(**{"method": "lu-blocked", "pivot": "partial", "sizes": "2800", "warmup": 0} | options)
 
     def test_prediction_is_what_it_takes(self):
         """Within 20 %, of cases alone and of several that are measured in turn."""
         for options in ({"precision": "double"}, {"precision": "single"}, {"precision": "mixed"},
-                        {"baseline": "getrf", "precision": "single,double", "sizes": 2500}):
+                        {"baseline": "getrf", "precision": "single,double", "sizes": 2200}):
             with self.subTest(options=options):
                 sweep = self.sweep(**options)
                 text = " ".join(self.lugpu(*sweep, "--dry-run").stdout.split())
                 expected = 1e9 * float(re.search(r"take up to ([0-9.e+]+) GB of", text)[1])
                 # Compiling the kernels takes memory of its own.
-                self.lugpu(*self.sweep(**options | {"sizes": 1300}), "-q")
+                self.lugpu(*self.sweep(**options | {"sizes": 1000}), "-q")
                 status, _, taken = self.cost_of(*sweep)
                 self.assertEqual(status, 0)
                 self.assertLess(abs(taken / expected - 1), 0.2, f"{taken / 1e6} MB, predicted {expected / 1e6}")
@@ -351,7 +347,7 @@ class BenchMemoryTest(OnTwoProcessors):
         self.assertEqual([row["status"] for row in self.rows()], ["ok"] * 2 + ["unsupported"] * 2 + ["ok"] * 2)
 
     def test_limit_of_a_cgroup(self):
-        self.check_refusals(self.cgroup(700 << 20))
+        self.check_refusals(self.cgroup(500 << 20))
 
 
 if __name__ == "__main__":
