@@ -14,6 +14,7 @@
 //   OPENCL_FAULT_LOG       a file that gets a line for each of these calls (optional)
 //   OPENCL_FAULT_SUMMARY   a file that gets at the end of the process how often each function was
 //                          called, and what is left (optional): "clFinish 3", "live handles 0"
+//   OPENCL_FAULT_LACKS     what no device has: "images", "double" or both (optional)
 // Each process counts its own calls, anew when the variables change. A program that links to this,
 // as some tests do, has the layer too, and what is left from opencl_faults_live().
 #include <dlfcn.h>
@@ -212,6 +213,23 @@ struct Call<Member> {
     }
   }
 
+  // What a device says of itself, without what none has.
+  static void hide(const All& all) {
+    if constexpr (Call::is<&cl_icd_dispatch::clGetDeviceInfo>()) {
+      const cl_device_info what = std::get<1>(all);
+      void* const value = std::get<3>(all);
+      const std::string lacks = variable("OPENCL_FAULT_LACKS");
+      if (!value || lacks.empty()) return;
+      if (what == CL_DEVICE_IMAGE_SUPPORT && lacks.find("images") != std::string::npos) {
+        *static_cast<cl_bool*>(value) = CL_FALSE;
+      }
+      if (what == CL_DEVICE_EXTENSIONS && lacks.find("double") != std::string::npos) {
+        char* const extension = std::strstr(static_cast<char*>(value), "cl_khr_fp64");
+        if (extension) *std::strchr(extension, '4') = '-';
+      }
+    }
+  }
+
   static Result CL_API_CALL call(Arguments... arguments) {
     const All all(arguments...);
     const Fault fault = fault_of(name.c_str());
@@ -220,6 +238,7 @@ struct Call<Member> {
     const Result result = fault.kind == Kind::drop   ? drop(all)
                           : fault.kind == Kind::flip ? flip(all, fault.code)
                                                      : pass_on(all);
+    hide(all);
     count(all, result);
     return result;
   }

@@ -180,6 +180,10 @@ class CommandLine(unittest.TestCase):
                 "OPENCL_FAULT_CALL": str(call), "OPENCL_FAULT_CODE": str(code),
                 "OPENCL_FAULT_KIND": kind}
 
+    def without(self, *abilities):
+        """Environment in which devices have no "images" or no "double"."""
+        return self.with_fault("", 0, 0) | {"OPENCL_FAULT_LACKS": " ".join(abilities)}
+
     def with_pace(self, milliseconds, kernels=(), longer=0, noise=0):
         """Environment in which the device takes so many milliseconds, with these kernels so many per cent longer,
         and up to twice the noise longer, by tests/opencl_pace.cpp."""
