@@ -114,12 +114,12 @@ class SimulateTest(CommandLine):
     def test_profile(self):
         """The driven cavity until it is steady, against U. Ghia, K. N. Ghia and C. T. Shin, "High-Re
         Solutions for Incompressible Flow", Journal of Computational Physics 48, 1982."""
-        for reynolds, bound, u_upwards, v_right in (
-                (100, 0.006, {0.1719: -0.10150, 0.4531: -0.21090, 0.7344: 0.00332, 0.9531: 0.68717},
+        for reynolds, grid, bound, u_upwards, v_right in (
+                (100, 40, 0.006, {0.1719: -0.10150, 0.4531: -0.21090, 0.7344: 0.00332, 0.9531: 0.68717},
                  {0.0938: 0.12317, 0.2344: 0.17527, 0.8047: -0.24533, 0.9453: -0.10313}),
-                (400, 0.02, {0.1719: -0.24299, 0.4531: -0.17119, 0.7344: 0.16256, 0.9531: 0.55892},
+                (400, 64, 0.02, {0.1719: -0.24299, 0.4531: -0.17119, 0.7344: 0.16256, 0.9531: 0.55892},
                  {0.0938: 0.22965, 0.2344: 0.30174, 0.8047: -0.38598, 0.9453: -0.22847})):
-            self.simulate("fluid", "--scene", "cavity", "--grid", "64", "--reynolds", str(reynolds),
+            self.simulate("fluid", "--scene", "cavity", "--grid", str(grid), "--reynolds", str(reynolds),
                           "--profile", "p.csv", "--force")
             with open(self.folder / "p.csv", encoding="utf-8") as file:
                 rows = [{name: float(value) for name, value in row.items()}
