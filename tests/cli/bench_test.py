@@ -426,7 +426,7 @@ class FormatTest(CommandLine):
     def test_tables_follow_the_terminal(self):
         """What matters least goes first, what a case is and its time never."""
         columns = {}
-        for width in (60, 80, 250):
+        for width in (60, 80, 120, 250):
             for flags in (self.SWEEP, ["bench", "--problem", "poisson2d", "--grid", "8", "--method", "cg",
                                        "--baseline", "none", "--runs", "2", "--min-time", "0"]):
                 text = self.lugpu(*flags, env={"COLUMNS": str(width)}).stdout
