@@ -53,14 +53,14 @@ double reclaimable(const std::string& statistics, const std::string& key) {
 }
 
 GroupMemory memory_in(const fs::path& folder) {
-  const std::string statistics = text_of(folder / "memory.stat");
   std::error_code unknown;
   const bool second = fs::exists(folder / "memory.max", unknown);
   const double limit = number_in(folder / (second ? "memory.max" : "memory.limit_in_bytes"));
   if (!std::isfinite(limit)) return {HUGE_VAL, HUGE_VAL};
   double used = number_in(folder / (second ? "memory.current" : "memory.usage_in_bytes"));
   if (!std::isfinite(used)) used = 0;
-  used -= reclaimable(statistics, second ? "inactive_file" : "total_inactive_file");
+  used -= reclaimable(text_of(folder / "memory.stat"),
+                      second ? "inactive_file" : "total_inactive_file");
   return {limit, std::max(limit - std::max(used, 0.0), 0.0)};
 }
 

@@ -339,12 +339,13 @@ class Group {
       : plan_(plan), contexts_(contexts), observer_(observer), memory_(plan.effort) {}
 
   bool has_room_for(const Case& what) {
-    return memory_.has_room_for(what, device_of(what), host_memory_for_cases());
+    return memory_.has_room_for(what, device_of(what), host_bytes_);
   }
 
   void add(const Case& what, std::size_t number) {
+    if (cases_.empty()) host_bytes_ = host_memory_for_cases();
     cases_.push_back({&what, number});
-    memory_.add(what, device_of(what), host_memory_for_cases());
+    memory_.add(what, device_of(what), host_bytes_);
   }
 
   // Samples of each case in turn, beginning with a different one each time.
@@ -377,7 +378,7 @@ class Group {
   void begin(Running& running) {
     const Case& what = *running.what;
     DeviceContext* context = context_of(what, contexts_);
-    require_possible(device_of(what), what, plan_.effort, host_memory_for_cases());
+    require_possible(device_of(what), what, plan_.effort, host_bytes_);
     // What is left of the group before: of another order; of another kind, where room is scarce.
     std::erase_if(systems_, [&](const auto& entry) {
       const auto& [kind, system] = entry;
@@ -450,6 +451,7 @@ class Group {
   const SweepObserver& observer_;
   std::vector<Running> cases_;
   MemoryInTurn memory_;                    // of them
+  double host_bytes_ = 0;                  // that there were when the first of them came
   std::map<std::string, System> systems_;  // by kind of matrix
   bool host_was_last_ = true;              // whether the host's BLAS may have worked last
   const int all_threads_ = blas_threads();
