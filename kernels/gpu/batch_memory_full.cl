@@ -8,11 +8,11 @@
 
 #include "gpu/batch_places.clh"
 
-#define LANES 64               // work-items next to one another in a row
-#define SETS 4                 // of LANES columns that are updated at once
-#define ROWS 2                 // that are updated at once
-#define APART (ITEMS / LANES)  // so many rows from one to the next
-#define TEAM 32                // work-items that compare before the others
+#define LANES 64                      // work-items next to one another in a row
+#define SETS 4                        // of LANES columns that are updated at once
+#define ROWS ((int)sizeof(real) / 2)  // that are updated at once
+#define APART (ITEMS / LANES)         // so many rows from one to the next
+#define TEAM 32                       // work-items that compare before the others
 #define TEAMS (ITEMS / TEAM)
 #define OWN ((ORDER + ITEMS - 1) / ITEMS)  // rows and columns that a work-item interchanges
 
@@ -112,38 +112,45 @@ inline uint search(__global real* a, int n, int k, pending_of* pending, real* va
     const int column = left + me % LANES;
     real u[PENDING][SETS], best[SETS];
     uint row[SETS];
+    bool there[SETS];
     UNROLL
     for (int s = 0; s < SETS; ++s) {
       const int j = column + s * LANES;
+      there[s] = j >= k && j < n;
       UNROLL
       for (int p = 0; p < PENDING; ++p)
-        u[p][s] = p < pending->count && j < n ? a[(pending->first + p) * n + j] : (real)0;
+        u[p][s] = p < pending->count && there[s] ? a[(pending->first + p) * n + j] : (real)0;
       best[s] = -1;
       row[s] = 0;
     }
+    const int sets = (n - left + LANES - 1) / LANES;  // that are there at all
     for (int top = k + me / LANES; top < n; top += ROWS * APART) {
       real x[ROWS][SETS];
       UNROLL
       for (int r = 0; r < ROWS; ++r) {
+        const int i = top + r * APART;
+        if (i >= n) continue;
+        __global const real* from = a + i * n + column;
         UNROLL
         for (int s = 0; s < SETS; ++s) {
-          const int i = top + r * APART, j = column + s * LANES;
-          x[r][s] = i < n && j >= k && j < n ? a[i * n + j] : (real)NAN;
+          if (s < sets) x[r][s] = there[s] ? from[s * LANES] : (real)NAN;
         }
       }
       UNROLL
       for (int r = 0; r < ROWS; ++r) {
         const int i = top + r * APART;
+        if (i >= n) continue;
+        real l[PENDING];
         UNROLL
-        for (int p = 0; p < PENDING; ++p) {
-          const real l = p < pending->count && i < n ? shared->columns[p][i] : (real)0;
-          UNROLL
-          for (int s = 0; s < SETS; ++s) x[r][s] = fma(-l, u[p][s], x[r][s]);
-        }
+        for (int p = 0; p < PENDING; ++p)
+          l[p] = p < pending->count ? shared->columns[p][i] : (real)0;
+        __global real* to = a + i * n + column;
         UNROLL
         for (int s = 0; s < SETS; ++s) {
-          const int j = column + s * LANES;
-          if (writes && i < n && j >= k && j < n) a[i * n + j] = x[r][s];
+          if (s >= sets) continue;
+          UNROLL
+          for (int p = 0; p < PENDING; ++p) x[r][s] = fma(-l[p], u[p][s], x[r][s]);
+          if (writes && there[s]) to[s * LANES] = x[r][s];
           const bool better = fabs(x[r][s]) > best[s];  // never NaN
           best[s] = better ? fabs(x[r][s]) : best[s];
           row[s] = better ? signed_row(i, x[r][s]) : row[s];
