@@ -10,6 +10,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/case_memory.hpp"
 #include "bench/wording.hpp"
@@ -343,7 +344,7 @@ class Group {
   }
 
   void add(const Case& what, std::size_t number) {
-    if (cases_.empty()) host_bytes_ = host_memory_for_cases();
+    if (cases_.empty()) ask_for_memory();
     cases_.push_back({&what, number});
     memory_.add(what, device_of(what), host_bytes_);
   }
@@ -373,6 +374,13 @@ class Group {
   const Device* device_of(const Case& what) {
     const DeviceContext* context = context_of(what, contexts_);
     return context ? &context->device() : nullptr;
+  }
+
+  // Asking takes as long as a small case, so not before some time has gone by.
+  void ask_for_memory() {
+    if (host_bytes_ > 0 && seconds_since(asked_) < 0.1) return;
+    host_bytes_ = host_memory_for_cases();
+    asked_ = Clock::now();
   }
 
   void begin(Running& running) {
@@ -451,7 +459,8 @@ class Group {
   const SweepObserver& observer_;
   std::vector<Running> cases_;
   MemoryInTurn memory_;                    // of them
-  double host_bytes_ = 0;                  // that there were when the first of them came
+  double host_bytes_ = 0;                  // that there were for them
+  Clock::time_point asked_;                // when
   std::map<std::string, System> systems_;  // by kind of matrix
   bool host_was_last_ = true;              // whether the host's BLAS may have worked last
   const int all_threads_ = blas_threads();
