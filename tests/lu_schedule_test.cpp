@@ -111,6 +111,12 @@ class Columns {
         update_column(c, update.k, update.k_end);
       }
     }
+    // Where a panel takes a launch a column, both are updated as one region.
+    const auto& [next, near] = std::pair(step.next, step.near);
+    if (!next.empty() && !near.empty()) {
+      require(near.column == next.column_end, near.column, "next to the next panel");
+      require(near.k == next.k && near.k_end == next.k_end, near.column, "updated as that is");
+    }
     if (!step.far.empty()) {
       require(split_ == std::pair(step.far.k, step.far.k_end), step.far.column,
               "far columns by the last whole block");

@@ -21,13 +21,6 @@ std::size_t local_bytes(Precision precision, Pivot pivot) {
   return (6 << 10) + (pivot == Pivot::full ? 24 << 10 : panel);
 }
 
-/// The kernels of GPUs: a matrix of order up to `order` has `items` work-items, and a work-group so
-/// many matrices.
-struct BatchKernel {
-  const char* file;
-  std::size_t order, items, matrices;
-};
-
 BatchKernel in_registers(std::size_t n, Pivot pivot) {
   if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
   if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
@@ -37,19 +30,15 @@ BatchKernel in_registers(std::size_t n, Pivot pivot) {
   return {file, kMostRegisters, 256, 1};
 }
 
-// With full pivoting as many work-items as have registers.
-BatchKernel in_memory(const Device& device, std::size_t n, Precision precision, Pivot pivot) {
-  const std::size_t order = n <= 256 ? 256 : kMostBatchOrder;
-  if (pivot != Pivot::full) return {"gpu/batch_memory.cl", order, 256, 1};
-  const std::size_t most = precision == Precision::single_precision ? 1024 : 512;
-  const std::size_t items = device.type == "gpu" && device.max_work_group >= most ? most : 256;
-  return {"gpu/batch_memory_full.cl", order, items, 1};
-}
-
-BatchKernel kernel_for(const Device& device, BatchPath path, std::size_t n, Precision precision,
-                       Pivot pivot) {
-  return path == BatchPath::memory ? in_memory(device, n, precision, pivot)
-                                   : in_registers(n, pivot);
+// With full pivoting as many work-items as NVIDIA's GPUs have registers for.
+BatchKernel in_memory(bool nvidia, std::size_t n, Precision precision, Pivot pivot) {
+  const bool full = pivot == Pivot::full, single = precision == Precision::single_precision;
+  return {full ? "gpu/batch_memory_full.cl" : "gpu/batch_memory.cl",
+          n <= 256 ? 256 : kMostBatchOrder,
+          !(full && nvidia) ? 256u
+          : single          ? 1024u
+                            : 512u,
+          1};
 }
 
 // Steps of gpu/batch_memory_full.cl from one in which the matrix is written to the next. Matrices
@@ -229,10 +218,19 @@ void BatchLu::upload(const Batch<const T>& a) {
   });
 }
 
+bool BatchLu::has_nvidia_kernels() const {
+  return context_.settings().vendor && compute_capability(context_.device()) >= 80;
+}
+
+BatchKernel BatchLu::gpu_kernel() const {
+  return path_ == BatchPath::memory ? in_memory(has_nvidia_kernels(), size_.n, precision_, pivot_)
+                                    : in_registers(size_.n, pivot_);
+}
+
 KernelId BatchLu::factor_kernel() const {
   KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
   if (path_ == BatchPath::vectors) return id;
-  const BatchKernel kernel = kernel_for(context_.device(), path_, size_.n, precision_, pivot_);
+  const BatchKernel kernel = gpu_kernel();
   id.file = kernel.file;
   id.texel = Texel::rgba;
   id.options += definition("ORDER", kernel.order);
@@ -242,7 +240,7 @@ KernelId BatchLu::factor_kernel() const {
     id.options += definition("PENDING", steps_pending(kernel, precision_));
   }
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
-  if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
+  if (has_nvidia_kernels()) {
     id.options += " -DLUGPU_NVIDIA";
     const std::size_t most = most_registers(kernel, pivot_, precision_);
     if (most > 0) {
@@ -258,9 +256,7 @@ void BatchLu::factor() {
   const KernelId id = factor_kernel();
   for (const Part& part : parts_) {
     const std::size_t items =
-        path_ == BatchPath::vectors
-            ? groups(part.count)
-            : part.count * kernel_for(context_.device(), path_, size_.n, precision_, pivot_).items;
+        path_ == BatchPath::vectors ? groups(part.count) : part.count * gpu_kernel().items;
     context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info,
                  static_cast<cl_int>(size_.n), static_cast<cl_int>(part.count));
     context_.timeline().add_bytes(2 * std::uint64_t{part.bytes});

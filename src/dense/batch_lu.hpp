@@ -12,6 +12,13 @@
 
 namespace lugpu {
 
+/// A kernel of GPUs: a matrix of order up to `order` has `items` work-items, and a work-group so
+/// many matrices.
+struct BatchKernel {
+  const char* file;
+  std::size_t order, items, matrices;
+};
+
 /// The kernels that factor a batch.
 enum class BatchPath {
   vectors,    ///< a matrix in each element of a CPU's vectors
@@ -84,6 +91,8 @@ class BatchLu {
 
  private:
   std::size_t groups(std::size_t members) const { return ceiling(members, layout_.lanes); }
+  bool has_nvidia_kernels() const;
+  BatchKernel gpu_kernel() const;  // but for BatchPath::vectors
   KernelId factor_kernel() const;
   std::vector<int> places(bool columns);
   /// Calls work(part, first, count) for slices of whole groups of members, first in the batch,

@@ -371,6 +371,7 @@ std::optional<std::string> BlockedGpu::variant() const {
          (kernels_.halves == 1   ? ", half products"
           : kernels_.halves == 2 ? ", halves"
                                  : "") +
+         (kernels_.paired ? ", two work-groups a multiprocessor" : "") +
          (kernels_.waiting ? "" : ", panels by launches") +
          (resident_ && resident_from() == 0 ? ", resident" : "") + (none_ ? ", one launch" : "");
 }

@@ -26,9 +26,8 @@ struct LuUpdate {
 /// What is enqueued once columns panel : panel_end are factored, one after the other:
 ///   1. the panel's interchanges in all columns left of it and, right of it, in those up to
 ///      exchange_end; its rows of U in columns panel_end : solve_end;
-///   2. if the panel ends its block (`block_ends`), rows block : panel_end of U in the columns
-///   right
-///      of solve_end, where they have not been computed yet;
+///   2. if the panel ends its block (`block_ends`), rows block : panel_end of U in the columns from
+///      solve_end on, which do not have them yet;
 ///   3. one launch: `next` is updated and its first next_width columns, the next panel, are
 ///      factored; meanwhile `near` and `far` are updated, whose columns are others.
 struct LuStep {

@@ -127,10 +127,10 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
   const auto length = [&](std::size_t i) { return std::min(kPieceBytes, bytes - i * kPieceBytes); };
   std::vector<cl::Event> read(pieces), sent(links_.size());
   std::vector<std::function<void()>> broadcasts;
-  std::vector<char> there(pieces);  // what is sent instead of pieces that are where they should be
+  signs_.resize(pieces);
   const auto broadcast = [&](std::size_t i) {
     broadcasts.push_back(
-        shared ? processes_.begin_broadcast(&there[i], 1, owner.process)
+        shared ? processes_.begin_broadcast(&signs_[i], 1, owner.process)
                : processes_.begin_broadcast(host + i * kPieceBytes, length(i), owner.process));
   };
   const std::vector<cl::Event> waits = after({ready});

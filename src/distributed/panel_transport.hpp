@@ -15,8 +15,8 @@ namespace lugpu {
 /// Buffers are never shared between devices, each of which has a context of its own: drivers copy
 /// those slowly. A panel is read into pinned host memory in pieces, and each piece goes on to the
 /// other devices and processes as soon as it is there; processes of one host have this memory in
-/// common. Each device has a queue for either way, so
-/// that data comes and goes while kernels run, and neither way waits for the other.
+/// common. Each device has a queue for either way, so that data comes and goes while kernels run,
+/// and neither way waits for the other.
 class PanelTransport {
  public:
   /// With rooms for panels of up to `bytes` bytes on their way, or none. devices: of this process,
@@ -98,6 +98,7 @@ class PanelTransport {
   Staging staging_;
   ProcessGroup& processes_;
   std::array<Room, 2> rooms_;  // one for every other panel
+  std::vector<char> signs_;    // that pieces are in memory that all have in common, for others
 };
 
 }  // namespace lugpu

@@ -51,8 +51,8 @@ ProcessGroup& one_process();
 /// several. Throws Error (failure) if that is not there.
 ProcessGroup& process_group();
 
-/// Its only symbol.
+/// Its only symbol, with the version of ProcessGroup.
 using OpenProcessGroup = ProcessGroup*();
-constexpr const char* kOpenProcessGroup = "lugpu_open_process_group";
+constexpr const char* kOpenProcessGroup = "lugpu_open_process_group_2";
 
 }  // namespace lugpu

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <cstdio>
@@ -47,19 +48,37 @@ std::vector<MPI_Request> in_messages(void* data, std::size_t bytes, const Begin&
   return requests;
 }
 
-// Memory of the host under a name, which the first process makes and the others find; null if there
-// is none.
-std::shared_ptr<char> map_memory(const char* name, std::size_t bytes, bool make) {
-  const int file = shm_open(name, O_RDWR | (make ? O_CREAT | O_EXCL : 0), S_IRUSR | S_IWUSR);
-  if (file < 0) return nullptr;
-  void* memory = MAP_FAILED;
-  // A page that cannot be had later would end the process.
-  if (!make || posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0) {
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  }
-  close(file);
+// Memory of the host under a name that the first process has chosen; null if there is none.
+using Name = std::array<char, 64>;
+std::shared_ptr<char> map_memory(int file, std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) return nullptr;
   return {static_cast<char*>(memory), [bytes](char* mapped) { munmap(mapped, bytes); }};
+}
+std::shared_ptr<char> find_memory(const Name& name, std::size_t bytes) {
+  const int file = shm_open(name.data(), O_RDWR, 0);
+  if (file < 0) return nullptr;
+  const std::shared_ptr<char> memory = map_memory(file, bytes);
+  close(file);
+  return memory;
+}
+// Under a new name, or, without memory, none. A page that could not be had later would end the
+// process.
+std::shared_ptr<char> make_memory(Name& name, std::size_t bytes) {
+  static std::atomic<unsigned> count = 0;
+  int file = -1;
+  do {
+    std::snprintf(name.data(), name.size(), "/lugpu-%ld-%u", static_cast<long>(getpid()), count++);
+    file = shm_open(name.data(), O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+  } while (file < 0 && errno == EEXIST);
+  std::shared_ptr<char> memory;
+  if (file >= 0 && posix_fallocate(file, 0, static_cast<off_t>(bytes)) == 0) {
+    memory = map_memory(file, bytes);
+  }
+  if (file >= 0) close(file);
+  if (file >= 0 && !memory) shm_unlink(name.data());
+  if (!memory) name = {};
+  return memory;
 }
 
 }  // namespace
@@ -103,16 +122,13 @@ void Communicator::barrier() {
 
 // The name is given up as soon as all have the memory, so that none is left behind.
 std::shared_ptr<char> Communicator::shared_memory(std::size_t bytes) {
-  if (!one_host_ || bytes == 0) return nullptr;
-  static std::atomic<unsigned> count = 0;
-  std::array<char, 64> name{};
-  if (rank_ == 0) {
-    std::snprintf(name.data(), name.size(), "/lugpu-%ld-%u", static_cast<long>(getpid()), count++);
-  }
+  if (!one_host_ || size_ == 1 || bytes == 0) return nullptr;
+  Name name{};
   std::shared_ptr<char> memory;
-  if (rank_ == 0) memory = map_memory(name.data(), bytes, true);
+  if (rank_ == 0) memory = make_memory(name, bytes);
   broadcast(name.data(), name.size(), 0);
-  if (rank_ != 0) memory = map_memory(name.data(), bytes, false);
+  if (name[0] == 0) return nullptr;
+  if (rank_ != 0) memory = find_memory(name, bytes);
   int mine = memory != nullptr, all = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, communicator_, &request);

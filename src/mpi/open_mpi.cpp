@@ -13,7 +13,8 @@ struct Session {
 }  // namespace
 }  // namespace lugpu
 
-extern "C" __attribute__((visibility("default"))) lugpu::ProcessGroup* lugpu_open_process_group() {
+extern "C" __attribute__((visibility("default"))) lugpu::ProcessGroup*
+lugpu_open_process_group_2() {
   static lugpu::Session session;
   static lugpu::Communicator processes(MPI_COMM_WORLD);
   return &processes;

@@ -19,9 +19,13 @@ void Staging::map(cl_mem_flags flags, void* memory, std::size_t bytes) {
 }
 
 // What cannot be unmapped goes with its buffer, and what cannot be released is lost: assigning to
-// buffer_ would throw then.
+// buffer_ would throw then. The caller's memory may be gone afterwards, so that no command may use
+// it.
 void Staging::release() noexcept {
-  if (data_) clEnqueueUnmapMemObject(queue_(), buffer_(), data_, 0, nullptr, nullptr);
+  if (data_) {
+    clEnqueueUnmapMemObject(queue_(), buffer_(), data_, 0, nullptr, nullptr);
+    clFinish(queue_());
+  }
   if (const cl_mem memory = std::exchange(buffer_(), nullptr)) clReleaseMemObject(memory);
   data_ = nullptr;
   bytes_ = 0;

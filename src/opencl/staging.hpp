@@ -26,8 +26,8 @@ class Staging {
 
   /// `bytes` of uninitialized memory, until the next call. Throws cl::Error if there is not enough.
   void* room(std::size_t bytes);
-  /// The same of the caller's memory, which must outlive this: the device reads and writes it
-  /// directly from now on (CL_MEM_USE_HOST_PTR).
+  /// From now on the device reads and writes memory of the caller directly, which must outlive this
+  /// (CL_MEM_USE_HOST_PTR). Throws cl::Error if that cannot be.
   void pin(void* memory, std::size_t bytes);
 
  private:

@@ -567,8 +567,8 @@ class TimeoutTest(CommandLine):
 
     def test_only_what_is_slow_is_skipped(self):
         """A case has its own time, however long the one before it took."""
-        self.lugpu("bench", "-n", "1024,4", "--method", "lu", "--pivot", "none,partial",
-                   "--baseline", "none", "--timeout", "0.2", "--json", "r.json")
+        self.lugpu("bench", "-n", "2048,4", "--method", "lu", "--pivot", "none,partial",
+                   "--baseline", "none", "--timeout", "0.5", "--json", "r.json")
         self.assertEqual(self.statuses()["lu", 4], "ok")
 
     def test_resume_runs_skipped_cases_again(self):
