@@ -74,9 +74,7 @@ BandedGpu::BandedGpu(DeviceContext& context, const BandSize& size, Precision pre
 
 KernelId BandedGpu::kernel(const char* file, const char* function, std::string options) const {
   options += " -DNB=" + std::to_string(plan_.nb);
-  if (context_.settings().vendor && compute_capability(context_.device()) >= 80) {
-    options += " -DLUGPU_NVIDIA";
-  }
+  if (has_warp_instructions(context_)) options += " -DLUGPU_NVIDIA";
   return {file, function, precision_, Storage::buffer, Texel::r, options};
 }
 

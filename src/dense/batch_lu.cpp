@@ -32,13 +32,10 @@ BatchKernel in_registers(std::size_t n, Pivot pivot) {
 
 // With full pivoting as many work-items as NVIDIA's GPUs have registers for.
 BatchKernel in_memory(bool nvidia, std::size_t n, Precision precision, Pivot pivot) {
-  const bool full = pivot == Pivot::full, single = precision == Precision::single_precision;
-  return {full ? "gpu/batch_memory_full.cl" : "gpu/batch_memory.cl",
-          n <= 256 ? 256 : kMostBatchOrder,
-          !(full && nvidia) ? 256u
-          : single          ? 1024u
-                            : 512u,
-          1};
+  const std::size_t order = n <= 256 ? 256 : kMostBatchOrder;
+  if (pivot != Pivot::full) return {"gpu/batch_memory.cl", order, 256, 1};
+  const std::size_t most = precision == Precision::single_precision ? 1024 : 512;
+  return {"gpu/batch_memory_full.cl", order, nvidia ? most : 256, 1};
 }
 
 // Steps of gpu/batch_memory_full.cl from one in which the matrix is written to the next. Matrices
@@ -218,13 +215,9 @@ void BatchLu::upload(const Batch<const T>& a) {
   });
 }
 
-bool BatchLu::has_nvidia_kernels() const {
-  return context_.settings().vendor && compute_capability(context_.device()) >= 80;
-}
-
 BatchKernel BatchLu::gpu_kernel() const {
-  return path_ == BatchPath::memory ? in_memory(has_nvidia_kernels(), size_.n, precision_, pivot_)
-                                    : in_registers(size_.n, pivot_);
+  if (path_ == BatchPath::registers) return in_registers(size_.n, pivot_);
+  return in_memory(has_warp_instructions(context_), size_.n, precision_, pivot_);
 }
 
 KernelId BatchLu::factor_kernel() const {
@@ -240,7 +233,7 @@ KernelId BatchLu::factor_kernel() const {
     id.options += definition("PENDING", steps_pending(kernel, precision_));
   }
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
-  if (has_nvidia_kernels()) {
+  if (has_warp_instructions(context_)) {
     id.options += " -DLUGPU_NVIDIA";
     const std::size_t most = most_registers(kernel, pivot_, precision_);
     if (most > 0) {

@@ -91,7 +91,6 @@ class BatchLu {
 
  private:
   std::size_t groups(std::size_t members) const { return ceiling(members, layout_.lanes); }
-  bool has_nvidia_kernels() const;
   BatchKernel gpu_kernel() const;  // but for BatchPath::vectors
   KernelId factor_kernel() const;
   std::vector<int> places(bool columns);

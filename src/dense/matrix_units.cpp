@@ -11,6 +11,10 @@ int compute_capability(const Device& device) {
   return static_cast<int>(10 * major + minor);
 }
 
+bool has_warp_instructions(const DeviceContext& context) {
+  return context.settings().vendor && compute_capability(context.device()) >= 80;
+}
+
 bool has_matrix_units(const Device& device, Precision precision) {
   return compute_capability(device) >= (precision == Precision::double_precision ? 90 : 80);
 }
