@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kItems = 256, kPanel = 64;
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
+constexpr std::size_t kInner = 8;           // INNER of it
 
 struct PanelKind {
   Precision precision;
@@ -87,7 +88,8 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
     const std::size_t count = groups(a.rows());
     const auto columns = static_cast<cl_int>(width);
     const cl::Buffer places = context.zeros(2 * count);
-    const cl::Buffer copies = context.allocate(2 * (count + 1) * kPanel * element_size(precision));
+    const cl::Buffer copies =
+        context.allocate((2 * (count + 1) + kInner) * kPanel * element_size(precision));
     for (cl_int j = -1; j < columns; ++j) {
       context.run("test", kernel("dense/panel_launches.cl", "eliminate_and_propose"),
                   {count * kItems}, a, static_cast<cl_int>(a.rows()), cl_int{0}, columns, j,

@@ -163,7 +163,7 @@ TEST_P(LargeIndexOnGpus, PanelsByLaunches) {
   const cl::Buffer rows = ipiv(), info = context.zeros(1);
   const std::size_t groups = ceiling(end.order, 128);
   const cl::Buffer places = context.zeros(2 * groups),
-                   copies = elements(2 * (groups + 1) * Trailing::kPanel);
+                   copies = elements((2 * (groups + 1) + 8) * Trailing::kPanel);
   for (int j = -1; j < static_cast<int>(kWidth); ++j) {
     context.run("test", kernel("dense/panel_launches.cl", "eliminate_and_propose"), {groups * 256},
                 a, as_int(n), as_int(end.first), as_int(kWidth), cl_int{j}, cl_int{1},

@@ -21,6 +21,7 @@ constexpr std::size_t kPanel = 64;          // NB of the kernels, and STRIP
 constexpr std::size_t kItems = 256;         // of every work-group
 constexpr std::size_t kTile = 128;          // rows and columns of a tile of C
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
+constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kMostBlock = 6 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
@@ -559,7 +560,8 @@ void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t w
   const std::size_t groups = ceiling(shape_.m - panel, kRowsProposed);
   if (groups > proposing_) {
     places_ = context_.allocate(2 * groups * sizeof(cl_int));
-    copies_ = context_.allocate(2 * (groups + 1) * kPanel * element_size(shape_.precision));
+    copies_ =
+        context_.allocate((2 * (groups + 1) + kInner) * kPanel * element_size(shape_.precision));
     proposing_ = groups;
   }
   for (cl_int j = -1; j < columns; ++j) {
