@@ -10,9 +10,9 @@
 #define LANES 256  // work-items
 #define CHOOSERS LANES
 #define GROUP_ROWS 128
-#define ACROSS 16                 // work-items that have a row together
-#define AT_ONCE (LANES / ACROSS)  // rows
 #define INNER 8
+#define OF_BLOCK (GROUP_ROWS * INNER / LANES)  // elements of a block that a work-item has
+#define ACROSS 16                              // work-items that have a row right of it together
 
 #include "dense/candidates.clh"
 
@@ -29,13 +29,23 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_p
     __global int* places, __global real* copies, __global int* pivots, __global int* info) {
   __local candidates_scratch scratch;
   __local real u[NB], replaced[NB], l[GROUP_ROWS][INNER], rows_of_u[INNER][NB];
-  const int me = get_local_id(0), lane = me % ACROSS, line = me / ACROSS, group = get_group_id(0);
+  const int me = get_local_id(0), group = get_group_id(0);
   const int begin = first + group * GROUP_ROWS, end = min(begin + GROUP_ROWS, m), top = first + j;
   __global const real* known = copies + (size_t)(j & 1) * (groups + 1) * NB;
   __global real* chosen = copies + (size_t)2 * (groups + 1) * NB;
   const int block = max(j, 0) / INNER * INNER, block_end = min(block + INNER, width),
             step = j - block;
   const bool last = j + 1 == block_end;
+  // This work-item's column of the block, and its rows.
+  const int c = block + me % INNER, row = begin + me / INNER;
+  __global real* mine = a + (size_t)row * pitch + first + c;
+  real x[OF_BLOCK];
+#pragma unroll
+  for (int p = 0; p < OF_BLOCK; ++p) {
+    const int i = p * (LANES / INNER);
+    if (c < width && row + i < end) x[p] = mine[(size_t)i * pitch];
+  }
+
   candidate best = {0, top};
   for (int g = me; g < groups && pivoted && j >= 0; g += LANES) {
     const int i = places[(j & 1) * groups + g];
@@ -47,54 +57,67 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_p
     u[me] = known[(size_t)from * NB + me];
     replaced[me] = known[(size_t)groups * NB + me];
     if (group == 0) chosen[step * NB + me] = u[me];
-    for (int t = 0; t <= step && last && me >= block_end; ++t) {
-      __global const real* row = t < step ? chosen + t * NB : known + (size_t)from * NB;
-      real x = row[me];
-      for (int s = 0; s < t; ++s) x = fma(-row[block + s], rows_of_u[s][me], x);
-      rows_of_u[t][me] = x;
+#pragma unroll
+    for (int t = 0; t < INNER; ++t) {
+      if (last && t < step) rows_of_u[t][me] = chosen[t * NB + me];
     }
+    if (last) rows_of_u[step][me] = u[me];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (j >= 0 && group == 0 && me == 0) {
     pivots[top] = pivot;
     if (u[j] == 0 && *info == 0) *info = top + 1;
   }
-  if (j >= 0 && me < GROUP_ROWS && begin + me < end && begin + me >= top) {
-    const int i = begin + me;
-    const bool comes = i == pivot && pivot > top;
-    __global const real* row = a + (size_t)i * pitch + first;
-    for (int t = 0; t < step && last; ++t) l[me][t] = comes ? replaced[block + t] : row[block + t];
-    const real x = comes ? replaced[j] : row[j];
-    l[me][step] = u[j] == 0 ? x : x / u[j];
+  for (int t = 1; last && me >= block_end && me < width && t <= step; ++t) {
+    real sum = rows_of_u[t][me];
+    for (int s = 0; s < t; ++s) sum = fma(-rows_of_u[t][block + s], rows_of_u[s][me], sum);
+    rows_of_u[t][me] = sum;
+  }
+#pragma unroll
+  for (int p = 0; p < OF_BLOCK; ++p) {
+    const int i = row + p * (LANES / INNER);
+    if (c > j || j < 0 || i < top || i >= end) continue;
+    if (i == pivot && pivot > top) x[p] = replaced[c];
+    if (c == j && u[j] != 0) x[p] /= u[j];
+    l[i - begin][c - block] = x[p];
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
   candidate next_best = {0, -1};
-  for (int i = max(begin, last ? first + block : top) + line; i < end; i += AT_ONCE) {
-    __global real* row = a + (size_t)i * pitch + first;
-    const bool moves = i == top || i == pivot;
-    for (int c = lane; c < width; c += ACROSS) {
-      if (i < top) {  // the block's, which have their elements in it
-        if (c >= block_end) row[c] = rows_of_u[i - first - block][c];
+#pragma unroll
+  for (int p = 0; p < OF_BLOCK; ++p) {
+    const int i = row + p * (LANES / INNER);
+    if (c >= block_end || i < top || i >= end) continue;
+    if (j >= 0) {
+      if (i == pivot && pivot > top && c > j) x[p] = replaced[c];
+      if (i == top) x[p] = u[c];
+      if (i > top && c > j) x[p] = fma(-l[i - begin][step], u[c], x[p]);
+      mine[(size_t)p * (LANES / INNER) * pitch] = x[p];
+    }
+    const bits magnitude = AS_BITS(fabs(x[p]));
+    if (c == j + 1 && i > top && magnitude <= INFINITY_BITS) consider(magnitude, i, &next_best);
+  }
+  // The rows that are interchanged, left and right of the block.
+  if (j >= 0 && me < width && (me < block || (me >= block_end && !last))) {
+    __global real* column = a + first + me;
+    if (begin <= top && top < end) column[(size_t)top * pitch] = u[me];
+    if (pivot > top && begin <= pivot && pivot < end) column[(size_t)pivot * pitch] = replaced[me];
+  }
+  for (int i = max(begin, first + block) + me / ACROSS; last && i < end; i += LANES / ACROSS) {
+    __global real* of_row = a + (size_t)i * pitch + first;
+    for (int right = block_end + me % ACROSS; right < width; right += ACROSS) {
+      if (i <= top) {
+        of_row[right] = rows_of_u[i - first - block][right];
         continue;
       }
-      if (!moves && (c < j || (c >= block_end && !last))) continue;
-      real x = i == pivot && pivot > top ? replaced[c] : row[c];
-      if (j >= 0) {
-        const bool right = last && c >= block_end;
-        if (i == top) {
-          x = right ? rows_of_u[step][c] : u[c];
-        } else if (c == j) {
-          x = l[i - begin][step];
-        } else if (right) {
-          for (int t = 0; t <= step; ++t) x = fma(-l[i - begin][t], rows_of_u[t][c], x);
-        } else if (c > j && c < block_end) {
-          x = fma(-l[i - begin][step], u[c], x);
-        }
-        row[c] = x;
+      real sum = i == pivot ? replaced[right] : of_row[right];
+#pragma unroll
+      for (int t = 0; t < INNER; ++t) {
+        if (t <= step) sum = fma(-l[i - begin][t], rows_of_u[t][right], sum);
       }
-      const bits magnitude = AS_BITS(fabs(x));
-      if (c == j + 1 && i > top && magnitude <= INFINITY_BITS) consider(magnitude, i, &next_best);
+      of_row[right] = sum;
+      const bits magnitude = AS_BITS(fabs(sum));
+      if (right == j + 1 && magnitude <= INFINITY_BITS) consider(magnitude, i, &next_best);
     }
   }
   barrier(CLK_GLOBAL_MEM_FENCE);

@@ -17,6 +17,7 @@
 // update_and_factor also updates tiles of another matrix, after those of the regions.
 
 #include "common/part_times.clh"
+#include "gpu/tile_order.clh"
 #include "gpu/update_tile.clh"
 #ifdef HALVES
 #include "nvidia/halves_layout.clh"
@@ -87,9 +88,10 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
                         ((m - launch.far_region.k_end + 127) / 128);
   if (tile >= near_tiles + far_tiles) {
     START_PART(1);
-    const int down = (beside.row_end - beside.row + 127) / 128;
-    tile += beside.tile - near_tiles - far_tiles;
-    row = beside.row + tile % down * 128, column = beside.column + tile / down * 128;
+    const int2 place = place_of_tile(
+        tile + beside.tile - near_tiles - far_tiles, (beside.row_end - beside.row + 127) / 128,
+        tiles_across(beside.column, beside.column_end));
+    row = beside.row + place.x * 128, column = beside.column + place.y * 128;
     t -= (size_t)beside.t_top * t_pitch + beside.t_left;
 #ifdef LUGPU_WGMMA
     update_square_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end,

@@ -9,9 +9,10 @@
 //
 // Build options: NB; LUGPU_RGBA; LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs; LUGPU_WGMMA
 // besides, for singles, if subtract_block is to take those of compute capability 9.0: the host has
-// to patch the program then.
+// to patch the program then; NARROW_TILES besides, for doubles, if it is to have tiles of 128 x 64.
 
 #include "gpu/strip.clh"
+#include "gpu/tile_order.clh"
 #include "gpu/update_tile.clh"
 #ifdef LUGPU_WGMMA
 #include "nvidia/wgmma_tile.clh"
@@ -72,7 +73,7 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void solve_b
   }
 }
 
-// X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :), in tiles of 128 x 128
+// X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :), in tiles of 128 x TILE_COLUMNS
 __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_block(
     __global const real* t_part, int pitch, int t_top, int t_left, __global real* x, int x_pitch,
     int x_first, int columns, int k, int depth, int first, int last) {
@@ -82,7 +83,9 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
   __local ulong2 scratch[TILE_BYTES / 16];
 #endif
   __global const real* t = from_origin(t_part, pitch, t_top, t_left);
-  const int row = first + get_group_id(0) * 128, column = x_first + get_group_id(1) * 128;
+  const int2 place = place_of_tile(
+      get_group_id(0), (last - first + 127) / 128, (columns + TILE_COLUMNS - 1) / TILE_COLUMNS);
+  const int row = first + place.x * 128, column = x_first + place.y * TILE_COLUMNS;
   const int x_end = x_first + columns;
   // Only the last block of rows may have another depth, and only the last columns start elsewhere.
   const int by_tile = column % 16 == 0 ? depth / DEPTH_STEP * DEPTH_STEP : 0;
@@ -97,8 +100,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   if (by_tile == depth) return;
-  for (int e = get_local_id(0); e < 128 * 128; e += TILE_ITEMS) {
-    const int i = row + e / 128, j = column + e % 128;
+  for (int e = get_local_id(0); e < 128 * TILE_COLUMNS; e += TILE_ITEMS) {
+    const int i = row + e / TILE_COLUMNS, j = column + e % TILE_COLUMNS;
     if (i >= last || j >= x_end) continue;
     real sum = x[(size_t)i * x_pitch + j];
     for (int q = k + by_tile; q < k + depth; ++q) {

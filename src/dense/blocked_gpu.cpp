@@ -385,6 +385,7 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   KernelId id = {file, function, shape_.precision, Storage::buffer, Texel::rgba, options};
   const std::string name = function;
   const bool updates = name == "update_and_factor";
+  if (name == "subtract_block" && has_narrow_tiles()) id.options += " -DNARROW_TILES";
   if (kernels_.wgmma && (updates || name == "subtract_block" || name == "compute_rows")) {
     id.options += " -DLUGPU_WGMMA";
     const bool halves = updates && splits_own();
@@ -730,8 +731,10 @@ void BlockedGpu::solve_block(const Triangle& t, const Columns& x, std::size_t fi
 
 void BlockedGpu::subtract_block(const Triangle& t, const Columns& x, std::size_t k,
                                 std::size_t rows, std::size_t first, std::size_t last) {
+  const std::size_t columns = has_narrow_tiles() ? kTile / 2 : kTile;
+  const std::size_t items = has_narrow_tiles() ? kItems / 2 : kItems;
   context_.run("solve", kernel("gpu/solve.cl", "subtract_block"),
-               {ceiling(last - first, kTile) * kItems, ceiling(x.count, kTile)}, t.of,
+               {ceiling(last - first, kTile) * ceiling(x.count, columns) * items}, t.of,
                to_int(t.top), to_int(t.left), x.of, to_int(x.first), to_int(x.count), to_int(k),
                to_int(rows), to_int(first), to_int(last));
 }
