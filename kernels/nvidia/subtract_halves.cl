@@ -4,6 +4,7 @@
 //
 // Build option: HALVES, 1 or 2.
 
+#include "gpu/tile_order.clh"
 #include "nvidia/halves_layout.clh"
 #include "nvidia/halves_tile.clh"
 
