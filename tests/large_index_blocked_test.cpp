@@ -158,12 +158,12 @@ TEST_P(LargeIndexOnGpus, Panels) {
 }
 
 TEST_P(LargeIndexOnGpus, PanelsByLaunches) {
-  constexpr std::size_t kWidth = 4;
+  constexpr std::size_t kInner = 8, kWidth = 2 * kInner + 4;  // INNER of the kernel
   const Surface a = surface();
   const cl::Buffer rows = ipiv(), info = context.zeros(1);
   const std::size_t groups = ceiling(end.order, 128);
   const cl::Buffer places = context.zeros(2 * groups),
-                   copies = elements((2 * (groups + 1) + 8) * Trailing::kPanel);
+                   copies = elements((2 * (groups + 1) + kInner) * Trailing::kPanel);
   for (int j = -1; j < static_cast<int>(kWidth); ++j) {
     context.run("test", kernel("dense/panel_launches.cl", "eliminate_and_propose"), {groups * 256},
                 a, as_int(n), as_int(end.first), as_int(kWidth), cl_int{j}, cl_int{1},

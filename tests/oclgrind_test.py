@@ -27,7 +27,7 @@ SECONDS = 300
 # "plain": kernels as the compiler reads them. Its optimizer leaves calls (llvm.experimental.noalias.scope.decl) and
 # instructions (freeze) in some that oclgrind 21.10 does not know. The longest first.
 RUNS = [line.split() for line in """
-gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*InTiles
+gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*InTiles:*InBands
 gpu       large_index_blocked_test *OfSolutions.*/single_326
 gpu       large_index_blocked_test *OnGpus.Panels*/single_326
 gpu       gpu_panel_test *InfoIsTheFirstZeroPivot/single_none

@@ -221,6 +221,32 @@ TEST(SmallKernels, BatchesInTiles) {
   }
 }
 
+// gpu/tile_order.clh: every tile once, in whole bands and in one that is not. All products are 1.
+TEST(SmallKernels, TilesInBands) {
+  constexpr std::size_t kDepth = 16, kColumns = 3 * 128 - 1;
+  DeviceContext& context = shared_context();
+  for (const std::size_t rows : {8 * 128, 8 * 128 + 1, 11 * 128 - 1, 1}) {
+    Matrix ones(kDepth + rows, kDepth), x(kDepth + rows, kColumns);
+    std::fill(ones.values().begin(), ones.values().end(), 1);
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      for (std::size_t i = 0; i < x.rows(); ++i)
+        x(i, j) = i < kDepth ? 1 : static_cast<double>(i * kColumns + j);
+    }
+    const SurfaceKind kind = {kSingle, Storage::buffer};
+    const Surface t = surface_of(context, kind, ones), surface = surface_of(context, kind, x);
+    const std::size_t tiles = ceiling(rows, 128) * 3;
+    context.run("test",
+                {"gpu/solve.cl", "subtract_block", kSingle, Storage::buffer, Texel::rgba,
+                 " -DNB=64 -DGROUPS_MAX=1 -DPIVOT=1"},
+                {tiles * 256}, t, cl_int{0}, cl_int{0}, surface, cl_int{0}, as_int(kColumns),
+                cl_int{0}, as_int(kDepth), as_int(kDepth), as_int(kDepth + rows));
+    for (std::size_t j = 0; j < kColumns; ++j) {
+      for (std::size_t i = kDepth; i < x.rows(); ++i) x(i, j) -= kDepth;
+    }
+    EXPECT_EQ(contents(context, surface).values(), x.values()) << rows;
+  }
+}
+
 TEST(SmallKernels, FastDiagonalsOfGpus) {
   Device device = shared_context().device();
   device.type = "gpu";

@@ -18,8 +18,9 @@
 
 // Column first + j of panel columns first : first + width, for j = -1, 0, ... in turn; -1 only
 // proposes. The pivot's row, the first if several are equal, is interchanged with row first + j in
-// the panel; in the rows i below l = A(i, first+j) / pivot, and A(i, first+j+1 : first+width) -= l
-// A(first+j, same). pivots and info as in gpu/panel_partial.clh.
+// the panel; in the rows i below l = A(i, first+j) / pivot, and A(i, C) -= l A(first+j, C), C the
+// columns behind first + j of the block. Those right of it become rows of U, and get L U, in the
+// launch of the block's last column. pivots and info as in gpu/panel_partial.clh.
 //
 // places: the row that each of `groups` work-groups proposes, or -1. copies: these rows, NB
 // elements each, and behind them row first + j + 1. Both twice, for odd and even j; then the

@@ -49,7 +49,8 @@ inline int tiles_across(int column, int column_end) {
 }
 
 // The work-groups of the panel come first, then those with the tiles of the near region and of the
-// far region, 128 x 128 each, row by row. Regions start at multiples of 16 columns.
+// far region, 128 x 128 each, row by row, or, in halves, in bands (gpu/tile_order.clh), as are
+// those of BESIDE. Regions start at multiples of 16 columns.
 __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
     __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info,

@@ -18,8 +18,8 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kPanel = 64;          // NB of the kernels, and STRIP
-constexpr std::size_t kItems = 256;         // of every work-group
-constexpr std::size_t kTile = 128;          // rows and columns of a tile of C
+constexpr std::size_t kItems = 256;         // of a work-group; half of them for narrow tiles
+constexpr std::size_t kTile = 128;          // rows and columns of a tile of C that is not narrow
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
 constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
