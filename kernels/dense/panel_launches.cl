@@ -47,6 +47,7 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_p
     if (c < width && row + i < end) x[p] = mine[(size_t)i * pitch];
   }
 
+  // The pivot, and what its row and row `top` were.
   candidate best = {0, top};
   for (int g = me; g < groups && pivoted && j >= 0; g += LANES) {
     const int i = places[(j & 1) * groups + g];
@@ -69,11 +70,13 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_p
     pivots[top] = pivot;
     if (u[j] == 0 && *info == 0) *info = top + 1;
   }
+  // Rows of U right of the block.
   for (int t = 1; last && me >= block_end && me < width && t <= step; ++t) {
     real sum = rows_of_u[t][me];
     for (int s = 0; s < t; ++s) sum = fma(-rows_of_u[t][block + s], rows_of_u[s][me], sum);
     rows_of_u[t][me] = sum;
   }
+  // L in the block.
 #pragma unroll
   for (int p = 0; p < OF_BLOCK; ++p) {
     const int i = row + p * (LANES / INNER);
@@ -84,6 +87,7 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_p
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
+  // The block, and its candidates for the next pivot.
   candidate next_best = {0, -1};
 #pragma unroll
   for (int p = 0; p < OF_BLOCK; ++p) {
@@ -104,6 +108,7 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_p
     if (begin <= top && top < end) column[(size_t)top * pitch] = u[me];
     if (pivot > top && begin <= pivot && pivot < end) column[(size_t)pivot * pitch] = replaced[me];
   }
+  // What is right of a block that is done, and the next one's first candidates.
   for (int i = max(begin, first + block) + me / ACROSS; last && i < end; i += LANES / ACROSS) {
     __global real* of_row = a + (size_t)i * pitch + first;
     for (int right = block_end + me % ACROSS; right < width; right += ACROSS) {
