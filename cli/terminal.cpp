@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "distributed/process_group.hpp"
 
 namespace lugpu::cli {
 namespace {
@@ -143,7 +144,9 @@ void print_note(const std::string& text) {
 
 void set_colour(const std::string& when) {
   const char* no_colour = std::getenv("NO_COLOR");
-  const bool wanted = isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+  // mpirun's processes have a terminal, wherever its own output goes.
+  const bool terminal = isatty(STDOUT_FILENO) && launch().size == 1;
+  const bool wanted = terminal && !(no_colour && *no_colour);
   colours = when == "always" || (when == "auto" && wanted);
 }
 

@@ -50,6 +50,7 @@ class ProcessesTest(CommandLine):
                               env=self.environment(AS_ROOT), stdin=subprocess.DEVNULL,
                               capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
         self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
+        self.assertNotIn("\033", done.stdout)  # mpirun gives processes a terminal, whatever its own output is
         return done
 
     def own_lines(self, done):
