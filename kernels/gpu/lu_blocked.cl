@@ -48,9 +48,9 @@ inline int tiles_across(int column, int column_end) {
   return max(0, column_end - column + 127) / 128;
 }
 
-// The work-groups of the panel come first, then those with the tiles of the near region and of the
-// far region, 128 x 128 each, row by row, or, in halves, in bands (gpu/tile_order.clh), as are
-// those of BESIDE. Regions start at multiples of 16 columns.
+// The work-groups of the panel come first, then those with the tiles of the near region, of the far
+// region and of BESIDE, 128 x 128 each, in bands (gpu/tile_order.clh). Regions start at multiples
+// of 16 columns.
 __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
     __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info,
@@ -121,8 +121,8 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     return;
   }
 #endif
-  row += tile / across * 128;
-  column += tile % across * 128;
+  const int2 place = place_of_tile(tile, (m - row + 127) / 128, across);
+  row += place.x * 128, column += place.y * 128;
 #ifdef LUGPU_WGMMA
   update_square_tile(
       a, pitch, a, pitch, row, column, m, column_end, k, k_end, (__local char*)scratch);

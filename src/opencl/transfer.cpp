@@ -5,12 +5,14 @@
 #include <exception>
 #include <optional>
 
+#include "base/cores.hpp"
+#include "base/filled_ahead.hpp"
 #include "matrix/rounded.hpp"
 
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMostPieceBytes = 32 << 20, kLeastPieceBytes = 4 << 20;
+constexpr std::size_t kMostPieceBytes = 8 << 20, kLeastPieceBytes = 4 << 20;
 constexpr std::size_t kSmallBytes = 1 << 20;
 
 // Of a piece: about a sixteenth, since memory for pieces costs time too, and a multiple of the
@@ -43,68 +45,57 @@ void copy_columns(const View<const T>& from, Real* to) {
   if (overflow) refuse_overflow<Real>(*overflow);
 }
 
-// Two rooms on the host and two buffers on the device, so that one piece is filled while another
-// one travels.
+// Two buffers on the device, so that one piece travels while another one is used, and rooms on the
+// host, which are filled meanwhile. Memory of a CPU needs no rooms.
 class Conveyor {
  public:
   Conveyor(DeviceContext& context, std::size_t bytes, std::size_t pieces)
-      : context_(context),
-        bytes_(bytes),
-        rooms_(std::min<std::size_t>(pieces, 2)),
-        pinned_(context.device().type != "cpu") {
-    if (pinned_) room_ = static_cast<char*>(context.staging().room(rooms_ * bytes));
+      : context_(context), bytes_(bytes), rooms_(std::min(pieces, kRooms)), sent_(rooms_) {
+    if (is_pinned()) room_ = static_cast<char*>(context.staging().room(rooms_ * bytes));
   }
   // The staging memory may be used again.
   ~Conveyor() {
-    if (pinned_) clFinish(context_.queue()());
+    if (is_pinned()) clFinish(context_.queue()());
   }
   Conveyor(const Conveyor&) = delete;
   Conveyor& operator=(const Conveyor&) = delete;
 
-  /// Host memory for the next piece.
-  void* room() {
-    if (!pinned_) {
-      own_.resize(bytes_);
-      return own_.data();
-    }
-    if (sent_[next_]()) sent_[next_].wait();
-    return room_ + next_ * bytes_;
-  }
+  bool is_pinned() const { return context_.device().type != "cpu"; }
+  std::size_t rooms() const { return rooms_; }
+  void* room(std::size_t piece) const { return room_ + piece % rooms_ * bytes_; }
 
-  /// Sends what is in room().
-  const cl::Buffer& send(std::size_t bytes) {
-    if (!pinned_) return send_from(own_.data(), bytes);
-    const std::size_t index = take_turn();
-    context_.queue().enqueueWriteBuffer(buffers_[index], CL_FALSE, 0, bytes, room_ + index * bytes_,
-                                        nullptr, &sent_[index]);
-    return buffers_[index];
+  /// Sends what is in its room.
+  const cl::Buffer& send(std::size_t piece, std::size_t bytes) {
+    const cl::Buffer& to = buffer(piece);
+    context_.queue().enqueueWriteBuffer(to, CL_FALSE, 0, bytes, room(piece), nullptr,
+                                        &sent_[piece % rooms_]);
+    context_.queue().flush();
+    return to;
   }
+  /// Returns when the piece has left its room.
+  void await(std::size_t piece) const { sent_[piece % rooms_].wait(); }
 
   /// Sends other memory of the host.
-  const cl::Buffer& send_from(const void* data, std::size_t bytes) {
-    const std::size_t index = take_turn();
-    context_.queue().enqueueWriteBuffer(buffers_[index], CL_TRUE, 0, bytes, data);
-    return buffers_[index];
+  const cl::Buffer& send_from(const void* data, std::size_t piece, std::size_t bytes) {
+    const cl::Buffer& to = buffer(piece);
+    context_.queue().enqueueWriteBuffer(to, CL_TRUE, 0, bytes, data);
+    return to;
   }
 
-  bool is_pinned() const { return pinned_; }
-
  private:
-  std::size_t take_turn() {
-    const std::size_t index = next_;
-    if (!buffers_[index]()) buffers_[index] = context_.allocate(bytes_);
-    next_ = (next_ + 1) % rooms_;
-    return index;
+  static constexpr std::size_t kRooms = 4;
+
+  const cl::Buffer& buffer(std::size_t piece) {
+    cl::Buffer& to = buffers_[piece % 2];
+    if (!to()) to = context_.allocate(bytes_);
+    return to;
   }
 
   DeviceContext& context_;
   std::size_t bytes_, rooms_;
-  bool pinned_;
   char* room_ = nullptr;
-  std::vector<char> own_;
   std::array<cl::Buffer, 2> buffers_;
-  std::array<cl::Event, 2> sent_;
-  std::size_t next_ = 0;
+  std::vector<cl::Event> sent_;  // the last piece of each room
 };
 
 // The columns first : first + count of parts that stand next to one another.
@@ -144,16 +135,39 @@ template <typename Real, typename Fill>
 void send(DeviceContext& context, std::size_t length, std::size_t lines, const Real* direct,
           const Fill& fill, const TakePiece& take) {
   if (length * lines == 0) return;
-  const std::size_t most = lines_of_piece(length, lines, sizeof(Real));
-  Conveyor conveyor(context, most * length * sizeof(Real), (lines + most - 1) / most);
-  for (std::size_t first = 0; first < lines; first += most) {
-    const std::size_t count = std::min(most, lines - first), bytes = count * length * sizeof(Real);
-    if (direct && !conveyor.is_pinned()) {
-      take(conveyor.send_from(direct + first * length, bytes), first, count);
-      continue;
+  const std::size_t line = length * sizeof(Real),
+                    most = lines_of_piece(length, lines, sizeof(Real));
+  const std::size_t pieces = (lines + most - 1) / most;
+  const auto count_of = [&](std::size_t piece) { return std::min(most, lines - piece * most); };
+  Conveyor conveyor(context, most * line, pieces);
+  if (!conveyor.is_pinned()) {
+    std::vector<Real> own(direct ? 0 : most * length);
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+      const std::size_t first = piece * most, count = count_of(piece);
+      if (!direct) fill(first, count, own.data());
+      take(conveyor.send_from(direct ? direct + first * length : own.data(), piece, count * line),
+           first, count);
     }
-    fill(first, count, static_cast<Real*>(conveyor.room()));
-    take(conveyor.send(bytes), first, count);
+    return;
+  }
+  // Of about kPartBytes each, and whole cache lines of a matrix that is stored the other way.
+  constexpr std::size_t kPartBytes = 1 << 20, kTogether = 16;
+  const std::size_t of_part = std::max(kPartBytes / line / kTogether, std::size_t{1}) * kTogether;
+  FilledAhead filled(pieces, (most + of_part - 1) / of_part, conveyor.rooms(),
+                     std::min<std::size_t>(lines * line / (4 * kPartBytes), cores().usable),
+                     [&](std::size_t piece, std::size_t part) {
+                       const std::size_t begin = part * of_part, count = count_of(piece);
+                       if (begin >= count) return;
+                       fill(piece * most + begin, std::min(of_part, count - begin),
+                            static_cast<Real*>(conveyor.room(piece)) + begin * length);
+                     });
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    filled.await(piece);
+    take(conveyor.send(piece, count_of(piece) * line), piece * most, count_of(piece));
+    // The last two are on their way.
+    if (piece < 2) continue;
+    conveyor.await(piece - 2);
+    filled.give_back(piece - 1);
   }
 }
 
