@@ -83,7 +83,7 @@ class Conveyor {
   }
 
  private:
-  static constexpr std::size_t kRooms = 4;
+  static constexpr std::size_t kRooms = 8;
 
   const cl::Buffer& buffer(std::size_t piece) {
     cl::Buffer& to = buffers_[piece % 2];
@@ -130,10 +130,11 @@ const Real* as_they_are(const MatrixView& matrix) {
 }
 
 // Sends lines (columns or rows) in pieces. fill(first, count, room): some of them, one after the
-// other. direct: where they stand like that already, or null.
+// other, a multiple of `together` where others take longer. direct: where they stand like that
+// already, or null.
 template <typename Real, typename Fill>
-void send(DeviceContext& context, std::size_t length, std::size_t lines, const Real* direct,
-          const Fill& fill, const TakePiece& take) {
+void send(DeviceContext& context, std::size_t length, std::size_t lines, std::size_t together,
+          const Real* direct, const Fill& fill, const TakePiece& take) {
   if (length * lines == 0) return;
   const std::size_t line = length * sizeof(Real),
                     most = lines_of_piece(length, lines, sizeof(Real));
@@ -150,11 +151,12 @@ void send(DeviceContext& context, std::size_t length, std::size_t lines, const R
     }
     return;
   }
-  // Of about kPartBytes each, and whole cache lines of a matrix that is stored the other way.
-  constexpr std::size_t kPartBytes = 1 << 20, kTogether = 16;
-  const std::size_t of_part = std::max(kPartBytes / line / kTogether, std::size_t{1}) * kTogether;
-  FilledAhead filled(pieces, (most + of_part - 1) / of_part, conveyor.rooms(),
-                     std::min<std::size_t>(lines * line / (4 * kPartBytes), cores().usable),
+  constexpr std::size_t kPartBytes = 512 << 10;
+  const std::size_t of_part = std::max(kPartBytes / line / together, std::size_t{1}) * together;
+  // With threads on all cores they would wait for each other, and the driver for a core.
+  const std::size_t threads =
+      std::min<std::size_t>(lines * line / (8 * kPartBytes), cores().usable / 2);
+  FilledAhead filled(pieces, (most + of_part - 1) / of_part, conveyor.rooms(), threads,
                      [&](std::size_t piece, std::size_t part) {
                        const std::size_t begin = part * of_part, count = count_of(piece);
                        if (begin >= count) return;
@@ -179,8 +181,10 @@ void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
   for (const MatrixView& part : parts) columns += part.cols();
   const bool plain = parts.size() == 1 &&
                      parts[0].visit([](const auto& view) { return view.order == Order::columns; });
+  constexpr std::size_t kCacheLine = 16;  // floats of a row
   send<Real>(
-      context, parts.front().rows(), columns, plain ? as_they_are<Real>(parts[0]) : nullptr,
+      context, parts.front().rows(), columns, plain ? 1 : kCacheLine,
+      plain ? as_they_are<Real>(parts[0]) : nullptr,
       [&](std::size_t first, std::size_t count, Real* room) {
         gather_columns(parts, first, count, room);
       },
@@ -190,7 +194,7 @@ void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
 template <typename Real>
 void send_rows(DeviceContext& context, const MatrixView& matrix, const TakePiece& take) {
   send<Real>(
-      context, matrix.cols(), matrix.rows(), as_they_are<Real>(matrix),
+      context, matrix.cols(), matrix.rows(), 1, as_they_are<Real>(matrix),
       [&](std::size_t first, std::size_t count, Real* room) {
         matrix.visit([&](auto view) {
           view.data += first * view.ld;
