@@ -12,13 +12,13 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMostPieceBytes = 8 << 20, kLeastPieceBytes = 4 << 20;
+constexpr std::size_t kMostPieceBytes = 8 << 20, kLeastPieceBytes = 1 << 20;
 constexpr std::size_t kSmallBytes = 1 << 20;
 
-// Of a piece: about a sixteenth, since memory for pieces costs time too, and a multiple of the
+// Of a piece: about a thirty-second, since memory for pieces costs time too, and a multiple of the
 // elements of every texel.
 std::size_t lines_of_piece(std::size_t length, std::size_t lines, std::size_t element) {
-  constexpr std::size_t kParts = 16, kTexel = 4;
+  constexpr std::size_t kParts = 32, kTexel = 4;
   const std::size_t line = std::max<std::size_t>(length * element, 1);
   const std::size_t bytes = std::clamp(lines * line / kParts, kLeastPieceBytes, kMostPieceBytes);
   return std::min(std::max(bytes / line / kTexel * kTexel, kTexel), lines);
