@@ -83,7 +83,7 @@ class Conveyor {
   }
 
  private:
-  static constexpr std::size_t kRooms = 8;
+  static constexpr std::size_t kRooms = 4;
 
   const cl::Buffer& buffer(std::size_t piece) {
     cl::Buffer& to = buffers_[piece % 2];
