@@ -50,7 +50,10 @@ void copy_columns(const View<const T>& from, Real* to) {
 class Conveyor {
  public:
   Conveyor(DeviceContext& context, std::size_t bytes, std::size_t pieces)
-      : context_(context), bytes_(bytes), rooms_(std::min(pieces, kRooms)), sent_(rooms_) {
+      : context_(context),
+        bytes_(bytes),
+        rooms_(std::min(pieces, std::clamp(kPinnedBytes / bytes, kLeastRooms, kMostRooms))),
+        sent_(rooms_) {
     if (is_pinned()) room_ = static_cast<char*>(context.staging().room(rooms_ * bytes));
   }
   // The staging memory may be used again.
@@ -83,7 +86,9 @@ class Conveyor {
   }
 
  private:
-  static constexpr std::size_t kRooms = 4;
+  // Two pieces are on their way while the others are filled. Pinned memory takes long to get, so
+  // there is no more than that needs.
+  static constexpr std::size_t kPinnedBytes = 32 << 20, kLeastRooms = 4, kMostRooms = 8;
 
   const cl::Buffer& buffer(std::size_t piece) {
     cl::Buffer& to = buffers_[piece % 2];
