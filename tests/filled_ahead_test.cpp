@@ -42,6 +42,17 @@ TEST(FilledAhead, EveryPartOnceAndNoneBeforeItsRoomIsFree) {
   }
 }
 
+// As a transfer does it, which gives a room back when two later pieces are on their way.
+TEST(FilledAhead, RoomsComeBackLate) {
+  std::atomic<int> parts = 0;
+  FilledAhead filled(30, 2, 3, 2, [&](std::size_t, std::size_t) { ++parts; });
+  for (std::size_t piece = 0; piece < 30; ++piece) {
+    filled.await(piece);
+    if (piece >= 2) filled.give_back(piece - 1);
+  }
+  EXPECT_EQ(parts, 60);
+}
+
 TEST(FilledAhead, WhatFillingThrowsIsThrownByWaiting) {
   FilledAhead filled(10, 3, 4, 2, [](std::size_t piece, std::size_t part) {
     if (piece == 2 && part == 1) throw std::runtime_error("part 1 of piece 2");

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "base/error.hpp"
 #include "opencl/context.hpp"
 
@@ -67,8 +69,9 @@ void expect_arrival(DeviceContext& context, Order order, std::size_t rows, std::
 
 // From one piece to more than there are rooms for.
 TEST_P(TransferTest, BringsEveryElement) {
-  const std::pair<std::size_t, std::size_t> shapes[] = {
-      {3, 2}, {1, 300001}, {300001, 1}, {1021, 2503}, {2503, 1021}, {70001, 43}, {43, 120001}};
+  const std::pair<std::size_t, std::size_t> shapes[] = {{3, 2},       {1, 300001},  {300001, 1},
+                                                        {1021, 2503}, {2503, 1021}, {70001, 43},
+                                                        {43, 120001}, {300001, 21}};
   for (const auto& [rows, columns] : shapes) {
     for (const Order order : {Order::columns, Order::rows}) {
       for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
@@ -121,6 +124,20 @@ TEST_P(TransferTest, RefusesWhatOverflows) {
     }
     expect_arrival<double>(context_, order, 2503, 1021, 0, Precision::single_precision);
   }
+}
+
+// What uses the pieces fails while others travel and are filled.
+TEST_P(TransferTest, StartsAgainAfterAFailure) {
+  const std::vector<double> values = stored<double>(Order::columns, 2503, 1021, 2503);
+  const MatrixView view(View<const double>{values.data(), 2503, 1021, 2503, Order::columns});
+  int pieces = 0;
+  EXPECT_THROW(upload_columns(context_, {&view, 1}, Precision::double_precision,
+                              [&](const cl::Buffer&, std::size_t, std::size_t) {
+                                if (++pieces == 4) throw std::runtime_error("no more");
+                              }),
+               std::runtime_error);
+  EXPECT_EQ(pieces, 4);
+  expect_arrival<double>(context_, Order::columns, 2503, 1021, 0, Precision::double_precision);
 }
 
 }  // namespace

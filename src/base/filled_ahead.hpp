@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lugpu {
@@ -17,7 +18,8 @@ namespace lugpu {
 class FilledAhead {
  public:
   /// fill(piece, part) is called once for each, by up to `threads` threads, at least one, and may
-  /// throw. Piece p is begun when give_back(p - rooms + 1) has been called.
+  /// throw. The first `rooms` pieces are begun at once, piece p >= rooms when
+  /// give_back(p - rooms + 1) has been called: whoever waits for it before that waits without end.
   FilledAhead(std::size_t pieces, std::size_t parts, std::size_t rooms, std::size_t threads,
               std::function<void(std::size_t piece, std::size_t part)> fill)
       : parts_(parts), rooms_(rooms), left_(pieces, parts), fill_(std::move(fill)) {
@@ -66,7 +68,7 @@ class FilledAhead {
         error = std::current_exception();
       }
       lock.lock();
-      if (error) error_ = error, stopped_ = true;
+      if (error && !error_) error_ = error, stopped_ = true;
       if (--left_[piece] == 0 || error) changed_.notify_all();
     }
   }

@@ -16,8 +16,8 @@ namespace lugpu {
 template <typename Work>
 void in_parallel(std::size_t count, std::size_t bytes, const Work& work) {
   constexpr std::size_t kBytesOfThread = 4 << 20;
-  const std::size_t threads =
-      std::clamp<std::size_t>(count * bytes / kBytesOfThread, 1, cores().usable);
+  const std::size_t most = std::clamp<std::size_t>(count, 1, cores().usable);
+  const std::size_t threads = std::clamp<std::size_t>(count * bytes / kBytesOfThread, 1, most);
   const auto part = [&](std::size_t t) {
     for (std::size_t i = count * t / threads; i < count * (t + 1) / threads; ++i) work(i);
   };

@@ -105,8 +105,8 @@ std::optional<double> products_rate(DeviceContext& context, Precision precision)
     problem.size = Size::square(device.type == "cpu" ? 1024 : 4096, 1);
     problem.dense.precision = precision;
     problem.dense.storage = automatic_storage(device);
-    const bool deep = device.type != "cpu" && problem.dense.storage == Storage::buffer;
-    problem = completed(problem, method, device, std::nullopt, deep ? 384 : 0, {});
+    const std::size_t nb = device.type == "cpu" ? 0 : 384;
+    problem = completed(problem, method, device, std::nullopt, nb, {});
     require_possible(device, method, problem);
     const Matrix a = random_matrix(problem.size.n, problem.size.n, 1);
     const Matrix b(problem.size.n, 1);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <exception>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/cores.hpp"
 #include "base/filled_ahead.hpp"
@@ -12,15 +15,22 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMostPieceBytes = 8 << 20, kLeastPieceBytes = 1 << 20;
 constexpr std::size_t kSmallBytes = 1 << 20;
 
-// Of a piece: about a thirty-second, since memory for pieces costs time too, and a multiple of the
-// elements of every texel.
-std::size_t lines_of_piece(std::size_t length, std::size_t lines, std::size_t element) {
-  constexpr std::size_t kParts = 32, kTexel = 4;
+// Bytes of a piece, which is one of `parts` if that is within them: memory for pieces costs time
+// too.
+struct PieceLimits {
+  std::size_t parts, least, most;
+};
+constexpr PieceLimits kFilledAhead{32, 1 << 20, 8 << 20};  // several at a time
+constexpr PieceLimits kOneByOne{16, 4 << 20, 32 << 20};
+
+// Of a piece; a multiple of the elements of every texel.
+std::size_t lines_of_piece(std::size_t length, std::size_t lines, std::size_t element,
+                           const PieceLimits& limits) {
+  constexpr std::size_t kTexel = 4;
   const std::size_t line = std::max<std::size_t>(length * element, 1);
-  const std::size_t bytes = std::clamp(lines * line / kParts, kLeastPieceBytes, kMostPieceBytes);
+  const std::size_t bytes = std::clamp(lines * line / limits.parts, limits.least, limits.most);
   return std::min(std::max(bytes / line / kTexel * kTexel, kTexel), lines);
 }
 
@@ -49,6 +59,7 @@ void copy_columns(const View<const T>& from, Real* to) {
 // host, which are filled meanwhile. Memory of a CPU needs no rooms.
 class Conveyor {
  public:
+  /// bytes: of a piece.
   Conveyor(DeviceContext& context, std::size_t bytes, std::size_t pieces)
       : context_(context),
         bytes_(bytes),
@@ -88,7 +99,8 @@ class Conveyor {
  private:
   // Two pieces are on their way while the others are filled. Pinned memory takes long to get, so
   // there is no more than that needs.
-  static constexpr std::size_t kPinnedBytes = 32 << 20, kLeastRooms = 4, kMostRooms = 8;
+  static constexpr std::size_t kPinnedBytes = 32 << 20, kLeastRooms = 3, kMostRooms = 8;
+  static_assert(kLeastRooms > 2);  // or no room would ever be given back
 
   const cl::Buffer& buffer(std::size_t piece) {
     cl::Buffer& to = buffers_[piece % 2];
@@ -141,8 +153,9 @@ template <typename Real, typename Fill>
 void send(DeviceContext& context, std::size_t length, std::size_t lines, std::size_t together,
           const Real* direct, const Fill& fill, const TakePiece& take) {
   if (length * lines == 0) return;
-  const std::size_t line = length * sizeof(Real),
-                    most = lines_of_piece(length, lines, sizeof(Real));
+  const PieceLimits& limits = context.device().type == "cpu" ? kOneByOne : kFilledAhead;
+  const std::size_t line = length * sizeof(Real);
+  const std::size_t most = lines_of_piece(length, lines, sizeof(Real), limits);
   const std::size_t pieces = (lines + most - 1) / most;
   const auto count_of = [&](std::size_t piece) { return std::min(most, lines - piece * most); };
   Conveyor conveyor(context, most * line, pieces);
@@ -161,6 +174,11 @@ void send(DeviceContext& context, std::size_t length, std::size_t lines, std::si
   // With threads on all cores they would wait for each other, and the driver for a core.
   const std::size_t threads =
       std::min<std::size_t>(lines * line / (8 * kPartBytes), cores().usable / 2);
+  if (pieces == 1 && threads <= 1) {
+    fill(0, lines, static_cast<Real*>(conveyor.room(0)));
+    take(conveyor.send(0, lines * line), 0, lines);
+    return;
+  }
   FilledAhead filled(pieces, (most + of_part - 1) / of_part, conveyor.rooms(), threads,
                      [&](std::size_t piece, std::size_t part) {
                        const std::size_t begin = part * of_part, count = count_of(piece);
@@ -184,12 +202,13 @@ void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
   if (parts.empty()) return;
   std::size_t columns = 0;
   for (const MatrixView& part : parts) columns += part.cols();
-  const bool plain = parts.size() == 1 &&
-                     parts[0].visit([](const auto& view) { return view.order == Order::columns; });
+  const bool by_columns = std::ranges::all_of(parts, [](const MatrixView& part) {
+    return part.visit([](const auto& view) { return view.order == Order::columns; });
+  });
   constexpr std::size_t kCacheLine = 16;  // floats of a row
   send<Real>(
-      context, parts.front().rows(), columns, plain ? 1 : kCacheLine,
-      plain ? as_they_are<Real>(parts[0]) : nullptr,
+      context, parts.front().rows(), columns, by_columns ? 1 : kCacheLine,
+      by_columns && parts.size() == 1 ? as_they_are<Real>(parts[0]) : nullptr,
       [&](std::size_t first, std::size_t count, Real* room) {
         gather_columns(parts, first, count, room);
       },
@@ -229,7 +248,7 @@ template <typename Real, typename T>
 void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to) {
   const std::size_t rows = to.rows, columns = to.columns;
   if (rows * columns == 0) return;
-  const std::size_t most = lines_of_piece(rows, columns, sizeof(Real));
+  const std::size_t most = lines_of_piece(rows, columns, sizeof(Real), kOneByOne);
   const std::size_t bytes = most * rows * sizeof(Real), pieces = (columns + most - 1) / most;
   std::vector<Real> own;
   Real* rooms;
@@ -282,7 +301,7 @@ void write_whole(DeviceContext& context, std::span<const MatrixView> parts, std:
 
 std::uint64_t piece_bytes(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t size = element_size(precision);
-  return std::uint64_t{2} * lines_of_piece(rows, columns, size) * rows * size;
+  return std::uint64_t{2} * lines_of_piece(rows, columns, size, kOneByOne) * rows * size;
 }
 
 void upload_columns(DeviceContext& context, std::span<const MatrixView> parts, Precision precision,
