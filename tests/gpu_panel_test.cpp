@@ -1,6 +1,6 @@
 // The factorization of a panel on a GPU, by one work-group, by two of which one waits for the
-// other, and by a launch a column, on any device. A CPU builds it without optimizations: PoCL needs
-// a quarter of an hour for them.
+// other, of a narrow panel by the like, and by a launch a column, on any device. A CPU builds it
+// without optimizations: PoCL needs a quarter of an hour for them.
 #include <numeric>
 
 #include "factors.hpp"
@@ -9,18 +9,23 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kItems = 256, kPanel = 64;
+constexpr std::size_t kItems = 256, kPanel = 64, kNarrow = 32;
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
 constexpr std::size_t kInner = 8;           // INNER of it
+
+enum class Way { waiting, narrow, launches };
 
 struct PanelKind {
   Precision precision;
   Pivot pivot;
-  bool launches = false;
+  Way way = Way::waiting;
 };
 
 void PrintTo(const PanelKind& kind, std::ostream* out) {
-  *out << name(kind.precision) << "_" << name(kind.pivot) << (kind.launches ? "_launches" : "");
+  *out << name(kind.precision) << "_" << name(kind.pivot)
+       << (kind.way == Way::launches ? "_launches"
+           : kind.way == Way::narrow ? "_narrow"
+                                     : "");
 }
 
 /// A CPU's threads may be interrupted where others wait for them.
@@ -40,36 +45,44 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   }
 
   std::size_t groups(std::size_t m) const {
-    if (launches) return ceiling(m, kRowsProposed);
+    if (way == Way::launches) return ceiling(m, kRowsProposed);
     if (pivot == Pivot::partial) return ceiling(m, kItems);
     return m <= kPanel ? 1 : 1 + ceiling(m - kPanel, kItems);
   }
 
-  /// Of a matrix of at most 64 columns. Checks the lists of rows too.
-  LuFactors factor(const Matrix& a) {
-    const std::size_t m = a.rows(), width = std::min(m, a.cols());
+  /// Of a matrix of at most `most` columns and, left of them, `before` of L, whose products come
+  /// first. Checks the lists of rows too.
+  LuFactors factor(const Matrix& a, std::size_t before = 0) {
+    const std::size_t m = a.rows(), width = std::min(m, a.cols() - before);
     const Surface surface = surface_of(context, {precision, Storage::buffer}, a);
     const cl::Buffer ipiv = context.zeros(kPanel), row_for = context.zeros(kPanel),
                      goes_to = context.zeros(kPanel), info = context.zeros(1);
-    if (launches) {
+    if (way == Way::launches) {
       factor_by_launches(surface, width, ipiv, row_for, goes_to, info);
     } else {
-      factor_at_once(surface, width, ipiv, row_for, goes_to, info);
+      factor_at_once(surface, before, width, ipiv, row_for, goes_to, info);
     }
-    LuFactors factors{contents(context, surface), integers(ipiv, width), 0};
+    LuFactors factors{contents(context, surface), integers(ipiv, before + width), 0};
     context.read_back("test", info, 0, sizeof(cl_int), &factors.info);
-    expect_moves(factors.ipiv, integers(row_for, width), integers(goes_to, width), m);
+    if (before == 0)
+      expect_moves(factors.ipiv, integers(row_for, width), integers(goes_to, width), m);
     for (int& row : factors.ipiv) ++row;
     return factors;
   }
 
-  void factor_at_once(const Surface& a, std::size_t width, const cl::Buffer& ipiv,
-                      const cl::Buffer& row_for, const cl::Buffer& goes_to,
+  void factor_at_once(const Surface& a, std::size_t before, std::size_t width,
+                      const cl::Buffer& ipiv, const cl::Buffer& row_for, const cl::Buffer& goes_to,
                       const cl::Buffer& info) {
     const std::size_t mail_bytes = (kPanel * kPanel + 2 * 64 * 8) * 2 * sizeof(cl_ulong);
     const cl::Buffer mail = context.allocate(mail_bytes);
     context.fill(mail, 0, mail_bytes);
     const auto columns = static_cast<cl_int>(width);
+    if (way == Way::narrow) {
+      context.run("test", kernel("gpu/narrow_panel.cl", "factor_narrow_panel"),
+                  {groups(a.rows() - before) * kItems}, a, static_cast<cl_int>(a.rows()), cl_int{0},
+                  static_cast<cl_int>(before), columns, mail, ipiv, row_for, goes_to, info);
+      return;
+    }
     const update_arguments launch = {
         static_cast<cl_int>(a.rows()),
         {0, columns, columns, static_cast<cl_int>(groups(a.rows())), 0, 0},
@@ -106,8 +119,8 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
             precision,
             Storage::buffer,
             Texel::rgba,
-            pivot == Pivot::partial ? " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"
-                                    : " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=0"};
+            " -DNB=" + std::to_string(most) +
+                " -DGROUPS_MAX=64 -DPIVOT=" + (pivot == Pivot::partial ? "1" : "0")};
   }
 
   std::vector<int> integers(const cl::Buffer& buffer, std::size_t count) {
@@ -140,42 +153,68 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   DeviceContext& context = context_for_panels();
   const Precision precision = GetParam().precision;
   const Pivot pivot = GetParam().pivot;
-  const bool launches = GetParam().launches;
+  const Way way = GetParam().way;
+  const std::size_t most = way == Way::narrow ? kNarrow : kPanel;
 };
 
 TEST_P(GpuPanelTest, EveryShapeAroundTheEdges) {
-  for (const std::size_t m : {1, 3, 4, 7, 8, 9, 63, 64, 65, 255, 256}) {
-    for (const std::size_t n : {1, 3, 4, 5, 7, 8, 9, 16, 63, 64}) {
-      if (n <= m && groups(m) == 1) is_right(m, n);
+  for (const std::size_t m : {1, 3, 4, 7, 8, 9, 31, 32, 63, 64, 65, 255, 256}) {
+    for (const std::size_t n : {1, 3, 4, 5, 7, 8, 9, 16, 31, 32, 63, 64}) {
+      if (n <= std::min(m, most) && groups(m) == 1) is_right(m, n);
     }
   }
 }
 
 TEST_P(GpuPanelTest, ManyWorkGroups) {
-  if (!launches) GTEST_SKIP() << "they would wait for one another";
+  if (way != Way::launches) GTEST_SKIP() << "they would wait for one another";
   is_right(129, 64);
   is_right(300, 19);
   is_right(20 * kRowsProposed, 64);
 }
 
 TEST_P(GpuPanelTest, TwoWorkGroups) {
-  if (launches) GTEST_SKIP() << "none waits for another";
+  if (way == Way::launches) GTEST_SKIP() << "none waits for another";
   if (context.device().compute_units < 2) GTEST_SKIP() << "one work-group runs at a time";
   if (pivot == Pivot::partial && context.device().type == "cpu") {
     GTEST_SKIP() << "work-items wait for one of their work-group, which a CPU may run after them";
   }
   is_right(257, 19);
-  is_right(320, 64);
+  is_right(320, most);
+}
+
+// Columns C of [L C] right of 32 of L, whose rows of U are there.
+TEST_P(GpuPanelTest, ProductsOfTheColumnsBefore) {
+  if (way != Way::narrow) GTEST_SKIP() << "the launch has tiles of all columns for that";
+  for (const auto& [m, n] : {std::pair{33, 1}, {60, 28}, {200, 19}, {288, 32}}) {
+    SCOPED_TRACE(std::to_string(m) + " x " + std::to_string(n));
+    const auto rows = static_cast<std::size_t>(m) - kNarrow, columns = static_cast<std::size_t>(n);
+    const Matrix a = random_in(precision, rows + kNarrow, kNarrow + columns, rows);
+    Matrix c(rows, columns), lu(rows, columns);
+    for (std::size_t j = 0; j < columns; ++j) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        c(i, j) = a(kNarrow + i, kNarrow + j);
+        for (std::size_t k = 0; k < kNarrow; ++k) c(i, j) -= a(kNarrow + i, k) * a(k, kNarrow + j);
+      }
+    }
+    const LuFactors whole = factor(a, kNarrow);
+    LuFactors factors{lu, {}, whole.info};
+    for (std::size_t j = 0; j < columns; ++j) {
+      factors.ipiv.push_back(whole.ipiv[kNarrow + j] - static_cast<int>(kNarrow));
+      for (std::size_t i = 0; i < rows; ++i) factors.lu(i, j) = whole.lu(kNarrow + i, kNarrow + j);
+    }
+    expect_right(c, factors, pivot, precision);
+  }
 }
 
 // NaN is taken only where there is nothing else, and the first of equal ones.
 TEST_P(GpuPanelTest, ChoosesAsGetrf) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
   const std::size_t m = 200;
-  for (const std::size_t column : {0, 1, 7, 8, 31, 62, 63}) {
+  for (const std::size_t column : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8},
+                                   std::size_t{31}, most - 2, most - 1}) {
     SCOPED_TRACE(column);
-    Matrix a(m, kPanel);
-    for (std::size_t j = 0; j < kPanel; ++j) a(j, j) = 4;
+    Matrix a(m, most);
+    for (std::size_t j = 0; j < most; ++j) a(j, j) = 4;
     a(column, column) = NAN;
     a(m - 1, column) = 9;
     EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(m));
@@ -190,10 +229,11 @@ TEST_P(GpuPanelTest, ChoosesAsGetrf) {
 }
 
 TEST_P(GpuPanelTest, InfoIsTheFirstZeroPivot) {
-  for (const std::size_t zero : {0, 1, 7, 8, 40, 63}) {
+  for (const std::size_t zero :
+       {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, most - 24, most - 1}) {
     SCOPED_TRACE(zero);
-    Matrix a(kPanel, kPanel);
-    for (std::size_t j = 0; j < kPanel; ++j) {
+    Matrix a(most, most);
+    for (std::size_t j = 0; j < most; ++j) {
       for (std::size_t i = 0; i <= j; ++i) a(i, j) = i == j ? 4 : 0.5;
     }
     a(zero, zero) = 0;
@@ -207,10 +247,12 @@ INSTANTIATE_TEST_SUITE_P(
                     PanelKind{Precision::single_precision, Pivot::partial},
                     PanelKind{Precision::double_precision, Pivot::none},
                     PanelKind{Precision::double_precision, Pivot::partial},
-                    PanelKind{Precision::single_precision, Pivot::none, true},
-                    PanelKind{Precision::single_precision, Pivot::partial, true},
-                    PanelKind{Precision::double_precision, Pivot::none, true},
-                    PanelKind{Precision::double_precision, Pivot::partial, true}),
+                    PanelKind{Precision::single_precision, Pivot::partial, Way::narrow},
+                    PanelKind{Precision::double_precision, Pivot::partial, Way::narrow},
+                    PanelKind{Precision::single_precision, Pivot::none, Way::launches},
+                    PanelKind{Precision::single_precision, Pivot::partial, Way::launches},
+                    PanelKind{Precision::double_precision, Pivot::none, Way::launches},
+                    PanelKind{Precision::double_precision, Pivot::partial, Way::launches}),
     testing::PrintToStringParamName());
 
 }  // namespace

@@ -150,8 +150,8 @@ TEST_P(LargeIndexOnGpus, Panels) {
                 launch, mail, rows, row_for, goes_to, info, none);
     const std::size_t left = k / kPanel, strips = left + ceiling(n - after, kPanel);
     context.run("test", kernel("gpu/lu_blocked.cl", "exchange_and_solve"), {strips * kItems}, a,
-                as_int(n), as_int(k), as_int(width), as_int(left), as_int(n), row_for, goes_to,
-                as_int(strips), split_block{}, none);
+                as_int(n), as_int(k), as_int(width), cl_int{0}, as_int(left), as_int(n), row_for,
+                goes_to, as_int(strips), split_block{}, none);
   }
   EXPECT_EQ(values_of<cl_int>(info, 1)[0], 0);
   expect_factored(a, rows);

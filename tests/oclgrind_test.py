@@ -31,6 +31,7 @@ gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*InTiles:*InBands
 gpu       large_index_blocked_test *OfSolutions.*/single_326
 gpu       large_index_blocked_test *OnGpus.Panels*/single_326
 gpu       gpu_panel_test *InfoIsTheFirstZeroPivot/single_none
+gpu       gpu_panel_test *ProductsOfTheColumnsBefore/single_partial_narrow
 cpu       simulate bubbles --scene cells --inclusions 1 --grid 4 --steps 1 --frames frames --every 1
 cpu plain simulate bubbles --grid 4 --steps 1 --iterations 1 --method cg
 cpu plain simulate fluid --scene cavity --confinement 1 --grid 4 --steps 1 --iterations 1 --method multigrid-cg

@@ -34,6 +34,7 @@ PROGRAMS = {
         "-DLUGPU_PART_TIMES", "-DLUGPU_FREE_SIZE", DOUBLE, f"{DOUBLE} -DBESIDE", "-DLUGPU_WGMMA", "-DLUGPU_WGMMA -DBESIDE",
         "-DLUGPU_WGMMA -DHALVES=1", "-DLUGPU_WGMMA -DHALVES=2")],
     "gpu/lu_none.cl": [f"-DLUGPU_RGBA -DLUGPU_NVIDIA -DF={f} {d}" for f in (1, 2) for d in ("", DOUBLE)],
+    "gpu/narrow_panel.cl": [f"{BLOCKED.replace('NB=64', 'NB=32')} -DLUGPU_FREE_SIZE {DOUBLE}"],
     "gpu/resident_full.cl": [f"-DLUGPU_NVIDIA -DITEMS=256 {o} {d}" for o in ("", "-DLUGPU_ROOK", "-DLUGPU_RGBA")
                              for d in ("", DOUBLE)],
     "gpu/resident_lu.cl": [f"-DLUGPU_RGBA -DLUGPU_NVIDIA -DUNROLLED -DITEMS=256 -DROWS={r} {d}" for r in (2, 8)

@@ -133,12 +133,12 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   END_PART(1);
 }
 
-// A strip of columns: left_strips strips start at column 0, the others at column panel + width.
-// All columns get the panel's interchanges. In columns from panel + width to solve_end, its rows
-// become rows of U, inverse(L) times what they were. Work-groups behind the strips bring the
+// A strip of columns: left_strips strips start at column `left`, the others at column panel +
+// width. All columns get the panel's interchanges. In columns from panel + width to solve_end, its
+// rows become rows of U, inverse(L) times what they were. Work-groups behind the strips bring the
 // interchanges to L in halves (HALVES).
 __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchange_and_solve(
-    __global real* restrict a, int pitch, int n, int panel, int width, int left_strips,
+    __global real* restrict a, int pitch, int n, int panel, int width, int left, int left_strips,
     int solve_end, __global const int* restrict row_for, __global const int* restrict row_goes_to,
     int strips, split_block split, __global uchar* halves) {
 #ifdef HALVES
@@ -154,7 +154,8 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void exchang
   const int me = get_local_id(0), part = me / STRIP;
   const int strip = get_group_id(0);
   const int after = panel + width;
-  const int start = strip < left_strips ? strip * STRIP : after + (strip - left_strips) * STRIP;
+  const int start =
+      strip < left_strips ? left + strip * STRIP : after + (strip - left_strips) * STRIP;
   const int c = start + me % STRIP;
   const bool solving = strip >= left_strips && start < solve_end;  // the same for the work-group
   const bool solves = solving && c < solve_end;

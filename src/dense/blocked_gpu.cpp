@@ -18,6 +18,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kPanel = 64;          // NB of the kernels, and STRIP
+constexpr std::size_t kNarrow = 32;         // NB of gpu/narrow_panel.cl
 constexpr std::size_t kItems = 256;         // of a work-group; half of them for narrow tiles
 constexpr std::size_t kTile = 128;          // rows and columns of a tile of C that is not narrow
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
@@ -120,9 +121,12 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape) : Blocked(con
   Proof proof;
   const int halves = wgmma ? halves_of(shape) : 0;
   const bool paired = shape.m > groups_at_once(context.device(), false) * kItems;
-  for (const Kernels kernels : {Kernels{true, true, true, halves, paired},
-                                Kernels{true, true, true, halves}, Kernels{true, true, true},
-                                Kernels{true, true}, Kernels{false, true}, Kernels{false, false}}) {
+  const bool narrow =
+      paired && shape.precision == Precision::double_precision && shape.pivot != Pivot::none;
+  for (const Kernels kernels :
+       {Kernels{true, true, true, halves, paired}, Kernels{true, true, true, halves},
+        Kernels{true, true, true}, Kernels{true, true, false, 0, narrow}, Kernels{true, true},
+        Kernels{false, true}, Kernels{false, false}}) {
     if (proof.outcome == Proof::Outcome::right) break;
     if ((kernels.nvidia && !nvidia) || (kernels.wgmma && !wgmma)) continue;
     kernels_ = kernels;
@@ -149,9 +153,12 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kerne
 }
 
 void BlockedGpu::allocate() {
-  most_groups_ = groups_at_once(context_.device(), kernels_.paired);
+  const bool paired = kernels_.paired, narrow = shape_.precision == Precision::double_precision;
+  most_narrow_groups_ = paired && narrow ? groups_at_once(context_.device(), true) : 0;
+  most_groups_ = groups_at_once(context_.device(), paired && !narrow);
   const std::size_t words = element_size(shape_.precision) / 4;
-  const std::size_t proposals = 2 * std::max<std::size_t>(most_groups_, 64) * 8;
+  const std::size_t proposals =
+      2 * std::max<std::size_t>({most_groups_, most_narrow_groups_, 64}) * 8;
   mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
   room_ = room_for_split(shape_);
@@ -421,8 +428,8 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
   if (strips + pieces == 0) return;
   context_.run("interchange", kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
                {(strips + pieces) * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
-               to_int(left), to_int(solve_end), row_for_, row_goes_to_, to_int(strips), split_,
-               halves_);
+               cl_int{0}, to_int(left), to_int(solve_end), row_for_, row_goes_to_, to_int(strips),
+               split_, halves_);
   context_.timeline().add_bytes(
       4 * width *
       (strips * kPanel * element_size(shape_.precision) + pieces * kChunk * sizeof(cl_half)));
@@ -552,7 +559,42 @@ void BlockedGpu::update_and_factor(Surface& a, const LuUpdate& next, std::size_t
   const std::uint64_t elements =
       (shape_.m - panel) * (next.column_end - panel) + kTile * kTile * (tiles(near) + tiles(far));
   context_.timeline().add_bytes(2 * elements * element_size(shape_.precision));
-  if (!waiting) factor_by_launches(a, panel, width);
+  if (waiting) return;
+  if (groups <= most_narrow_groups_) {
+    factor_by_narrow(a, panel, width);
+  } else {
+    factor_by_launches(a, panel, width);
+  }
+}
+
+// By its narrow panels, of which there are two at most.
+void BlockedGpu::factor_by_narrow(Surface& a, std::size_t panel, std::size_t width) {
+  const std::size_t end = panel + width, middle = std::min(panel + kNarrow, end);
+  factor_narrow(a, panel, panel, middle);
+  if (middle == end) return;
+  const KernelId exchange = kernel("gpu/lu_blocked.cl", "exchange_and_solve");
+  context_.run("panel", exchange, {kItems}, a, to_int(end), to_int(panel), to_int(middle - panel),
+               cl_int{0}, cl_int{0}, to_int(end), row_for_, row_goes_to_, cl_int{1}, split_,
+               halves_);
+  factor_narrow(a, panel, middle, end);
+  context_.run("panel", exchange, {kItems}, a, to_int(middle), to_int(middle), to_int(end - middle),
+               to_int(panel), cl_int{1}, cl_int{0}, row_for_, row_goes_to_, cl_int{1}, split_,
+               halves_);
+  list_moves(panel, width);
+}
+
+void BlockedGpu::factor_narrow(Surface& a, std::size_t before, std::size_t first, std::size_t end) {
+  KernelId id = {"gpu/narrow_panel.cl",
+                 "factor_narrow_panel",
+                 shape_.precision,
+                 Storage::buffer,
+                 Texel::rgba,
+                 " -DNB=32 -DGROUPS_MAX=" + std::to_string(most_narrow_groups_) +
+                     " -DLUGPU_NVIDIA -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128"};
+  id.group = kItems;
+  context_.run("panel", id, {ceiling(shape_.m - first, kItems) * kItems}, a, to_int(shape_.m),
+               to_int(before), to_int(first), to_int(end - first), mail_, ipiv_, row_for_,
+               row_goes_to_, info_);
 }
 
 void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t width) {
@@ -570,8 +612,12 @@ void BlockedGpu::factor_by_launches(Surface& a, std::size_t panel, std::size_t w
                  {groups * kItems}, a, m, first, columns, j, pivoted, to_int(groups), places_,
                  copies_, ipiv_, info_);
   }
-  context_.run("panel", kernel("dense/panel_launches.cl", "list_moves"), {kPanel}, ipiv_, first,
-               columns, row_for_, row_goes_to_);
+  list_moves(panel, width);
+}
+
+void BlockedGpu::list_moves(std::size_t panel, std::size_t width) {
+  context_.run("panel", kernel("dense/panel_launches.cl", "list_moves"), {kPanel}, ipiv_,
+               to_int(panel), to_int(width), row_for_, row_goes_to_);
 }
 
 void BlockedGpu::start() {

@@ -46,9 +46,9 @@ class BlockedGpu : public Blocked {
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
   /// work-groups that wait for one another, or by several launches a column; NVIDIA's with products
   /// by wgmma or without; with them, of how many halves a number is the sum in the products of
-  /// whole blocks and of update_columns() (0: of none, these are as all others), and whether panels
-  /// have two work-groups a multiprocessor; with ResidentLu for the last rows and columns, or
-  /// LuNone, or neither.
+  /// whole blocks and of update_columns() (0: of none, these are as all others), and whether
+  /// panels, in double narrow ones (gpu/narrow_panel.cl), have two work-groups a multiprocessor;
+  /// with ResidentLu for the last rows and columns, or LuNone, or neither.
   struct Kernels {
     bool nvidia, waiting, wgmma = false;
     int halves = 0;
@@ -119,7 +119,11 @@ class BlockedGpu : public Blocked {
   void update_by_halves(const Triangle& l, std::size_t k, std::size_t width, const Columns& a);
   void split(const Surface& a, std::size_t m, std::size_t n, std::size_t k, std::size_t k_end,
              const split_block& block);
+  void factor_by_narrow(Surface& a, std::size_t panel, std::size_t width);
+  /// Columns first : end, once they have the products of columns before : first of L.
+  void factor_narrow(Surface& a, std::size_t before, std::size_t first, std::size_t end);
   void factor_by_launches(Surface& a, std::size_t panel, std::size_t width);
+  void list_moves(std::size_t panel, std::size_t width);
 
   std::size_t resident_from() const;
   void factorize(Surface& a) override;
@@ -136,8 +140,10 @@ class BlockedGpu : public Blocked {
   std::size_t solve_block_size() const override;
 
   Kernels kernels_{false, true};
-  std::size_t most_groups_ = 0;  // that are sure to run at the same time
-  cl::Buffer mail_;              // between work-groups, see gpu/panel_rows.clh
+  // Of a panel: so many are sure to run at the same time; of a narrow one, if it has two on a
+  // multiprocessor, otherwise 0.
+  std::size_t most_groups_ = 0, most_narrow_groups_ = 0;
+  cl::Buffer mail_;  // between work-groups, see gpu/panel_rows.clh
   std::uint64_t mail_bytes_ = 0;
   // In halves: L and U of columns split_k_ : split_k_end_, as split_ says, whose rows are 0 if
   // none; or those of update_columns().
