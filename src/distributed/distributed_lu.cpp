@@ -430,8 +430,7 @@ void DistributedLu::store_columns_above(std::size_t j) {
   if (!stored_[j]()) stored_[j] = factored_;
 }
 
-// Block columns of the next window come to the places of those up to j. A step later than they
-// could: the host would wait for them when it reads the next pivots.
+// Block columns of the next window come to the places of those up to j.
 void DistributedLu::load_in_place_of(std::size_t j) {
   for (; replaced_ <= j && replaced_ + dealt_.window < dealt_.blocks(); ++replaced_) {
     load(replaced_ + dealt_.window, stored_[replaced_]);
@@ -569,7 +568,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
       if (d != done) update(d, j, from, end);
     }
     if (factors_next) {
-      if (home_ && j > begin) load_in_place_of(j - 1);
+      if (home_) load_in_place_of(j);
       publish_panel(next);
     } else if (next < begin) {
       fetch_panel(next);

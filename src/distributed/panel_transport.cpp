@@ -57,7 +57,7 @@ PanelTransport::Link PanelTransport::link_of(DeviceContext& device) {
     return cl::CommandQueue(device.handle(), handle_of(device.device()),
                             timed ? CL_QUEUE_PROFILING_ENABLE : 0);
   };
-  return {&device, timed, queue(), queue()};
+  return {&device, timed, queue(), queue(), queue()};
 }
 
 void PanelTransport::begin() {
@@ -74,7 +74,7 @@ void PanelTransport::read(std::size_t owner, const cl::Event& ready, const cl::B
                           std::span<cl_int> to) {
   const std::vector<cl::Event> waits = after({ready});
   cl::Event read;
-  links_[owner].out.enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &waits, &read);
+  links_[owner].ints.enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &waits, &read);
   links_[owner].device->timeline().add_readback("panel", links_[owner].timed ? read : cl::Event());
 }
 

@@ -16,7 +16,7 @@ namespace lugpu {
 /// those slowly. A panel is read into pinned host memory in pieces, and each piece goes on to the
 /// other devices and processes as soon as it is there; processes of one host have this memory in
 /// common. Each device has a queue for either way, so that data comes and goes while kernels run,
-/// and neither way waits for the other.
+/// and neither way waits for the other, and one for pivots.
 class PanelTransport {
  public:
   /// With rooms for panels of up to `bytes` bytes on their way, or none. devices: of this process,
@@ -77,11 +77,11 @@ class PanelTransport {
     std::vector<cl::Event> sent;
   };
 
-  /// The queues of a device.
+  /// The queues of a device; `ints` for what the host waits for, so that it is not behind a panel.
   struct Link {
     DeviceContext* device;
     bool timed;  // as the device's own queue
-    cl::CommandQueue in, out;
+    cl::CommandQueue in, out, ints;
   };
 
   static Link link_of(DeviceContext& device);
