@@ -567,16 +567,19 @@ void BlockedGpu::update_and_factor(Surface& a, const LuUpdate& next, std::size_t
   }
 }
 
-// By its narrow panels, of which there are two at most.
+// Its left half, what that means for the right one, then this; the interchanges of each half in the
+// other take a strip. A panel of at most kNarrow columns has no right half.
 void BlockedGpu::factor_by_narrow(Surface& a, std::size_t panel, std::size_t width) {
   const std::size_t end = panel + width, middle = std::min(panel + kNarrow, end);
   factor_narrow(a, panel, panel, middle);
   if (middle == end) return;
   const KernelId exchange = kernel("gpu/lu_blocked.cl", "exchange_and_solve");
+  // A(:, middle:end) = P A(:, middle:end), and its rows of U
   context_.run("panel", exchange, {kItems}, a, to_int(end), to_int(panel), to_int(middle - panel),
                cl_int{0}, cl_int{0}, to_int(end), row_for_, row_goes_to_, cl_int{1}, split_,
                halves_);
   factor_narrow(a, panel, middle, end);
+  // A(:, panel:middle) = P A(:, panel:middle)
   context_.run("panel", exchange, {kItems}, a, to_int(middle), to_int(middle), to_int(end - middle),
                to_int(panel), cl_int{1}, cl_int{0}, row_for_, row_goes_to_, cl_int{1}, split_,
                halves_);
