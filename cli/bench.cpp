@@ -167,7 +167,7 @@ void print_rivals(const std::vector<std::string>& names) {
     const std::string implementation = baseline.implementation;
     if (!baseline.on_device || std::count(printed.begin(), printed.end(), implementation)) continue;
     printed.push_back(implementation);
-    if (const auto library = baseline.on_device->library()) {
+    if (const auto library = baseline.on_device->found_library()) {
       const std::string path = library->path.empty() ? "" : ", " + library->path;
       std::cout << format("%-9s ", implementation.c_str())
                 << wrapped(library->version + path, 10, 10) << '\n';

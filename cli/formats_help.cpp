@@ -10,8 +10,8 @@ std::string description(const FormatFacts& format) {
   std::string text = format.contents;
   if (!format.others.empty()) text += "; also " + format.others.substr(0, format.others.size() - 1);
   if (format.has_members) text += "; FILE" + format.extension + ":NAME names one of several";
-  if (!format.available) return text + " (NOT READ: built without " + format.library + ")";
-  return format.library.empty() ? text : text + " (by " + format.library + ")";
+  if (!format.available) return text + " (NOT READ: built without " + format.needs + ")";
+  return format.needs.empty() ? text : text + " (by " + format.needs + ")";
 }
 
 }  // namespace

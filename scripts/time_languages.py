@@ -122,7 +122,7 @@ def table(counts, rows):
 
 def main():
     arguments = parse_arguments(__doc__, "1000,3000", 3)
-    preload = {"LD_PRELOAD": os.path.abspath(arguments.library)}
+    preload = {"LD_PRELOAD": os.path.abspath(arguments.lapack)}
     record, commands = head(arguments.lugpu), installed()
     versions, counts, rows = {}, [], []
     for language, command in commands.items():
@@ -131,7 +131,7 @@ def main():
             versions[language] = version
             counts += counted
         else:
-            print(say(f"{language} calls nothing in {arguments.library}."), file=sys.stderr)
+            print(say(f"{language} calls nothing in {arguments.lapack}."), file=sys.stderr)
     if not versions:
         sys.exit(say("There is no language to time."))
     for order in arguments.orders:

@@ -131,7 +131,7 @@ def measure(arguments, order, preload, folder):
     matrix = os.path.join(folder, "a.npy")
     environment = dict(os.environ)
     if preload:
-        environment |= {"LD_PRELOAD": os.path.abspath(arguments.library), "LUGPU_LAPACK_MIN_N": "0",
+        environment |= {"LD_PRELOAD": os.path.abspath(arguments.lapack), "LUGPU_LAPACK_MIN_N": "0",
                         "LUGPU_LAPACK_TRACE": "1"}
     done = subprocess.run([sys.executable, __file__, "--child", matrix, str(arguments.runs)],
                           env=environment, capture_output=True, text=True)
@@ -183,7 +183,7 @@ def parse_arguments(description, some_orders, runs):
     """The command line; some_orders, runs: the defaults."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lugpu", help="the program")
-    parser.add_argument("library", help="liblugpu_lapack.so")
+    parser.add_argument("lapack", help="liblugpu_lapack.so")
     parser.add_argument("--orders", type=orders, default=some_orders, help="default: %(default)s")
     parser.add_argument("--runs", type=int, default=runs, help="timed runs of each (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write every sample to it")

@@ -57,12 +57,12 @@ def timed(call):
     return seconds
 
 
-def compile_cpp(library, folder):
+def compile_cpp(prefix, folder):
     """The C++ program, built against the library of a build folder or a prefix."""
-    library = pathlib.Path(library).resolve()
-    found = sorted(library.glob("**/liblugpu.so.*"))
+    prefix = pathlib.Path(prefix).resolve()
+    found = sorted(prefix.glob("**/liblugpu.so.*"))
     if not found:
-        sys.exit(f"time_python.py: {library} holds no liblugpu.so.")
+        sys.exit(f"time_python.py: {prefix} holds no liblugpu.so.")
     program = f"{folder}/time_solve"
     subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-O2", f"-I{SOURCE.parent}/include",
                     f"{SOURCE}/time_solve.cpp", str(found[0]), f"-Wl,-rpath,{found[0].parent}", "-o", program],
@@ -125,7 +125,7 @@ def blas():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", required=True, help="a build folder or an installation with liblugpu.so")
+    parser.add_argument("--library", dest="prefix", required=True, help="a build folder or an installation with liblugpu.so")
     parser.add_argument("--orders", default="2048", help="separated by commas (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=15, help="timed runs of each (default: %(default)s)")
     parser.add_argument("--json", metavar="FILE", help="write every sample to it")
@@ -134,7 +134,7 @@ def main():
         parser.error("--runs must be at least 1")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        program = compile_cpp(given.library, folder)
+        program = compile_cpp(given.prefix, folder)
         for order in map(int, given.orders.split(",")):
             rows += measure(order, given.runs, program, folder)
     print(table(rows))

@@ -210,8 +210,7 @@ TEST_P(GpuPanelTest, ProductsOfTheColumnsBefore) {
 TEST_P(GpuPanelTest, ChoosesAsGetrf) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
   const std::size_t m = 200;
-  for (const std::size_t column : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8},
-                                   std::size_t{31}, most - 2, most - 1}) {
+  for (const std::size_t column : std::vector<std::size_t>{0, 1, 7, 8, 31, most - 2, most - 1}) {
     SCOPED_TRACE(column);
     Matrix a(m, most);
     for (std::size_t j = 0; j < most; ++j) a(j, j) = 4;
@@ -229,8 +228,7 @@ TEST_P(GpuPanelTest, ChoosesAsGetrf) {
 }
 
 TEST_P(GpuPanelTest, InfoIsTheFirstZeroPivot) {
-  for (const std::size_t zero :
-       {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{8}, most - 24, most - 1}) {
+  for (const std::size_t zero : std::vector<std::size_t>{0, 1, 7, 8, most - 24, most - 1}) {
     SCOPED_TRACE(zero);
     Matrix a(most, most);
     for (std::size_t j = 0; j < most; ++j) {

@@ -542,7 +542,7 @@ TEST(SystemBaselines, AfterDoubtfulPivotsTheResidualDecides) {
 
 TEST(SystemBaselines, LibrariesHaveAVersion) {
   for (const char* name : {"viennacl-cg", "cholmod"}) {
-    if (const auto library = find_system_baseline(name).library()) {
+    if (const auto library = find_system_baseline(name).found_library()) {
       EXPECT_EQ(std::count(library->version.begin(), library->version.end(), '.'), 2) << name;
     }
   }
@@ -559,7 +559,7 @@ TEST(SystemBaselines, WithoutCholmodItIsUnsupported) {
     try {
       rival.require(nullptr, laplacian(3, 2), Precision::double_precision);
     } catch (const Unsupported& error) {
-      std::cerr << error.what() << (rival.library() ? " But there it is." : "");
+      std::cerr << error.what() << (rival.found_library() ? " But there it is." : "");
     }
     std::exit(0);
   };
@@ -588,7 +588,7 @@ TEST(SystemBaselines, CholmodSaysWhatIsNotPositiveDefinite) {
 
 TEST(SystemBaselines, PointsWithoutNeighboursAreNotCoarsened) {
   const SystemBaseline& rival = find_system_baseline("viennacl-amg-cg");
-  if (!rival.library()) GTEST_SKIP() << "no ViennaCL";
+  if (!rival.found_library()) GTEST_SKIP() << "no ViennaCL";
   for (const std::size_t n : {1, 32}) {
     const Walls walls = {Wall::neumann, Wall::neumann, Wall::neumann};
     const Grid grid = grid_of({n, n, 1}, walls, Medium::obstacles, 0.5);

@@ -26,7 +26,7 @@ struct DeviceRival {
   void (*require)(const Device& device, const Problem& problem);
   std::unique_ptr<Contender> (*make)(DeviceContext& context, const Problem& problem);
   /// Absent if it is not installed.
-  std::optional<RivalLibrary> (*library)();
+  std::optional<RivalLibrary> (*found_library)();
 };
 
 struct Baseline {

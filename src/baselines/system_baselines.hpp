@@ -20,7 +20,7 @@ struct SystemBaseline {
   bool on_device;              ///< it runs on every device of a sweep; otherwise on the host
   bool direct;                 ///< it takes no steps
   /// Absent if it is not installed. Null if there is none but what lugpu is linked to.
-  std::optional<RivalLibrary> (*library)();
+  std::optional<RivalLibrary> (*found_library)();
   /// Throws Unsupported, one clear sentence, if the rival cannot run here: its library is missing,
   /// or the matrix or the precision is none for it. device: of those on a device.
   void (*require)(const Device* device, const StructuredMatrix& a, Precision precision);

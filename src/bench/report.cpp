@@ -223,7 +223,7 @@ void add_libraries(json& report, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const Baseline& baseline = find_baseline(name);
     if (baseline.on_device) {
-      add_library(report, baseline.implementation, baseline.on_device->library());
+      add_library(report, baseline.implementation, baseline.on_device->found_library());
     }
   }
 }
@@ -231,7 +231,7 @@ void add_libraries(json& report, const std::vector<std::string>& names) {
 void add_system_libraries(json& report, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const SystemBaseline& rival = find_system_baseline(name);
-    if (rival.library) add_library(report, rival.implementation, rival.library());
+    if (rival.found_library) add_library(report, rival.implementation, rival.found_library());
   }
 }
 

@@ -53,6 +53,11 @@ bool suits_none(const Device& device, const Shape& shape) {
          shape.n <= LuNone::most_order(device, shape.precision);
 }
 
+// Whether a panel of such a matrix can be factored in narrow ones.
+bool suits_narrow(const Shape& shape) {
+  return shape.precision == Precision::double_precision && shape.pivot != Pivot::none;
+}
+
 bool suits_wgmma(const Device& device, const Shape& shape) {
   return has_wgmma(device) && !shape.ping_pong && shape.precision == Precision::single_precision;
 }
@@ -121,8 +126,7 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape) : Blocked(con
   Proof proof;
   const int halves = wgmma ? halves_of(shape) : 0;
   const bool paired = shape.m > groups_at_once(context.device(), false) * kItems;
-  const bool narrow =
-      paired && shape.precision == Precision::double_precision && shape.pivot != Pivot::none;
+  const bool narrow = paired && suits_narrow(shape);
   for (const Kernels kernels :
        {Kernels{true, true, true, halves, paired}, Kernels{true, true, true, halves},
         Kernels{true, true, true}, Kernels{true, true, false, 0, narrow}, Kernels{true, true},
@@ -153,9 +157,9 @@ BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape, Kernels kerne
 }
 
 void BlockedGpu::allocate() {
-  const bool paired = kernels_.paired, narrow = shape_.precision == Precision::double_precision;
-  most_narrow_groups_ = paired && narrow ? groups_at_once(context_.device(), true) : 0;
-  most_groups_ = groups_at_once(context_.device(), paired && !narrow);
+  const bool narrow = kernels_.paired && suits_narrow(shape_);
+  most_narrow_groups_ = narrow ? groups_at_once(context_.device(), true) : 0;
+  most_groups_ = groups_at_once(context_.device(), kernels_.paired && !narrow);
   const std::size_t words = element_size(shape_.precision) / 4;
   const std::size_t proposals =
       2 * std::max<std::size_t>({most_groups_, most_narrow_groups_, 64}) * 8;
@@ -425,14 +429,25 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
       split_.rows > 0 && shape_.pivot != Pivot::none
           ? (split_k_end_ - split_k_) / kChunk * static_cast<std::size_t>(kernels_.halves)
           : 0;
-  if (strips + pieces == 0) return;
-  context_.run("interchange", kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
-               {(strips + pieces) * kItems}, a, to_int(shape_.n), to_int(panel), to_int(width),
-               cl_int{0}, to_int(left), to_int(solve_end), row_for_, row_goes_to_, to_int(strips),
-               split_, halves_);
+  run_exchange("interchange", a,
+               {.n = shape_.n,
+                .panel = panel,
+                .width = width,
+                .left_strips = left,
+                .strips = strips,
+                .solve_end = solve_end,
+                .pieces = pieces});
+}
+
+void BlockedGpu::run_exchange(const char* phase, Surface& a, const Exchange& of) {
+  if (of.strips + of.pieces == 0) return;
+  context_.run(phase, kernel("gpu/lu_blocked.cl", "exchange_and_solve"),
+               {(of.strips + of.pieces) * kItems}, a, to_int(of.n), to_int(of.panel),
+               to_int(of.width), to_int(of.left), to_int(of.left_strips), to_int(of.solve_end),
+               row_for_, row_goes_to_, to_int(of.strips), split_, halves_);
   context_.timeline().add_bytes(
-      4 * width *
-      (strips * kPanel * element_size(shape_.precision) + pieces * kChunk * sizeof(cl_half)));
+      4 * of.width *
+      (of.strips * kPanel * element_size(shape_.precision) + of.pieces * kChunk * sizeof(cl_half)));
 }
 
 // In one launch, whose first work-groups, if any, update `next` and factor `width` columns of it.
@@ -573,16 +588,18 @@ void BlockedGpu::factor_by_narrow(Surface& a, std::size_t panel, std::size_t wid
   const std::size_t end = panel + width, middle = std::min(panel + kNarrow, end);
   factor_narrow(a, panel, panel, middle);
   if (middle == end) return;
-  const KernelId exchange = kernel("gpu/lu_blocked.cl", "exchange_and_solve");
   // A(:, middle:end) = P A(:, middle:end), and its rows of U
-  context_.run("panel", exchange, {kItems}, a, to_int(end), to_int(panel), to_int(middle - panel),
-               cl_int{0}, cl_int{0}, to_int(end), row_for_, row_goes_to_, cl_int{1}, split_,
-               halves_);
+  run_exchange("panel", a,
+               {.n = end, .panel = panel, .width = middle - panel, .strips = 1, .solve_end = end});
   factor_narrow(a, panel, middle, end);
   // A(:, panel:middle) = P A(:, panel:middle)
-  context_.run("panel", exchange, {kItems}, a, to_int(middle), to_int(middle), to_int(end - middle),
-               to_int(panel), cl_int{1}, cl_int{0}, row_for_, row_goes_to_, cl_int{1}, split_,
-               halves_);
+  run_exchange("panel", a,
+               {.n = middle,
+                .panel = middle,
+                .width = end - middle,
+                .left = panel,
+                .left_strips = 1,
+                .strips = 1});
   list_moves(panel, width);
 }
 

@@ -101,6 +101,13 @@ class BlockedGpu : public Blocked {
   KernelId beside_kernel() const;
   std::size_t tiles(const LuUpdate& of) const;
 
+  /// What a launch of exchange_and_solve() has: the interchanges of rows panel : panel + width in
+  /// so many strips of columns below n, of which the first left_strips start at column `left`; and
+  /// pieces of L in halves.
+  struct Exchange {
+    std::size_t n, panel, width, left = 0, left_strips = 0, strips = 0, solve_end = 0, pieces = 0;
+  };
+  void run_exchange(const char* phase, Surface& a, const Exchange& of);
   void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,
                           std::size_t right_end);
   void update_and_factor(Surface& a, const LuUpdate& next, std::size_t width, const LuUpdate& near,

@@ -34,8 +34,8 @@ struct Format {
   void (*write)(const Matrix&, std::FILE*);  // null: only read
   // Whether a file's contents plainly are of it; null if they do not tell.
   bool (*begins)(std::string_view beginning);
-  std::string_view library = {};  // that reading needs
-  bool has_members = false;       // FILE:NAME names one of its matrices
+  std::string_view needs = {};  // a library, for reading
+  bool has_members = false;     // FILE:NAME names one of its matrices
   // Leaves a matrix in the file; null where that is never possible.
   std::optional<MappedMatrix> (*map)(const InputFile&) = nullptr;
 };
@@ -218,7 +218,7 @@ void check_input(const Input& input, const std::string& path) {
                      shown(std::filesystem::path(path).extension().string()) + "; " + what);
   }
   if (input.format->read == nullptr) {
-    const std::string library(input.format->library);
+    const std::string library(input.format->needs);
     throw Unsupported(input.origin.place(0) + "this program was built without " + library +
                       ", which reads " + std::string(input.format->extension) + " files");
   }
@@ -386,7 +386,7 @@ std::vector<FormatFacts> known_formats() {
   for (const Format& format : kFormats) {
     facts.push_back({std::string(format.extension), std::string(format.others),
                      std::string(format.contents), is_written(format), format.has_members,
-                     std::string(format.library), format.read != nullptr});
+                     std::string(format.needs), format.read != nullptr});
   }
   return facts;
 }

@@ -80,7 +80,7 @@ struct FormatFacts {
   std::string contents;      ///< what such a file is
   bool written = false;      ///< or only read
   bool has_members = false;  ///< FILE:NAME names one of its matrices
-  std::string library;       ///< that reading needs; empty if none
+  std::string needs;         ///< the library that reading needs; empty if none
   bool available = true;     ///< whether this program was built with it
 };
 std::vector<FormatFacts> known_formats();
