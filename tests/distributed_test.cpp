@@ -305,7 +305,7 @@ TEST_P(DistributedTest, TheSameBitsInAnyWindowsAndBuffers) {
 
 TEST_P(DistributedTest, LargerMatricesInWindows) {
   for (const auto& [n, nb] : std::vector<std::pair<std::size_t, std::size_t>>{
-           {767, 64}, {1000, 192}, {1024, 128}, {1500, 64}, {1500, 384}}) {
+           {767, 64}, {1000, 192}, {1024, 128}, {1500, 64}, {1500, 384}, {2000, 768}}) {
     const Matrix a = harmless(n);
     const LuFactors one = factor(1, a, nb);
     expect_right(a, one, pivot, precision);
@@ -347,11 +347,14 @@ TEST_P(DistributedTest, AsOnGpus) {
   if (pivot != Pivot::none || precision != Precision::single_precision) {
     GTEST_SKIP() << "PoCL takes minutes to build the panels";
   }
-  for (const std::size_t n : {130, 333, 900}) {
+  for (const std::size_t n : {130, 333, 900, 1700}) {
     const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
     LuFactors one;
     for (const std::size_t devices : {1, 2, 3}) {
-      DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3, n < 900 ? 128 : 384);
+      DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3,
+                              n < 900    ? 128
+                              : n < 1700 ? 384
+                                         : 768);
       lu.upload(a, b);
       lu.factor();
       const LuFactors factors = factors_of(lu);

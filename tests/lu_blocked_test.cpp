@@ -194,7 +194,7 @@ TEST_P(LuBlockedTest, InfinityIsAPivot) {
 
 TEST_P(LuBlockedTest, OtherBlockSizes) {
   const Matrix a = harmless(210, 190);
-  for (const std::size_t nb : {64, 128, 256, 384}) {
+  for (const std::size_t nb : {64, 128, 256, 384, 768}) {
     SCOPED_TRACE(nb);
     EXPECT_LT(factor_error(a, factor(a, nb), epsilon(precision)), kFactorRatioLimit);
   }

@@ -78,7 +78,7 @@ class RowsOfUTest : public testing::TestWithParam<Precision> {
 
 TEST_P(RowsOfUTest, WidthsAndColumnsAroundTheEdgesOfTiles) {
   for (const std::size_t columns : {1, 63, 64, 127, 128, 129, 300}) is_right(128, columns, 64, 128);
-  for (const std::size_t width : {64, 192, 256, 384}) is_right(width, 131, 128, 16);
+  for (const std::size_t width : {64, 192, 256, 384, 768}) is_right(width, 131, 128, 16);
 }
 
 TEST_P(RowsOfUTest, OneTile) {

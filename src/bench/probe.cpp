@@ -105,7 +105,7 @@ std::optional<double> products_rate(DeviceContext& context, Precision precision)
     problem.size = Size::square(device.type == "cpu" ? 1024 : 4096, 1);
     problem.dense.precision = precision;
     problem.dense.storage = automatic_storage(device);
-    const std::size_t nb = device.type == "cpu" ? 0 : 384;
+    const std::size_t nb = device.type == "cpu" ? 0 : 768;
     problem = completed(problem, method, device, std::nullopt, nb, {});
     require_possible(device, method, problem);
     const Matrix a = random_matrix(problem.size.n, problem.size.n, 1);

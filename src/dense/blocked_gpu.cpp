@@ -24,7 +24,8 @@ constexpr std::size_t kTile = 128;          // rows and columns of a tile of C t
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
 constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
-constexpr std::size_t kMostBlock = 6 * kPanel;
+constexpr std::size_t kBlock = 6 * kPanel;
+constexpr std::size_t kWideBlock = 2 * kBlock;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
 // Work-groups of a panel: gpu/pivot_search.clh and gpu/panel_rows.clh have 16 bits for its rows, of
 // which the last number is none, and for steps.
@@ -110,10 +111,10 @@ double limit_of_proof(const Shape& shape, bool half_products, std::size_t m, std
 }  // namespace
 
 BlockedGpu::BlockedGpu(DeviceContext& context, const Shape& shape) : Blocked(context, shape) {
-  if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kMostBlock)) {
+  if (shape.nb % kPanel != 0 || shape.nb > (shape.ping_pong ? kPanel : kWideBlock)) {
     throw Unsupported("Blocks of " + std::to_string(shape.nb) + " columns are not possible on " +
                       context.device().name + ": they must be " +
-                      (shape.ping_pong ? "of 64 on images." : "a multiple of 64 up to 384."));
+                      (shape.ping_pong ? "of 64 on images." : "a multiple of 64 up to 768."));
   }
   if (context.device().local_memory < kLocalBytes) {
     throw Unsupported(
@@ -190,8 +191,8 @@ bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
-  if (shape.half_products) return kMostBlock;
-  return shape.ping_pong || n < 8192 ? kPanel : kMostBlock;
+  if (shape.half_products) return n < 24576 ? kBlock : kWideBlock;
+  return shape.ping_pong || n < 8192 ? kPanel : n < 16384 ? kBlock : kWideBlock;
 }
 
 BlockedGpu::ProofKey BlockedGpu::key_of(const DeviceContext& context, const Shape& shape,
@@ -347,7 +348,7 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
 
 // Columns 16 : 216 of random numbers, by a random panel; tiles are ragged on both sides.
 bool BlockedGpu::updates(DeviceContext& context, const Shape& shape, Kernels kernels) {
-  constexpr std::size_t kWidth = kMostBlock, kFirst = 16, kCount = 200;
+  constexpr std::size_t kWidth = kBlock, kFirst = 16, kCount = 200;
   BlockedGpu solver(context, test_shape(shape, kTestOrder, kWidth, kPanel), kernels);
   Matrix l = random_matrix(kTestOrder, kWidth, 1);
   for (double& element : l.values()) element /= kWidth;

@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
 
+constexpr std::size_t kWidestOfWindows = 6 * kMultiple;  // on a GPU
+
 // Of the factors, what callers of DenseFactorization::factors() take at a time.
 constexpr std::size_t kColumnsOfFactors = 256;
 
@@ -183,8 +185,13 @@ std::size_t distributed_block_size(const Device& device, const Size& size,
     return std::pair(most_at_a_time(devices, size, options, nb, all), all);
   };
   if (const auto [most, all] = held(); most == all) return nb;
-  // Every window takes all panels before it, and few wide ones take a CPU less time.
-  if (device.type == "cpu" && options.precision == Precision::single_precision) nb += kMultiple;
+  // Every window takes all panels before it. Few wide ones take a CPU less time; on a GPU, narrow
+  // ones leave room for more columns, so that there are fewer windows.
+  if (device.type != "cpu") {
+    nb = std::min(nb, kWidestOfWindows);
+  } else if (options.precision == Precision::single_precision) {
+    nb += kMultiple;
+  }
   for (; nb > kMultiple; nb -= kMultiple) {
     const auto [most, all] = held();
     const Share share(device, size, options, nb);

@@ -39,15 +39,20 @@ void round_to(const View<const T>& from, Real* to) {
   const bool by_columns = from.order == Order::columns;
   const std::size_t lines = by_columns ? from.columns : from.rows;
   const std::size_t length = by_columns ? from.rows : from.columns;
+  constexpr std::size_t kPart = 512;  // of a line: small enough to be read twice from the cache
   std::atomic<const T*> overflow = nullptr;
   in_parallel(lines, length * sizeof(T), [&](std::size_t k) {
-    const T* line = from.data + k * from.ld;
-    if constexpr (sizeof(Real) < sizeof(T)) {
-      const T* found = std::find_if(line, line + length, overflows<Real, T>);
-      if (found != line + length) overflow = found;
+    const T* const line = from.data + k * from.ld;
+    for (std::size_t first = 0; first < length; first += kPart) {
+      const T* const part = line + first;
+      const T* const end = part + std::min(kPart, length - first);
+      if constexpr (sizeof(Real) < sizeof(T)) {
+        const T* const found = std::find_if(part, end, overflows<Real, T>);
+        if (found != end) overflow = found;
+      }
+      std::transform(part, end, to + k * length + first,
+                     [](T value) { return static_cast<Real>(value); });
     }
-    std::transform(line, line + length, to + k * length,
-                   [](T value) { return static_cast<Real>(value); });
   });
   if (overflow) refuse_overflow<Real>(*overflow);
 }

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/printable.hpp"
+#include "opencl/context_number.hpp"
 #include "opencl/kernel_sources.hpp"
 
 namespace lugpu {
@@ -18,6 +19,7 @@ Programs::Programs(const cl::Context& context, const Device& device, KernelSetti
       device_name_(device.name),
       max_work_group_(device.max_work_group),
       correctly_rounded_division_(device.correctly_rounded_division),
+      number_(context_number(device)),
       settings_(std::move(settings)) {}
 
 std::string Programs::build_options(const KernelId& id) const {
@@ -25,6 +27,7 @@ std::string Programs::build_options(const KernelId& id) const {
   if (id.precision == Precision::double_precision) options += " -DLUGPU_DOUBLE";
   if (id.storage == Storage::image) options += " -DLUGPU_IMAGE";
   if (id.texel == Texel::rgba) options += " -DLUGPU_RGBA";
+  if (number_ && *number_ > 0) options += " -DLUGPU_CONTEXT=" + std::to_string(*number_);
   if (correctly_rounded_division_) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   return options;
 }

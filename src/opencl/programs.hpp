@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -64,6 +65,7 @@ class Programs {
   std::string device_name_;
   std::size_t max_work_group_;
   bool correctly_rounded_division_;
+  std::shared_ptr<const std::size_t> number_;  // see context_number()
   KernelSettings settings_;
   std::map<std::string, cl::Program> programs_;  // by program_key()
   std::map<std::string, Kernel> kernels_;        // by function and program_key()

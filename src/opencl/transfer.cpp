@@ -22,7 +22,7 @@ constexpr std::size_t kSmallBytes = 1 << 20;
 struct PieceLimits {
   std::size_t parts, least, most;
 };
-constexpr PieceLimits kFilledAhead{32, 1 << 20, 8 << 20};  // several at a time
+constexpr PieceLimits kFilledAhead{32, 4 << 20, 8 << 20};  // several at a time
 constexpr PieceLimits kOneByOne{16, 4 << 20, 32 << 20};
 
 // Of a piece; a multiple of the elements of every texel.
@@ -172,8 +172,9 @@ void send(DeviceContext& context, std::size_t length, std::size_t lines, std::si
   constexpr std::size_t kPartBytes = 512 << 10;
   const std::size_t of_part = std::max(kPartBytes / line / together, std::size_t{1}) * together;
   // With threads on all cores they would wait for each other, and the driver for a core.
+  constexpr std::size_t kElementsOfThread = 512 << 10;
   const std::size_t threads =
-      std::min<std::size_t>(lines * line / (8 * kPartBytes), cores().usable / 2);
+      std::min<std::size_t>(lines * length / kElementsOfThread, cores().usable * 3 / 4);
   if (pieces == 1 && threads <= 1) {
     fill(0, lines, static_cast<Real*>(conveyor.room(0)));
     take(conveyor.send(0, lines * line), 0, lines);
