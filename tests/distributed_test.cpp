@@ -156,6 +156,28 @@ TEST(Deal, NarrowBlocksWhereMemoryIsScarce) {
   EXPECT_GT(deal(device, size, {}).windows(), 1u);
 }
 
+// As wide as needs no more windows than blocks of 384 columns.
+TEST(Deal, WideBlocksInWindowsOfAGpu) {
+  Device device = shared_context().device();
+  device.type = "gpu";
+  const Size size = Size::square(16384, 1);
+  const auto windows = [&](std::size_t nb) {
+    DenseOptions options;
+    options.nb = nb;
+    return deal(device, size, options).windows();
+  };
+  for (const std::size_t mib : {512, 700, 1000, 1500, 4000}) {
+    SCOPED_TRACE(mib);
+    device.global_memory = device.max_allocation = mib << 20;
+    const std::size_t nb = distributed_block_size(device, size, {});
+    EXPECT_EQ(windows(nb), windows(384));
+    if (nb < 768) {
+      EXPECT_GT(windows(nb + 64), windows(384));
+    }
+  }
+  EXPECT_EQ(distributed_block_size(device, size, {}), 768u);
+}
+
 TEST(Deal, WideBlocksInWindowsOfACpu) {
   Device device = shared_context().device();
   device.type = "cpu";

@@ -17,8 +17,7 @@ namespace lugpu {
 namespace {
 
 constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
-
-constexpr std::size_t kWidestOfWindows = 6 * kMultiple;  // on a GPU
+constexpr std::size_t kNarrowBlock = 6 * kMultiple;  // leaves a GPU's windows enough memory
 
 // Of the factors, what callers of DenseFactorization::factors() take at a time.
 constexpr std::size_t kColumnsOfFactors = 256;
@@ -178,22 +177,27 @@ std::size_t devices_for(std::size_t blocks, const DenseOptions& options) {
 std::size_t distributed_block_size(const Device& device, const Size& size,
                                    const DenseOptions& options) {
   std::size_t nb = Blocked::block_size(device, {size.n, size.n, options.pivot, options.precision});
-  const auto held = [&] {
-    const std::size_t count = devices_for(ceiling(size.n, nb), options);
-    const std::size_t all = ceiling(ceiling(size.n, nb), count);
+  const auto held = [&](std::size_t width) {
+    const std::size_t blocks = ceiling(size.n, width), count = devices_for(blocks, options);
+    const std::size_t all = ceiling(blocks, count);
     const auto devices = devices_of(device, options, count);
-    return std::pair(most_at_a_time(devices, size, options, nb, all), all);
+    return std::pair(most_at_a_time(devices, size, options, width, all), all);
   };
-  if (const auto [most, all] = held(); most == all) return nb;
-  // Every window takes all panels before it. Few wide ones take a CPU less time; on a GPU, narrow
-  // ones leave room for more columns, so that there are fewer windows.
-  if (device.type != "cpu") {
-    nb = std::min(nb, kWidestOfWindows);
-  } else if (options.precision == Precision::single_precision) {
-    nb += kMultiple;
+  if (const auto [most, all] = held(nb); most == all) return nb;
+  // Every window takes all panels before it: few wide ones take a CPU less time, and a GPU if its
+  // windows do not become more.
+  if (device.type == "cpu") {
+    if (options.precision == Precision::single_precision) nb += kMultiple;
+  } else {
+    const auto windows = [&](std::size_t width) {
+      const auto [most, all] = held(width);
+      return most == 0 ? all + 1 : ceiling(all, most);
+    };
+    const std::size_t narrow = std::min(nb, kNarrowBlock), fewest = windows(narrow);
+    while (nb > narrow && windows(nb) > fewest) nb -= kMultiple;
   }
   for (; nb > kMultiple; nb -= kMultiple) {
-    const auto [most, all] = held();
+    const auto [most, all] = held(nb);
     const Share share(device, size, options, nb);
     if (most == all || 2 * share.slabs(most) > share.bytes(most, all)) break;
   }
