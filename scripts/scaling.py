@@ -140,7 +140,8 @@ TABLES = {"One host": one_host, "Hosts of 8 devices, a network of 25 / 50 GB/s":
 
 
 def measured(paths):
-    """{(device, precision, pivot): {devices: {n: seconds}}} of lu-blocked in core, of several rows the fastest."""
+    """{(device, precision, pivot): {devices: {n: (seconds, columns of a block)}}} of lu-blocked in core, of several
+    rows the fastest."""
     found = {}
     for path in paths:
         try:
@@ -150,7 +151,8 @@ def measured(paths):
                     continue
                 group = found.setdefault((row["device"], row["precision"], row["pivot"]), {})
                 times = group.setdefault(row.get("devices_used") or 1, {})
-                times[row["n"]] = min(row["median_s"], times.get(row["n"], row["median_s"]))
+                row_time = (row["median_s"], row["nb"])
+                times[row["n"]] = min(row_time, times.get(row["n"], row_time))
         except OSError as error:
             sys.exit(f"{path}: {error.strerror}.")
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -160,19 +162,22 @@ def measured(paths):
     return found
 
 
+def modelled(machine, n, devices, element, nb):
+    return in_core(dataclasses.replace(machine, nb=nb), n, devices, element)
+
+
 def error_of(machine, times, element):
     """The mean of squared logarithms of model over time."""
-    logs = [math.log(in_core(machine, n, devices, element) / seconds) ** 2
-            for devices, sizes in times.items() for n, seconds in sizes.items()]
+    logs = [math.log(modelled(machine, n, devices, element, nb) / seconds) ** 2
+            for devices, sizes in times.items() for n, (seconds, nb) in sizes.items()]
     return sum(logs) / len(logs)
 
 
 def fitted(times, element):
     """The constants, by steps that halve: those of the link only if there are several devices."""
     names = ["column", "rate"] + ["bandwidth", "latency"] * (max(times) > 1)
-    largest = max((n, seconds) for sizes in times.values() for n, seconds in sizes.items())
-    machine = Machine(column=1e-6, rate=largest[0] ** 3 / largest[1], bandwidth=5e9, latency=1e-4,
-                      nb=min(192, largest[0]))
+    n, seconds = max((n, seconds) for sizes in times.values() for n, (seconds, _) in sizes.items())
+    machine = Machine(column=1e-6, rate=n**3 / seconds, bandwidth=5e9, latency=1e-4)
     best, step = error_of(machine, times, element), 4.0
     while step > 1.001:
         moved = False
@@ -195,8 +200,8 @@ def print_fit(paths):
               (f"{machine.bandwidth / 1e9:.2f} GB/s, latency {1e6 * machine.latency:.0f} us, "
                if max(times) > 1 else "") + f"off by {100 * error:.1f} % (root mean square)")
         for devices, sizes in sorted(times.items()):
-            for n, seconds in sorted(sizes.items()):
-                model = in_core(machine, n, devices, SIZES[precision])
+            for n, (seconds, nb) in sorted(sizes.items()):
+                model = modelled(machine, n, devices, SIZES[precision], nb)
                 print(f"  n = {n} on {devices}: {1e3 * seconds:.2f} ms, model {1e3 * model:.2f}")
 
 
@@ -226,9 +231,9 @@ def draw(key, times, folder):
         strong, weak_axis = figure.subplots(1, 2)
         for n in sorted(times.get(1, {})):
             known = [count for count in counts if n in times[count]]
-            strong.plot(known, [times[1][n] / times[count][n] for count in known], marker="o", label=f"n = {n}")
+            strong.plot(known, [times[1][n][0] / times[count][n][0] for count in known], marker="o", label=f"n = {n}")
         for line in weak_lines(times):
-            speeds = [m**3 / times[count][m] / count for count, m in line]
+            speeds = [m**3 / times[count][m][0] / count for count, m in line]
             weak_axis.plot([count for count, _ in line], [speed / speeds[0] for speed in speeds], marker="o",
                            label="n = " + ", ".join(str(m) for _, m in line))
         strong.plot(counts, counts, color="#999999", linestyle=":", label="ideal")

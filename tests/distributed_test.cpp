@@ -369,13 +369,13 @@ TEST_P(DistributedTest, AsOnGpus) {
   if (pivot != Pivot::none || precision != Precision::single_precision) {
     GTEST_SKIP() << "PoCL takes minutes to build the panels";
   }
-  for (const std::size_t n : {130, 333, 900, 1700}) {
+  for (const std::size_t n : {130, 333, 900, 2200}) {  // of the last one a panel has two parts
     const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
     LuFactors one;
     for (const std::size_t devices : {1, 2, 3}) {
       DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3,
                               n < 900    ? 128
-                              : n < 1700 ? 384
+                              : n < 2200 ? 384
                                          : 768);
       lu.upload(a, b);
       lu.factor();

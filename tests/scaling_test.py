@@ -24,7 +24,7 @@ MACHINE = scaling.Machine(column=2e-6, rate=1e11, bandwidth=4e9, latency=2e-4, n
 
 def row(n, devices, precision="single"):
     return {"routine": "lu-blocked", "status": "ok", "device": "made up", "precision": precision, "pivot": "partial",
-            "n": n, "devices_used": devices if devices > 1 else None, "windows": 1,
+            "n": n, "nb": MACHINE.nb, "devices_used": devices if devices > 1 else None, "windows": 1,
             "median_s": scaling.in_core(MACHINE, n, devices, scaling.SIZES[precision])}
 
 
@@ -63,7 +63,8 @@ class FilesTest(unittest.TestCase):
         return path
 
     def test_fit(self):
-        times = {devices: {n: row(n, devices)["median_s"] for n in (1024, 2048, 4096, 8192)} for devices in (1, 2, 4)}
+        times = {devices: {n: (row(n, devices)["median_s"], MACHINE.nb) for n in (1024, 2048, 4096, 8192)}
+                 for devices in (1, 2, 4)}
         machine, error = scaling.fitted(times, 4)
         self.assertLess(error, 0.01)
         self.assertAlmostEqual(machine.rate / MACHINE.rate, 1, delta=0.05)

@@ -18,6 +18,10 @@ std::size_t Blocked::block_size(const Device& device, const Shape& shape) {
   return device.type == "cpu" ? BlockedCpu::block_size(shape) : BlockedGpu::block_size(shape);
 }
 
+std::size_t Blocked::early_columns(const Device& device, std::size_t m, std::size_t n) {
+  return device.type == "cpu" ? 0 : BlockedGpu::early_columns(m, n);
+}
+
 bool Blocked::has_half_products(const Device& device, const Shape& shape) {
   return device.type != "cpu" && BlockedGpu::has_half_products(device, shape);
 }
@@ -69,11 +73,11 @@ void Blocked::factor(PingPong& a, Surface& lu) {
   }
 }
 
-void Blocked::factor(Surface& a) {
+void Blocked::factor(Surface& a, const std::function<void()>& early) {
   transposed_.reset();
   shape_.m = a.rows();
   shape_.n = a.columns();
-  factorize(a);
+  factorize(a, early);
 }
 
 void Blocked::solve(const Surface& lu, Surface& x, Op op) {

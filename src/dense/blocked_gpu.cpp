@@ -673,7 +673,11 @@ std::size_t BlockedGpu::resident_from() const {
   return std::min(ceiling(shape_.m - most, shape_.nb) * shape_.nb, end);
 }
 
-void BlockedGpu::factorize(Surface& a) {
+std::size_t BlockedGpu::early_columns(std::size_t m, std::size_t n) {
+  return n > kBlock && m > ResidentLu::kMostRows ? kBlock : 0;
+}
+
+void BlockedGpu::factorize(Surface& a, const std::function<void()>& early) {
   const std::size_t m = shape_.m, n = shape_.n, end = std::min(m, n), resident = resident_from();
   start();
   if (end == 0) return;
@@ -684,11 +688,13 @@ void BlockedGpu::factorize(Surface& a) {
   // P A(:, 0:64) = L U
   const std::size_t first = std::min(kPanel, resident);
   if (first > 0) update_and_factor(a, {0, first}, first, {}, {});
-  const LuPlan plan = {m, n, resident, kPanel, shape_.nb, shape_.pivot != Pivot::none};
+  const std::size_t block = shape_.updates_others ? std::min(shape_.nb, kBlock) : shape_.nb;
+  const LuPlan plan = {m, n, resident, kPanel, block, shape_.pivot != Pivot::none};
   for (const LuStep& step : lu_schedule(plan)) {
     if (step.block_ends) split_ = {};  // all columns have the updates of the block before
     const std::size_t after = step.panel_end;
     exchange_and_solve(a, step.panel, step.solve_end, step.exchange_end);
+    if (early && after == early_columns(m, n)) early();
     if (step.block_ends && step.solve_end < n) {
       compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
                         {a, after, n - after});

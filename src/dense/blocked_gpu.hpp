@@ -25,6 +25,7 @@ class BlockedGpu : public Blocked {
   /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
+  static std::size_t early_columns(std::size_t m, std::size_t n);
   /// As Blocked's. Not with pivoting: the pivots take so long that the factors come no sooner up to
   /// n = 16384, and the matrices that need them are seldom as well-conditioned as they would have
   /// to be.
@@ -133,7 +134,7 @@ class BlockedGpu : public Blocked {
   void list_moves(std::size_t panel, std::size_t width);
 
   std::size_t resident_from() const;
-  void factorize(Surface& a) override;
+  void factorize(Surface& a, const std::function<void()>& early) override;
   void solve_triangle(const Triangle& t, Surface& x) override;
   void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                       const Columns& x) override;

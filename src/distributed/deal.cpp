@@ -70,10 +70,11 @@ class Share {
     return std::max({columns, solution, factors});
   }
   // For `count` block columns at a time, of `all`: buffers for windows are there only while A is
-  // factored.
+  // factored, and panels travel in two parts only without windows.
   std::uint64_t bytes(std::size_t count, std::size_t all) const {
-    return to_factor() +
-           (count == all ? slabs(count) + to_solve() : std::max(slabs(count), to_solve()));
+    if (count < all) return to_factor() + std::max(slabs(count), to_solve());
+    const std::size_t early = Blocked::early_columns(device_, size_.n, nb_);
+    return to_factor() + slabs(count) + to_solve() + (early > 0 ? size_.n * row(early) : 0);
   }
 
  private:

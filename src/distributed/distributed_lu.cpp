@@ -196,6 +196,7 @@ void DistributedLu::allocate_slabs() {
   };
   for (std::size_t d = 0; d < members_.size(); ++d) {
     Member& member = *members_[d];
+    if (const std::size_t early = early_columns(0)) member.early = make(member, dealt_.n, early);
     const std::size_t end = std::min(dealt_.window, dealt_.blocks());
     for (const BlockColumns::Columns& columns : dealt_.on_device(first_ + d, 0, end)) {
       member.slabs.push_back(make(member, dealt_.n, columns.end));
@@ -357,6 +358,22 @@ Surface DistributedLu::panel(const Member& member, std::size_t j) const {
   return member.panels[j % 2].part(dealt_.n - dealt_.first(j), dealt_.width(j));
 }
 
+std::size_t DistributedLu::early_columns(std::size_t j) const {
+  if (home_ || dealt_.devices == 1) return 0;
+  return Blocked::early_columns(context_.device(), dealt_.n - dealt_.first(j), dealt_.width(j));
+}
+
+// Later interchanges of their rows do not reach the copy.
+void DistributedLu::copy_early(std::size_t j) {
+  Member& member = owner(j);
+  const Surface panel = this->panel(member, j);
+  member.context.queue().enqueueCopyBufferRect(
+      cl::Buffer(panel.memory()(), true), cl::Buffer(member.early->memory()(), true), {}, {},
+      {early_columns(j) * element(), panel.rows(), 1}, panel.pitch() * element(), 0,
+      member.early->pitch() * element(), 0);
+  member.context.queue().enqueueMarkerWithWaitList(nullptr, &early_);
+}
+
 // Between rows of block column j from `row` on, in its slab, and a panel.
 void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& panel,
                                  Direction direction) {
@@ -384,7 +401,9 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
     member.context.queue().enqueueBarrierWithWaitList(&left);
   }
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
-  if (others.empty()) {
+  if (early_columns(j) > 0) {
+    member.blocked->factor(surface, [&] { copy_early(j); });
+  } else if (others.empty()) {
     member.blocked->factor(surface);
   } else {
     const std::size_t k = dealt_.first(j - 1);
@@ -399,7 +418,8 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
 // The factored panel and its pivots to the host and to the devices that do not have them.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
-  const std::size_t device = dealt_.owner(j), top = dealt_.first(j);
+  const std::size_t device = dealt_.owner(j), top = dealt_.first(j), early = early_columns(j);
+  if (early > 0) send_columns(j, 0, early);
   cl_int info = 0;
   std::vector<int> ipiv(options_.pivot == Pivot::none ? 0 : dealt_.width(j));
   if (owns(j)) {
@@ -413,13 +433,44 @@ void DistributedLu::publish_panel(std::size_t j) {
   if (info_ == 0 && info != 0) info_ = info > 0 ? info + static_cast<int>(top) : info;
   moves_[j] = row_moves(ipiv, top, dealt_.n);
   for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
-  std::vector<cl::Memory> panels;
-  for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
-  const std::size_t pitch = Surface::pitch_of(dealt_.nb, options_.precision, Storage::buffer);
-  leaving_[j % 2] = at_home_[j] =
-      transport_->send({process_of(device), device % per_process_}, factored_, panels, idle_,
-                       (dealt_.n - top) * pitch * element(), home_ ? home_->row(j, top) : nullptr);
+  leaving_[j % 2] = at_home_[j] = send_columns(j, early, dealt_.width(j));
+  if (early > 0) interchange_early(j, ipiv);
   if (home_) store_columns_above(j);
+}
+
+// Columns first : end of panel j from its owner to the others, or all of it with what follows them.
+cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::size_t end) {
+  const std::size_t device = dealt_.owner(j), top = dealt_.first(j);
+  const std::size_t pitch =
+      Surface::pitch_of(dealt_.nb, options_.precision, Storage::buffer) * element();
+  const bool whole = first == 0 && end == dealt_.width(j), copied = first == 0 && !whole;
+  std::vector<PanelTransport::Strip> strips;
+  for (const auto& each : members_) {
+    strips.push_back({each->panels[j % 2].memory(), first * element(), pitch});
+  }
+  if (copied && owns(j)) {
+    const Surface& copy = *owner(j).early;
+    strips[device - first_] = {copy.memory(), 0, copy.pitch() * element()};
+  }
+  return transport_->send({process_of(device), device % per_process_}, copied ? early_ : factored_,
+                          strips, idle_, dealt_.n - top, whole ? pitch : (end - first) * element(),
+                          home_ ? home_->row(j, top) : nullptr);
+}
+
+// The interchanges of the other columns of panel j, on the devices that have come to it by parts.
+void DistributedLu::interchange_early(std::size_t j, std::span<const int> ipiv) {
+  if (ipiv.empty()) return;
+  const std::size_t early = early_columns(j);
+  std::vector<int> others;
+  for (const int row : ipiv.subspan(early)) others.push_back(row - static_cast<int>(early));
+  const RowMoves& moves = later_[j] = row_moves(others, early, dealt_.n - dealt_.first(j));
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    if (first_ + d == dealt_.owner(j)) continue;
+    Member& member = *members_[d];
+    send_moves(member, moves);
+    move_rows(member.context, panel(member, j), 0, early, *member.moved, moves.from.size(),
+              member.from, member.to);
+  }
 }
 
 // Block column j is done: its rows of U above the panel go home.
@@ -518,7 +569,8 @@ void DistributedLu::factor_blocks() {
   info_ = 0;
   ipiv_.clear();
   moves_.assign(dealt_.blocks(), {});
-  factored_ = cl::Event();
+  later_.assign(dealt_.blocks(), {});
+  factored_ = early_ = cl::Event();
   leaving_ = {};
   at_home_.assign(dealt_.blocks(), {});
   stored_.assign(dealt_.blocks(), {});

@@ -75,6 +75,7 @@ class DistributedLu : public DenseFactorization {
     DeviceContext& context;
     std::vector<Surface> slabs;     // its columns of A, then of L and U; in windows, while factored
     std::array<Surface, 2> panels;  // copies of panels, one for every other block column
+    std::optional<Surface> early;   // a copy of early_columns() on their way
     std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab
     cl::Buffer from, to;            // likewise
     std::unique_ptr<Blocked> blocked;
@@ -116,6 +117,11 @@ class DistributedLu : public DenseFactorization {
   Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
+  /// Columns of panel j that travel while the others are factored, where several devices share A.
+  std::size_t early_columns(std::size_t j) const;
+  void copy_early(std::size_t j);
+  cl::Event send_columns(std::size_t j, std::size_t first, std::size_t end);
+  void interchange_early(std::size_t j, std::span<const int> ipiv);
   enum class Direction { to_panel, from_panel };
   void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
   void factor_blocks();
@@ -156,9 +162,10 @@ class DistributedLu : public DenseFactorization {
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
   std::vector<RowMoves> moves_;     // of each panel
+  std::vector<RowMoves> later_;     // of its columns that are not early, in the panel
   std::vector<int> ipiv_;           // of Outcome
   int info_ = 0;                    // of Outcome
-  cl::Event factored_;              // the last panel, on its owner
+  cl::Event early_, factored_;      // the early columns of the last panel, all of it, on its owner
   std::vector<cl::Event> at_home_;  // when each panel is at home; none: it is
   std::vector<cl::Event> stored_;   // when the rows of U above each panel are there
   std::size_t replaced_ = 0;        // so many block columns have those of the next window for them

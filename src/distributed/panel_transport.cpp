@@ -87,72 +87,89 @@ char* PanelTransport::next_room() {
   return rooms_[0].data;
 }
 
-void PanelTransport::write_to_others(const char* host, std::size_t owner,
-                                     std::span<const cl::Memory> panels,
-                                     std::span<const cl::Event> idle, std::size_t at,
-                                     std::size_t bytes, std::vector<cl::Event>& sent) {
+void PanelTransport::read(const cl::CommandQueue& queue, const Strip& from, const Piece& piece,
+                          const std::vector<cl::Event>& ready, cl::Event& done) {
+  if (piece.width == from.pitch) {
+    queue.enqueueReadBuffer(buffer_of(from.of), CL_FALSE, piece.row * from.pitch,
+                            piece.rows * from.pitch, piece.host, &ready, &done);
+    return;
+  }
+  queue.enqueueReadBufferRect(buffer_of(from.of), CL_FALSE, Extent{from.first, piece.row, 0},
+                              Extent{0, 0, 0}, Extent{piece.width, piece.rows, 1}, from.pitch, 0,
+                              piece.width, 0, piece.host, &ready, &done);
+}
+
+void PanelTransport::write(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
+                           const std::vector<cl::Event>& ready, cl::Event& done) {
+  if (piece.width == to.pitch) {
+    queue.enqueueWriteBuffer(buffer_of(to.of), CL_FALSE, piece.row * to.pitch,
+                             piece.rows * to.pitch, piece.host, &ready, &done);
+    return;
+  }
+  queue.enqueueWriteBufferRect(buffer_of(to.of), CL_FALSE, Extent{to.first, piece.row, 0},
+                               Extent{0, 0, 0}, Extent{piece.width, piece.rows, 1}, to.pitch, 0,
+                               piece.width, 0, piece.host, &ready, &done);
+}
+
+void PanelTransport::write_to_others(std::size_t owner, std::span<const Strip> strips,
+                                     std::span<const cl::Event> idle, const Piece& piece,
+                                     std::vector<cl::Event>& sent) {
   for (std::size_t d = 0; d < links_.size(); ++d) {
     if (d == owner) continue;
-    const std::vector<cl::Event> unused = after({idle[d]});
-    links_[d].in.enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, at, bytes, host + at, &unused,
-                                    &sent[d]);
+    write(links_[d].in, strips[d], piece, after({idle[d]}), sent[d]);
     links_[d].in.flush();
     note(d, kIn, sent[d]);
   }
 }
 
-// From the only device.
-cl::Event PanelTransport::send_home(const cl::Event& ready, const cl::Memory& panel,
-                                    std::size_t bytes, char* host) {
-  const std::vector<cl::Event> waits = after({ready});
-  cl::Event left;
-  links_[0].out.enqueueReadBuffer(buffer_of(panel), CL_FALSE, 0, bytes, host, &waits, &left);
-  links_[0].out.flush();
-  note(0, kOut, left);
-  return left;
-}
-
 cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
-                               std::span<const cl::Memory> panels, std::span<const cl::Event> idle,
-                               std::size_t bytes, char* host) {
+                               std::span<const Strip> strips, std::span<const cl::Event> idle,
+                               std::size_t rows, std::size_t width, char* host) {
+  const std::vector<cl::Event> waits = after({ready});
   if (links_.size() == 1 && processes_.size() == 1) {
-    return host ? send_home(ready, panels[0], bytes, host) : cl::Event();
+    cl::Event left;
+    if (!host) return left;
+    read(links_[0].out, strips[0], {0, rows, width, host}, waits, left);
+    links_[0].out.flush();
+    note(0, kOut, left);
+    return left;
   }
   if (!host && !rooms_[0].data) return {};
   const bool shared = !host && shared_;
   if (!host) host = next_room();
   const bool here = owner.process == processes_.rank();
   const std::size_t from = here ? owner.device : links_.size();
-  const std::size_t pieces = ceiling(bytes, kPieceBytes);
-  const auto length = [&](std::size_t i) { return std::min(kPieceBytes, bytes - i * kPieceBytes); };
-  std::vector<cl::Event> read(pieces), sent(links_.size());
+  const std::size_t of_piece = std::max<std::size_t>(kPieceBytes / width, 1);
+  std::vector<Piece> pieces;
+  for (std::size_t row = 0; row < rows; row += of_piece) {
+    pieces.push_back({row, std::min(of_piece, rows - row), width, host + row * width});
+  }
+  std::vector<cl::Event> gone(pieces.size()), sent(links_.size());
   std::vector<std::function<void()>> broadcasts;
-  signs_.resize(pieces);
+  signs_.resize(pieces.size());
   const auto broadcast = [&](std::size_t i) {
+    const Piece& piece = pieces[i];
     broadcasts.push_back(
         shared ? processes_.begin_broadcast(&signs_[i], 1, owner.process)
-               : processes_.begin_broadcast(host + i * kPieceBytes, length(i), owner.process));
+               : processes_.begin_broadcast(piece.host, piece.rows * width, owner.process));
   };
-  const std::vector<cl::Event> waits = after({ready});
-  for (std::size_t i = 0; i < pieces; ++i) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (!here) {
       broadcast(i);
       continue;
     }
-    const std::size_t at = i * kPieceBytes;
-    links_[from].out.enqueueReadBuffer(buffer_of(panels[from]), CL_FALSE, at, length(i), host + at,
-                                       &waits, &read[i]);
-    note(from, kOut, read[i]);
+    read(links_[from].out, strips[from], pieces[i], waits, gone[i]);
+    note(from, kOut, gone[i]);
   }
   if (here) links_[from].out.flush();
-  for (std::size_t i = 0; i < pieces; ++i) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (here) {
-      read[i].wait();
+      gone[i].wait();
       broadcast(i);
     } else {
       broadcasts[i]();
     }
-    write_to_others(host, from, panels, idle, i * kPieceBytes, length(i), sent);
+    write_to_others(from, strips, idle, pieces[i], sent);
   }
   for (std::size_t d = 0; d < links_.size(); ++d) {
     if (d == from) continue;

@@ -38,14 +38,19 @@ class PanelTransport {
   struct Place {
     std::size_t process, device;
   };
-  /// The first `bytes` bytes of panels[owner.device] of process owner.process, once `ready`, become
-  /// those of all others: panels[d] of this process is overwritten after `idle[d]`, and what is
-  /// enqueued to device d later waits for it. On the way they are at `host`, where they stay; if
-  /// that is null, in a room. All processes call it. Returns when the panel has left its owner and
-  /// its process, or has come to this one. From an only device to the host it returns at once, and
-  /// the event tells when the panel has left; otherwise there is none.
-  cl::Event send(const Place& owner, const cl::Event& ready, std::span<const cl::Memory> panels,
-                 std::span<const cl::Event> idle, std::size_t bytes, char* host);
+  /// A part of the rows of a buffer, from byte `first` of each on, `pitch` bytes from row to row.
+  struct Strip {
+    cl::Memory of;
+    std::size_t first, pitch;
+  };
+  /// `rows` rows of `width` bytes of strips[owner.device] of process owner.process, once `ready`,
+  /// become those of all others: strips[d] of this process is overwritten after `idle[d]`, and what
+  /// is enqueued to device d later waits for it. On the way they are at `host`, one after the
+  /// other, where they stay; if that is null, in a room. All processes call it. Returns when they
+  /// have left their owner and its process, or have come to this one. From an only device to the
+  /// host it returns at once, and the event tells when they have left; otherwise there is none.
+  cl::Event send(const Place& owner, const cl::Event& ready, std::span<const Strip> strips,
+                 std::span<const cl::Event> idle, std::size_t rows, std::size_t width, char* host);
   /// The same from the host to the first panels.size() devices, after `ready` too, each an event or
   /// none. Returns at once.
   void send_from_host(const char* host, std::span<const cl::Memory> panels,
@@ -85,11 +90,18 @@ class PanelTransport {
   };
 
   static Link link_of(DeviceContext& device);
-  cl::Event send_home(const cl::Event& ready, const cl::Memory& panel, std::size_t bytes,
-                      char* host);
+  /// Rows of a strip, and where they are on the host.
+  struct Piece {
+    std::size_t row, rows, width;
+    char* host;
+  };
+  static void read(const cl::CommandQueue& queue, const Strip& from, const Piece& piece,
+                   const std::vector<cl::Event>& ready, cl::Event& done);
+  static void write(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
+                    const std::vector<cl::Event>& ready, cl::Event& done);
   void note(std::size_t d, Timeline::Way way, const cl::Event& event);
-  void write_to_others(const char* host, std::size_t owner, std::span<const cl::Memory> panels,
-                       std::span<const cl::Event> idle, std::size_t at, std::size_t bytes,
+  void write_to_others(std::size_t owner, std::span<const Strip> strips,
+                       std::span<const cl::Event> idle, const Piece& piece,
                        std::vector<cl::Event>& sent);
   char* next_room();
 
