@@ -51,7 +51,8 @@ SweepPlan tuning_plan(const Device& device, std::size_t n) {
   plan.texels = {std::nullopt, Texel::r, Texel::rgba};
   plan.nbs = {0};
   for (const std::size_t nb : {32, 64, 96, 128, 192, 256, 384, 768}) {
-    if (2 * nb <= n) plan.nbs.push_back(nb);
+    const bool possible = 2 * nb <= n && (nb <= 384 || device.type != "cpu");
+    if (possible) plan.nbs.push_back(nb);
   }
   plan.effort.runs = 3;
   plan.effort.min_time_s = 0.05;

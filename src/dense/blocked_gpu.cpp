@@ -191,8 +191,9 @@ bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
-  if (shape.half_products) return n < 24576 ? kBlock : kWideBlock;
-  return shape.ping_pong || n < 8192 ? kPanel : n < 16384 ? kBlock : kWideBlock;
+  if (shape.half_products) return kBlock;
+  if (shape.ping_pong || n < 8192) return kPanel;
+  return n < 16384 || shape.pivot == Pivot::none ? kBlock : kWideBlock;
 }
 
 BlockedGpu::ProofKey BlockedGpu::key_of(const DeviceContext& context, const Shape& shape,
@@ -673,8 +674,9 @@ std::size_t BlockedGpu::resident_from() const {
   return std::min(ceiling(shape_.m - most, shape_.nb) * shape_.nb, end);
 }
 
+// ResidentLu may have the last rows, and the columns from there on.
 std::size_t BlockedGpu::early_columns(std::size_t m, std::size_t n) {
-  return n > kBlock && m > ResidentLu::kMostRows ? kBlock : 0;
+  return n > kBlock && m >= kBlock + ResidentLu::kMostRows ? kBlock : 0;
 }
 
 void BlockedGpu::factorize(Surface& a, const std::function<void()>& early) {
@@ -688,8 +690,7 @@ void BlockedGpu::factorize(Surface& a, const std::function<void()>& early) {
   // P A(:, 0:64) = L U
   const std::size_t first = std::min(kPanel, resident);
   if (first > 0) update_and_factor(a, {0, first}, first, {}, {});
-  const std::size_t block = shape_.updates_others ? std::min(shape_.nb, kBlock) : shape_.nb;
-  const LuPlan plan = {m, n, resident, kPanel, block, shape_.pivot != Pivot::none};
+  const LuPlan plan = {m, n, resident, kPanel, shape_.nb, shape_.pivot != Pivot::none};
   for (const LuStep& step : lu_schedule(plan)) {
     if (step.block_ends) split_ = {};  // all columns have the updates of the block before
     const std::size_t after = step.panel_end;

@@ -1,5 +1,6 @@
 #include "distributed/deal.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -70,10 +71,11 @@ class Share {
     return std::max({columns, solution, factors});
   }
   // For `count` block columns at a time, of `all`: buffers for windows are there only while A is
-  // factored, and panels travel in two parts only without windows.
+  // factored, and panels travel in two parts only without windows and between devices.
   std::uint64_t bytes(std::size_t count, std::size_t all) const {
     if (count < all) return to_factor() + std::max(slabs(count), to_solve());
-    const std::size_t early = Blocked::early_columns(device_, size_.n, nb_);
+    const bool travels = device_count(options_) > 1;
+    const std::size_t early = travels ? Blocked::early_columns(device_, size_.n, nb_) : 0;
     return to_factor() + slabs(count) + to_solve() + (early > 0 ? size_.n * row(early) : 0);
   }
 
@@ -192,7 +194,7 @@ std::size_t distributed_block_size(const Device& device, const Size& size,
   } else {
     const auto windows = [&](std::size_t width) {
       const auto [most, all] = held(width);
-      return most == 0 ? all + 1 : ceiling(all, most);
+      return most == 0 ? SIZE_MAX : ceiling(all, most);
     };
     const std::size_t narrow = std::min(nb, kNarrowBlock), fewest = windows(narrow);
     while (nb > narrow && windows(nb) > fewest) nb -= kMultiple;

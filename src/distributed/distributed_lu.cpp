@@ -196,13 +196,14 @@ void DistributedLu::allocate_slabs() {
   };
   for (std::size_t d = 0; d < members_.size(); ++d) {
     Member& member = *members_[d];
-    if (const std::size_t early = early_columns(0)) member.early = make(member, dealt_.n, early);
+    const std::size_t early = early_columns(0);
+    if (early > 0) member.early = make(member, dealt_.n, early);
     const std::size_t end = std::min(dealt_.window, dealt_.blocks());
     for (const BlockColumns::Columns& columns : dealt_.on_device(first_ + d, 0, end)) {
       member.slabs.push_back(make(member, dealt_.n, columns.end));
     }
     const std::size_t widest = member.slabs.empty() ? 0 : member.slabs.front().columns();
-    member.moved = make(member, 2 * dealt_.nb, widest);
+    member.moved = make(member, 2 * dealt_.nb, std::max(widest, early));
   }
 }
 
@@ -438,32 +439,34 @@ void DistributedLu::publish_panel(std::size_t j) {
   if (home_) store_columns_above(j);
 }
 
-// Columns first : end of panel j from its owner to the others, or all of it with what follows them.
+// Columns first : end of panel j from its owner to the others; if that is all of it, with padding.
 cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::size_t end) {
   const std::size_t device = dealt_.owner(j), top = dealt_.first(j);
   const std::size_t pitch =
       Surface::pitch_of(dealt_.nb, options_.precision, Storage::buffer) * element();
-  const bool whole = first == 0 && end == dealt_.width(j), copied = first == 0 && !whole;
+  const bool whole = first == 0 && end == dealt_.width(j), from_copy = first == 0 && !whole;
   std::vector<PanelTransport::Strip> strips;
   for (const auto& each : members_) {
     strips.push_back({each->panels[j % 2].memory(), first * element(), pitch});
   }
-  if (copied && owns(j)) {
+  if (from_copy && owns(j)) {
     const Surface& copy = *owner(j).early;
     strips[device - first_] = {copy.memory(), 0, copy.pitch() * element()};
   }
-  return transport_->send({process_of(device), device % per_process_}, copied ? early_ : factored_,
-                          strips, idle_, dealt_.n - top, whole ? pitch : (end - first) * element(),
+  return transport_->send({process_of(device), device % per_process_},
+                          from_copy ? early_ : factored_, strips, idle_, dealt_.n - top,
+                          whole ? pitch : (end - first) * element(),
                           home_ ? home_->row(j, top) : nullptr);
 }
 
-// The interchanges of the other columns of panel j, on the devices that have come to it by parts.
+// In the early columns of panel j, the interchanges of its other columns, on all devices but the
+// owner.
 void DistributedLu::interchange_early(std::size_t j, std::span<const int> ipiv) {
   if (ipiv.empty()) return;
   const std::size_t early = early_columns(j);
   std::vector<int> others;
   for (const int row : ipiv.subspan(early)) others.push_back(row - static_cast<int>(early));
-  const RowMoves& moves = later_[j] = row_moves(others, early, dealt_.n - dealt_.first(j));
+  const RowMoves& moves = moves_of_early_[j] = row_moves(others, early, dealt_.n - dealt_.first(j));
   for (std::size_t d = 0; d < members_.size(); ++d) {
     if (first_ + d == dealt_.owner(j)) continue;
     Member& member = *members_[d];
@@ -569,7 +572,7 @@ void DistributedLu::factor_blocks() {
   info_ = 0;
   ipiv_.clear();
   moves_.assign(dealt_.blocks(), {});
-  later_.assign(dealt_.blocks(), {});
+  moves_of_early_.assign(dealt_.blocks(), {});
   factored_ = early_ = cl::Event();
   leaving_ = {};
   at_home_.assign(dealt_.blocks(), {});

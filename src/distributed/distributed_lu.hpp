@@ -76,7 +76,7 @@ class DistributedLu : public DenseFactorization {
     std::vector<Surface> slabs;     // its columns of A, then of L and U; in windows, while factored
     std::array<Surface, 2> panels;  // copies of panels, one for every other block column
     std::optional<Surface> early;   // a copy of early_columns() on their way
-    std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab
+    std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab, or `early`
     cl::Buffer from, to;            // likewise
     std::unique_ptr<Blocked> blocked;
     bool beside;                        // whether Blocked::factor_beside() is used
@@ -161,10 +161,10 @@ class DistributedLu : public DenseFactorization {
   std::vector<std::unique_ptr<Member>> members_;  // of this process
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
-  std::vector<RowMoves> moves_;     // of each panel
-  std::vector<RowMoves> later_;     // of its columns that are not early, in the panel
-  std::vector<int> ipiv_;           // of Outcome
-  int info_ = 0;                    // of Outcome
+  std::vector<RowMoves> moves_;           // of each panel
+  std::vector<RowMoves> moves_of_early_;  // likewise, of its other columns in the early ones
+  std::vector<int> ipiv_;                 // of Outcome
+  int info_ = 0;                          // of Outcome
   cl::Event early_, factored_;      // the early columns of the last panel, all of it, on its owner
   std::vector<cl::Event> at_home_;  // when each panel is at home; none: it is
   std::vector<cl::Event> stored_;   // when the rows of U above each panel are there

@@ -87,8 +87,9 @@ char* PanelTransport::next_room() {
   return rooms_[0].data;
 }
 
-void PanelTransport::read(const cl::CommandQueue& queue, const Strip& from, const Piece& piece,
-                          const std::vector<cl::Event>& ready, cl::Event& done) {
+void PanelTransport::read_piece(const cl::CommandQueue& queue, const Strip& from,
+                                const Piece& piece, const std::vector<cl::Event>& ready,
+                                cl::Event& done) {
   if (piece.width == from.pitch) {
     queue.enqueueReadBuffer(buffer_of(from.of), CL_FALSE, piece.row * from.pitch,
                             piece.rows * from.pitch, piece.host, &ready, &done);
@@ -99,8 +100,8 @@ void PanelTransport::read(const cl::CommandQueue& queue, const Strip& from, cons
                               piece.width, 0, piece.host, &ready, &done);
 }
 
-void PanelTransport::write(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
-                           const std::vector<cl::Event>& ready, cl::Event& done) {
+void PanelTransport::write_piece(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
+                                 const std::vector<cl::Event>& ready, cl::Event& done) {
   if (piece.width == to.pitch) {
     queue.enqueueWriteBuffer(buffer_of(to.of), CL_FALSE, piece.row * to.pitch,
                              piece.rows * to.pitch, piece.host, &ready, &done);
@@ -116,7 +117,7 @@ void PanelTransport::write_to_others(std::size_t owner, std::span<const Strip> s
                                      std::vector<cl::Event>& sent) {
   for (std::size_t d = 0; d < links_.size(); ++d) {
     if (d == owner) continue;
-    write(links_[d].in, strips[d], piece, after({idle[d]}), sent[d]);
+    write_piece(links_[d].in, strips[d], piece, after({idle[d]}), sent[d]);
     links_[d].in.flush();
     note(d, kIn, sent[d]);
   }
@@ -129,7 +130,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
   if (links_.size() == 1 && processes_.size() == 1) {
     cl::Event left;
     if (!host) return left;
-    read(links_[0].out, strips[0], {0, rows, width, host}, waits, left);
+    read_piece(links_[0].out, strips[0], {0, rows, width, host}, waits, left);
     links_[0].out.flush();
     note(0, kOut, left);
     return left;
@@ -158,7 +159,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
       broadcast(i);
       continue;
     }
-    read(links_[from].out, strips[from], pieces[i], waits, gone[i]);
+    read_piece(links_[from].out, strips[from], pieces[i], waits, gone[i]);
     note(from, kOut, gone[i]);
   }
   if (here) links_[from].out.flush();

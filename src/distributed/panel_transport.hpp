@@ -95,10 +95,10 @@ class PanelTransport {
     std::size_t row, rows, width;
     char* host;
   };
-  static void read(const cl::CommandQueue& queue, const Strip& from, const Piece& piece,
-                   const std::vector<cl::Event>& ready, cl::Event& done);
-  static void write(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
-                    const std::vector<cl::Event>& ready, cl::Event& done);
+  static void read_piece(const cl::CommandQueue& queue, const Strip& from, const Piece& piece,
+                         const std::vector<cl::Event>& ready, cl::Event& done);
+  static void write_piece(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
+                          const std::vector<cl::Event>& ready, cl::Event& done);
   void note(std::size_t d, Timeline::Way way, const cl::Event& event);
   void write_to_others(std::size_t owner, std::span<const Strip> strips,
                        std::span<const cl::Event> idle, const Piece& piece,
@@ -109,7 +109,7 @@ class PanelTransport {
   std::shared_ptr<char> shared_;  // the rooms, if all processes have them in common
   Staging staging_;
   ProcessGroup& processes_;
-  std::array<Room, 2> rooms_;  // one for every other panel
+  std::array<Room, 2> rooms_;  // one for every other send()
   std::vector<char> signs_;    // that pieces are in memory that all have in common, for others
 };
 

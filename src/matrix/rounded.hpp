@@ -48,7 +48,10 @@ void round_to(const View<const T>& from, Real* to) {
       const T* const end = part + std::min(kPart, length - first);
       if constexpr (sizeof(Real) < sizeof(T)) {
         const T* const found = std::find_if(part, end, overflows<Real, T>);
-        if (found != end) overflow = found;
+        if (found != end) {
+          overflow = found;
+          return;
+        }
       }
       std::transform(part, end, to + k * length + first,
                      [](T value) { return static_cast<Real>(value); });
