@@ -87,39 +87,33 @@ char* PanelTransport::next_room() {
   return rooms_[0].data;
 }
 
-void PanelTransport::read_piece(const cl::CommandQueue& queue, const Strip& from,
-                                const Piece& piece, const std::vector<cl::Event>& ready,
-                                cl::Event& done) {
-  if (piece.width == from.pitch) {
-    queue.enqueueReadBuffer(buffer_of(from.of), CL_FALSE, piece.row * from.pitch,
-                            piece.rows * from.pitch, piece.host, &ready, &done);
-    return;
-  }
-  queue.enqueueReadBufferRect(buffer_of(from.of), CL_FALSE, Extent{from.first, piece.row, 0},
-                              Extent{0, 0, 0}, Extent{piece.width, piece.rows, 1}, from.pitch, 0,
-                              piece.width, 0, piece.host, &ready, &done);
+cl::Event PanelTransport::read(std::size_t d, const Strip& from, const Piece& to,
+                               const std::vector<cl::Event>& ready) {
+  cl::Event done;
+  links_[d].out.enqueueReadBufferRect(buffer_of(from.of), CL_FALSE, Extent{from.first, to.row, 0},
+                                      Extent{0, 0, 0}, Extent{to.width, to.rows, 1}, from.pitch, 0,
+                                      to.pitch, 0, to.host, &ready, &done);
+  links_[d].out.flush();
+  note(d, kOut, done);
+  return done;
 }
 
-void PanelTransport::write_piece(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
-                                 const std::vector<cl::Event>& ready, cl::Event& done) {
-  if (piece.width == to.pitch) {
-    queue.enqueueWriteBuffer(buffer_of(to.of), CL_FALSE, piece.row * to.pitch,
-                             piece.rows * to.pitch, piece.host, &ready, &done);
-    return;
-  }
-  queue.enqueueWriteBufferRect(buffer_of(to.of), CL_FALSE, Extent{to.first, piece.row, 0},
-                               Extent{0, 0, 0}, Extent{piece.width, piece.rows, 1}, to.pitch, 0,
-                               piece.width, 0, piece.host, &ready, &done);
+cl::Event PanelTransport::write(std::size_t d, const Piece& from, const Strip& to,
+                                const std::vector<cl::Event>& ready) {
+  cl::Event done;
+  links_[d].in.enqueueWriteBufferRect(buffer_of(to.of), CL_FALSE, Extent{to.first, from.row, 0},
+                                      Extent{0, 0, 0}, Extent{from.width, from.rows, 1}, to.pitch,
+                                      0, from.pitch, 0, from.host, &ready, &done);
+  links_[d].in.flush();
+  note(d, kIn, done);
+  return done;
 }
 
 void PanelTransport::write_to_others(std::size_t owner, std::span<const Strip> strips,
                                      std::span<const cl::Event> idle, const Piece& piece,
                                      std::vector<cl::Event>& sent) {
   for (std::size_t d = 0; d < links_.size(); ++d) {
-    if (d == owner) continue;
-    write_piece(links_[d].in, strips[d], piece, after({idle[d]}), sent[d]);
-    links_[d].in.flush();
-    note(d, kIn, sent[d]);
+    if (d != owner) sent[d] = write(d, piece, strips[d], after({idle[d]}));
   }
 }
 
@@ -128,12 +122,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
                                std::size_t rows, std::size_t width, char* host) {
   const std::vector<cl::Event> waits = after({ready});
   if (links_.size() == 1 && processes_.size() == 1) {
-    cl::Event left;
-    if (!host) return left;
-    read_piece(links_[0].out, strips[0], {0, rows, width, host}, waits, left);
-    links_[0].out.flush();
-    note(0, kOut, left);
-    return left;
+    return host ? read(0, strips[0], {0, rows, width, host, width}, waits) : cl::Event();
   }
   if (!host && !rooms_[0].data) return {};
   const bool shared = !host && shared_;
@@ -143,7 +132,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
   const std::size_t of_piece = std::max<std::size_t>(kPieceBytes / width, 1);
   std::vector<Piece> pieces;
   for (std::size_t row = 0; row < rows; row += of_piece) {
-    pieces.push_back({row, std::min(of_piece, rows - row), width, host + row * width});
+    pieces.push_back({row, std::min(of_piece, rows - row), width, host + row * width, width});
   }
   std::vector<cl::Event> gone(pieces.size()), sent(links_.size());
   std::vector<std::function<void()>> broadcasts;
@@ -159,10 +148,8 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
       broadcast(i);
       continue;
     }
-    read_piece(links_[from].out, strips[from], pieces[i], waits, gone[i]);
-    note(from, kOut, gone[i]);
+    gone[i] = read(from, strips[from], pieces[i], waits);
   }
-  if (here) links_[from].out.flush();
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (here) {
       gone[i].wait();
@@ -199,31 +186,24 @@ void PanelTransport::send_from_host(const char* host, std::span<const cl::Memory
   }
 }
 
+PanelTransport::Strip PanelTransport::strip_of(const Columns& columns) {
+  const std::size_t element = element_size(columns.of.precision());
+  return {columns.of.memory(), columns.first * element, columns.of.pitch() * element};
+}
+
+PanelTransport::Piece PanelTransport::piece_of(const Columns& columns) {
+  const std::size_t width = columns.width * element_size(columns.of.precision());
+  return {0, columns.rows, width, columns.host, columns.pitch};
+}
+
 cl::Event PanelTransport::store(std::size_t d, const cl::Event& ready, const Columns& columns) {
   if (columns.rows == 0) return {};
-  const std::size_t element = element_size(columns.of.precision());
-  const std::vector<cl::Event> waits = after({ready});
-  cl::Event left;
-  links_[d].out.enqueueReadBufferRect(
-      buffer_of(columns.of.memory()), CL_FALSE, Extent{columns.first * element, 0, 0},
-      Extent{0, 0, 0}, Extent{columns.width * element, columns.rows, 1},
-      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits, &left);
-  links_[d].out.flush();
-  note(d, kOut, left);
-  return left;
+  return read(d, strip_of(columns), piece_of(columns), after({ready}));
 }
 
 void PanelTransport::load(std::size_t d, std::initializer_list<cl::Event> ready,
                           const Columns& columns) {
-  const std::size_t element = element_size(columns.of.precision());
-  const std::vector<cl::Event> waits = after(ready);
-  cl::Event come;
-  links_[d].in.enqueueWriteBufferRect(
-      buffer_of(columns.of.memory()), CL_FALSE, Extent{columns.first * element, 0, 0},
-      Extent{0, 0, 0}, Extent{columns.width * element, columns.rows, 1},
-      columns.of.pitch() * element, 0, columns.pitch, 0, columns.host, &waits, &come);
-  links_[d].in.flush();
-  note(d, kIn, come);
+  write(d, piece_of(columns), strip_of(columns), after(ready));
 }
 
 void PanelTransport::join() {

@@ -90,15 +90,19 @@ class PanelTransport {
   };
 
   static Link link_of(DeviceContext& device);
-  /// Rows of a strip, and where they are on the host.
+  /// Rows of a strip, and where they are on the host, `pitch` bytes from row to row.
   struct Piece {
     std::size_t row, rows, width;
     char* host;
+    std::size_t pitch;
   };
-  static void read_piece(const cl::CommandQueue& queue, const Strip& from, const Piece& piece,
-                         const std::vector<cl::Event>& ready, cl::Event& done);
-  static void write_piece(const cl::CommandQueue& queue, const Strip& to, const Piece& piece,
-                          const std::vector<cl::Event>& ready, cl::Event& done);
+  static Strip strip_of(const Columns& columns);
+  static Piece piece_of(const Columns& columns);
+  /// Enqueue a copy on a queue of device d; the event tells when it is done.
+  cl::Event read(std::size_t d, const Strip& from, const Piece& to,
+                 const std::vector<cl::Event>& ready);
+  cl::Event write(std::size_t d, const Piece& from, const Strip& to,
+                  const std::vector<cl::Event>& ready);
   void note(std::size_t d, Timeline::Way way, const cl::Event& event);
   void write_to_others(std::size_t owner, std::span<const Strip> strips,
                        std::span<const cl::Event> idle, const Piece& piece,
