@@ -112,8 +112,8 @@ class BatchLuTest : public testing::TestWithParam<Case> {
   /// Every order up to 130 and those around other switches; fewer where the device only imitates
   /// a GPU, for which every order of the kernel is another program.
   std::vector<std::size_t> orders() const {
-    std::set<std::size_t> orders{1,  2,  3,  5,  7,  8,   9,   10,  17,  31, 32,
-                                 33, 41, 63, 64, 65, 100, 127, 128, 129, 132};
+    std::set<std::size_t> orders{1,  2,  3,  4,  5,  7,  8,  9,  10,  17,  31,  32,  33,
+                                 41, 49, 63, 64, 65, 95, 96, 97, 100, 127, 128, 129, 132};
     if (path == BatchLu::path(context.device(), 1)) {
       for (std::size_t n = 1; n <= 130; ++n) orders.insert(n);
     }

@@ -195,18 +195,19 @@ TEST(SmallKernels, BatchesInMemory) {
 }
 
 // As for larger orders, of three panels.
-TEST(SmallKernels, BatchesInTiles) {
-  constexpr std::size_t kN = 18, kItems = 64;
+TEST(SmallKernels, BatchesOfLargerMembers) {
+  constexpr std::size_t kN = 34;
   DeviceContext& context = context_of_one_unit();
   const Matrix a = harmless_for(Pivot::full, kSingle, kN, kN, 1);
   for (const bool full : {false, true}) {
     const cl::Buffer matrix = buffer_of(context, as_floats(transposed(a)));
     const cl::Buffer ipiv = context.zeros(kN), jpiv = context.zeros(kN), info = context.zeros(1);
-    context.run("test",
-                {full ? "gpu/batch_full.cl" : "gpu/batch_blocked.cl", "factor_batch", kSingle,
-                 Storage::buffer, Texel::rgba,
-                 std::string(" -DORDER=64 -DPIVOT=") + (full ? "FULL" : "PARTIAL")},
-                {kItems}, matrix, ipiv, jpiv, info, as_int(kN), cl_int{1});
+    context.run(
+        "test",
+        {full ? "gpu/batch_full.cl" : "gpu/batch_blocked.cl", "factor_batch", kSingle,
+         Storage::buffer, Texel::rgba,
+         std::string(" -DORDER=64 -DPIVOT=") + (full ? "FULL -DITEMS=64" : "PARTIAL -DITEMS=32")},
+        {full ? 64U : 32U}, matrix, ipiv, jpiv, info, as_int(kN), cl_int{1});
     LuFactors factors{Matrix(kN, kN), {}, values_of<cl_int>(context, info, 1)[0]};
     const std::vector<cl_float> rows = values_of<cl_float>(context, matrix, kN * kN);
     for (std::size_t i = 0; i < kN * kN; ++i) factors.lu(i / kN, i % kN) = rows[i];

@@ -20,9 +20,9 @@ PROGRAMS = {
     "common/vectors.cl": [f"-DGROUP_X=32 -DGROUP_Y=8 -DREDUCTION=0 {d}" for d in ("", DOUBLE)],
     "gpu/banded_lu.cl": [f"-DLUGPU_NVIDIA -DNB=32 -DPANEL_ITEMS=128 -DROWS=2 {d}" for d in ("", DOUBLE)],
     "gpu/banded_solve.cl": [f"-DLUGPU_NVIDIA -DNB=32 -DITEMS=64 {d}" for d in ("", DOUBLE)],
-    "gpu/batch_blocked.cl": [f"{BATCH} -DORDER=128 -DMATRICES=1 -DPIVOT={p} {d}" for p in ("NONE", "PARTIAL")
-                             for d in ("", DOUBLE)],
-    "gpu/batch_full.cl": [f"{BATCH} -DORDER=64 -DMATRICES=1 -DPIVOT=FULL {d}" for d in ("", DOUBLE)],
+    "gpu/batch_blocked.cl": [f"{BATCH} -DORDER={o} -DPIVOT={p} {d}" for o in ("96 -DITEMS=32", "128 -DITEMS=64")
+                             for p in ("NONE", "PARTIAL") for d in ("", DOUBLE)],
+    "gpu/batch_full.cl": [f"{BATCH} -DORDER=64 -DITEMS=64 -DPIVOT=FULL {d}" for d in ("", DOUBLE)],
     "gpu/batch_memory.cl": [f"{BATCH} -DORDER=256 -DITEMS=256 -DPIVOT={p} {d}" for p in ("NONE", "PARTIAL")
                             for d in ("", DOUBLE)],
     "gpu/batch_memory_full.cl": [f"{BATCH} -DORDER=256 -DITEMS=512 -DPENDING=4 -DPIVOT=FULL {d}"

@@ -1,62 +1,283 @@
-// LU of many matrices of order 33 to 128, without or with partial pivoting, by panels of TILE
-// columns, each matrix in registers (gpu/batch_tiles.clh):
+// LU of many matrices of order 33 to 128, without or with partial pivoting, left-looking by panels
+// of NB columns. A matrix has ITEMS work-items. Of each panel,
 //
-//   1. The panel goes by way of local memory to the registers of LANES work-items, on NVIDIA's GPUs
-//      a warp, which factor it (factor_panel). Rows do not move: their places are followed, and the
-//      steps in which they were chosen.
-//   2. The rows that were chosen go to local memory (give_rows). A work-item for each column right
-//      of the panel makes U of them and takes it to its place in the matrix (solve_rows).
-//   3. The product of L and U is subtracted (update). Rows that were chosen may become anything.
+//   1. its rows come to registers (load_panel): the row at position i to work-item i % ITEMS, as
+//      its row i / ITEMS;
+//   2. the columns left of it make rows of U of it, one after the other, and subtract their
+//      products with L from all others (update);
+//   3. its columns are factored (take_step). Rows do not move: their places are followed;
+//   4. it goes to its place (store_panel). In the other columns the rows stay where they are:
+//   rows_at
+//      has them by their positions (compose), and in the end those of L go there (interchange).
 //
-// In the end the rows of L, and of U in the panel's columns, go to their places.
+// A row of U, or one that has been chosen, goes to local memory, for all to take, and from there to
+// the matrix. In registers it may become anything.
 //
-// Build options: those of gpu/batch_tiles.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, one to three times
+// ITEMS; those of
+// gpu/batch_places.clh.
 
-#include "gpu/batch_tiles.clh"
+#include "gpu/batch_places.clh"
 
-#define LANES 32              // work-items that factor a panel
-#define ROWS (ORDER / LANES)  // of the panel that one of them has, LANES apart
-#define NOT_YET 255
+#define ROWS (ORDER / ITEMS)
+#define WARP 32
+#define WARPS (ITEMS / WARP)
+#define NB 16
+#define PACKS (NB / PACK)  // of a row of the panel
+#define PANELS (ORDER / NB)
+#define SLAB 8  // columns
+#define SLAB_PACKS (SLAB / PACK)
+// Elements of L in a slab that a work-item moves: whole packs.
+#define MOVED (((ORDER - NB) * SLAB_PACKS + ITEMS - 1) / ITEMS * PACK)
 
-// The panel, by columns; of the rows that were chosen in the panel, what is in it and what is right
-// of it; the step in which a row was chosen.
+// Columns of the matrix on their way from or to it, while others are used (rows are read 16 bytes
+// at a time without bank conflicts); the rows of U; where the row at a position is in the columns
+// of each panel that has been factored, and behind these in all others, for even and odd panels;
+// which position it had before the panel.
 typedef struct {
-  pack panel[TILE][ORDER / PACK];
-  pack chosen[TILE][TILE / PACK];
-  pack upper[TILE][ORDER / PACK];
-  uchar step[ORDER];
+  pack slab[2][ORDER][SLAB_PACKS + 1];
+  pack chosen[NB][PACKS];
+  uchar rows_at[2][PANELS + 1][ORDER], comes_from[ORDER];
 #ifndef LUGPU_NVIDIA
-  key_type keys[2][LANES];
-  uint places[2][LANES];
+  key_type keys[2][ITEMS];
+  uint places[2][ITEMS];
+#elif WARPS > 1
+  key_type keys[2][WARPS];
+  uint places[2][WARPS];
 #endif
 } scratch_of;
 
-// The place of the best candidate of the panel's work-items, in column c.
-inline uint best_of_panel(key_type best, uint where, int c, __local scratch_of* shared) {
-#ifdef LUGPU_NVIDIA
-  return best_of_warp(best, where);
-#else
-  return best_of(best, where, get_local_id(0), LANES, shared->keys[c % 2], shared->places[c % 2]);
-#endif
+// Where the rows are in the columns of a panel while that from column `first` on is factored.
+inline const __local uchar* rows_in(int panel, int first, const __local scratch_of* shared) {
+  return shared->rows_at[first / NB % 2][panel];
 }
 
-// For the panel's work-items, and for what they wrote to local memory.
-inline void wait_for_panel() {
-#ifdef LUGPU_NVIDIA
+// Waits for the work-items of a matrix and for what they wrote.
+inline void wait_for_matrix() {
+#if defined(LUGPU_NVIDIA) && WARPS == 1
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 #else
-  barrier(CLK_LOCAL_MEM_FENCE);
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #endif
 }
 
-// Column c of the panel, which is k of the matrix, in the work-item's rows y of it; nothing if the
-// matrix has no such column. places: of the rows, NO_PLACE where there is none or it has been
-// chosen. pivot_of_me: of column me of the panel. Returns whether the pivot is zero. (Conditions
-// are values where they can be: branches would be half of the time.)
-inline bool take_step(real (*y)[TILE], uint* places, const int c, int k, int n, uint* pivot_of_me,
+// `width` elements, a pack or one, at once: to the matrix, and from it to local memory, where they
+// arrive by wait_for_slabs(). (Loops over elements do not depend on `width`, so that the
+// compiler unrolls them early, and registers have fixed numbers.)
+inline void load_elements(const int width, const __global real* from, real* to) {
+  if (width == 1) to[0] = from[0];
+  if (width == 1) return;
+  const pack values = *(const __global pack*)from;
+  UNROLL
+  for (int e = 0; e < PACK; ++e) to[e] = element_of(values, e);
+}
+inline void store_elements(const int width, __global real* to, const real* from) {
+  if (width == 1) to[0] = from[0];
+  if (width == PACK) *(__global pack*)to = pack_of(from);
+}
+inline void copy_elements(const int width, __local real* to, const __global real* from) {
+#ifdef LUGPU_NVIDIA
+  const uint place = (uint)(size_t)to;
+  if (width == PACK)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
+#ifdef LUGPU_DOUBLE
+  if (width == 1)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(place), "l"(from) : "memory");
+#else
+  if (width == 1)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(from) : "memory");
+#endif
+#else
+  if (width == 1) *to = *from;
+  if (width == PACK) *(__local pack*)to = *(const __global pack*)from;
+#endif
+}
+inline void end_of_slab() {
+#ifdef LUGPU_NVIDIA
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+// Until at most the last slab, or not even that, has not arrived.
+inline void wait_for_slabs(bool but_the_last) {
+#ifdef LUGPU_NVIDIA
+  if (but_the_last) asm volatile("cp.async.wait_group 1;" ::: "memory");
+  if (!but_the_last) asm volatile("cp.async.wait_group 0;" ::: "memory");
+#endif
+  wait_for_matrix();
+}
+
+// Calls f(width, ...) with whole packs where rows of the matrix, n x n, begin at packs.
+#define BY_WIDTH(f, n, ...)                       \
+  do {                                            \
+    if ((n) % PACK == 0) f(PACK, n, __VA_ARGS__); \
+    if ((n) % PACK != 0) f(1, n, __VA_ARGS__);    \
+  } while (0)
+
+// Columns column : column + SLAB of the matrix from position `top` on to a slab; 0 right of the
+// matrix. rows: by their positions.
+inline void bring_elements(const int width, int n, const __global real* a, int top, int column,
+                           const __local uchar* rows, __local pack (*slab)[SLAB_PACKS + 1]) {
+#pragma unroll 1
+  for (int t = get_local_id(0); t < (n - top) * (SLAB / width); t += ITEMS) {
+    const int i = top + t / (SLAB / width), j = t % (SLAB / width) * width;
+    __local real* to = (__local real*)slab[i] + j;
+    if (column + j < n) {
+      copy_elements(width, to, a + rows[i] * n + column + j);
+      continue;
+    }
+    UNROLL
+    for (int e = 0; e < PACK; ++e) {
+      if (e < width) to[e] = 0;
+    }
+  }
+}
+inline void bring_slab(const __global real* a, int n, int top, int column,
+                       const __local uchar* rows, __local pack (*slab)[SLAB_PACKS + 1]) {
+  BY_WIDTH(bring_elements, n, a, top, column, rows, slab);
+  end_of_slab();
+}
+
+// Rows top : end of the matrix, in columns column : column + columns, from local memory, where they
+// are `pitch` elements apart; as far as the matrix goes.
+inline void store_local(const int width, int n, __global real* a, int top, int end, int column,
+                        const int columns, const __local real* from, const int pitch) {
+#pragma unroll 1
+  for (int t = get_local_id(0); t < (min(end, n) - top) * (columns / width); t += ITEMS) {
+    const int i = t / (columns / width), j = t % (columns / width) * width;
+    real x[PACK];
+    UNROLL
+    for (int e = 0; e < PACK; ++e) x[e] = e < width ? from[i * pitch + j + e] : (real)0;
+    if (column + j < n) store_elements(width, a + (top + i) * n + column + j, x);
+  }
+}
+
+inline void store_slab(__global real* a, int n, int top, int column,
+                       const __local pack (*slab)[SLAB_PACKS + 1]) {
+  BY_WIDTH(store_local, n, a, top, n, column, SLAB, (const __local real*)slab[top], SLAB + PACK);
+}
+
+inline int place_in_slab(int r, int n) { return min((int)get_local_id(0) + ITEMS * r, n - 1); }
+
+// The panel from column `first` on.
+inline void load_panel(real (*x)[NB], const __global real* a, int n, int first,
+                       __local scratch_of* shared) {
+  bring_slab(a, n, 0, first, rows_in(first / NB, first, shared), shared->slab[0]);
+  UNROLL
+  for (int s = 0; s < NB / SLAB; ++s) {
+    const bool more = s + 1 < NB / SLAB;
+    if (more)
+      bring_slab(a, n, 0, first + (s + 1) * SLAB, rows_in(first / NB, first, shared),
+                 shared->slab[(s + 1) % 2]);
+    wait_for_slabs(more);
+    UNROLL
+    for (int r = 0; r < ROWS; ++r) {
+      UNROLL
+      for (int p = 0; p < SLAB_PACKS; ++p) {
+        const pack values = shared->slab[s % 2][place_in_slab(r, n)][p];
+        UNROLL
+        for (int e = 0; e < PACK; ++e) x[r][s * SLAB + p * PACK + e] = element_of(values, e);
+      }
+    }
+    wait_for_matrix();
+  }
+}
+
+// A row to local memory.
+inline void publish(const real* x, __local pack* to) {
+  UNROLL
+  for (int p = 0; p < PACKS; ++p) to[p] = pack_of(x + p * PACK);
+}
+
+// Rows top : top + NB, which have been chosen, to the matrix.
+inline void store_chosen(__global real* a, int n, int top, int first,
+                         const __local scratch_of* shared) {
+  BY_WIDTH(store_local, n, a, top, top + NB, first, NB, (const __local real*)shared->chosen, NB);
+}
+
+// Column k of the matrix, which is in the slab, makes row k of U, and subtracts its product with L
+// from all rows but the first `done` of each work-item. (Loops begin at 0 so that the compiler
+// unrolls them early, and registers have fixed numbers.)
+inline void subtract_row(real (*x)[NB], const int done, int k, int n,
+                         const __local pack (*slab)[SLAB_PACKS + 1], __local scratch_of* shared) {
+  __local pack* u = shared->chosen[k % NB];
+  const uint mine = k % ITEMS == get_local_id(0) ? 1u << k / ITEMS : 0;
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    if (r >= done && (mine >> r & 1)) publish(x[r], u);
+  }
+  wait_for_matrix();
+  real l[ROWS];
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) l[r] = ((const __local real*)slab[place_in_slab(r, n)])[k % SLAB];
+  UNROLL
+  for (int p = 0; p < PACKS; ++p) {
+    const pack of_u = u[p];
+    UNROLL
+    for (int e = 0; e < PACK; ++e) {
+      UNROLL
+      for (int r = 0; r < ROWS; ++r) {
+        if (r >= done) x[r][p * PACK + e] = fma(-l[r], element_of(of_u, e), x[r][p * PACK + e]);
+      }
+    }
+  }
+}
+
+// The columns left of the panel.
+inline void update(real (*x)[NB], __global real* a, int n, int first, __local scratch_of* shared) {
+  if (first > 0) bring_slab(a, n, 0, 0, rows_in(0, first, shared), shared->slab[0]);
+  for (int k = 0; k < first; k += SLAB) {
+    const int next = k + SLAB;
+    if (next < first)
+      bring_slab(
+          a, n, next, next, rows_in(next / NB, first, shared), shared->slab[next / SLAB % 2]);
+    wait_for_slabs(next < first);
+    const __local pack(*slab)[SLAB_PACKS + 1] = shared->slab[k / SLAB % 2];
+    for (int c = k; c < next; ++c) {
+#ifdef UNROLLED
+      if (k / ITEMS == 0) subtract_row(x, 0, c, n, slab, shared);
+      if (k / ITEMS == 1) subtract_row(x, 1, c, n, slab, shared);
+      if (k / ITEMS == 2) subtract_row(x, 2, c, n, slab, shared);
+#else
+      subtract_row(x, k / ITEMS, c, n, slab, shared);
+#endif
+    }
+    wait_for_matrix();
+    if (next % NB == 0) store_chosen(a, n, next - NB, first, shared);
+    wait_for_matrix();
+  }
+}
+
+#if PIVOT == PARTIAL
+// The place of the best candidate of the matrix, in column c of the panel.
+inline uint best_of_matrix(key_type key, uint place, int c, __local scratch_of* shared) {
+#ifndef LUGPU_NVIDIA
+  return best_of(key, place, get_local_id(0), ITEMS, shared->keys[c % 2], shared->places[c % 2]);
+#elif WARPS == 1
+  return best_of_warp(key, place);
+#else
+  const key_type largest = largest_of_warp(key);
+  const uint proposed = warp_min(key == largest ? place : NO_PLACE);
+  if (get_local_id(0) % WARP == 0) {
+    shared->keys[c % 2][get_local_id(0) / WARP] = largest;
+    shared->places[c % 2][get_local_id(0) / WARP] = proposed;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  key_type best = 0;
+  uint where = NO_PLACE;
+  UNROLL
+  for (int w = 0; w < WARPS; ++w)
+    compare(shared->keys[c % 2][w], shared->places[c % 2][w], &best, &where);
+  return where;
+#endif
+}
+#endif
+
+// Column c of the panel, which is k of the matrix. places: of the rows, NO_PLACE where there is
+// none or it has been chosen. pivot_of_me: of column me of the panel. Returns whether the pivot is
+// zero.
+inline bool take_step(real (*x)[NB], uint* places, const int c, int k, uint* pivot_of_me,
                       __local scratch_of* shared) {
   const int me = get_local_id(0);
-  const bool working = me < LANES && k < n;
 #if PIVOT == NONE
   const uint pivot = place_of(0, k, k);
 #else
@@ -64,182 +285,168 @@ inline bool take_step(real (*y)[TILE], uint* places, const int c, int k, int n, 
   uint where = NO_PLACE;
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
-    keys[r] = places[r] == NO_PLACE ? 0 : rank_of(y[r][c]);
+    keys[r] = places[r] == NO_PLACE ? 0 : rank_of(x[r][c]);
     best = max(best, keys[r]);
   }
   UNROLL
   for (int r = 0; r < ROWS; ++r) where = min(where, keys[r] == best ? places[r] : NO_PLACE);
-  const uint pivot = best_of_panel(best, where, c, shared);
-#endif
+  const uint pivot = best_of_matrix(best, where, c, shared);
   *pivot_of_me = me == c ? pivot : *pivot_of_me;
+#endif
   // (A comparison of r itself the compiler turns into a computed address, and the rows go to
   // memory.)
-  const uint chosen = working && row_of(pivot) % LANES == me ? 1u << row_of(pivot) / LANES : 0;
+  const uint mine = row_of(pivot) % ITEMS == me ? 1u << row_of(pivot) / ITEMS : 0;
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
-    if (chosen >> r & 1) {
-      write_packs(y[r], shared->chosen[c]);
-      shared->step[me + LANES * r] = k;
+    if (mine >> r & 1) {
+      publish(x[r], shared->chosen[c]);
       places[r] = NO_PLACE;
+      shared->comes_from[k] = row_of(pivot);
     }
   }
-  wait_for_panel();
-  real u[TILE];
-  read_packs(shared->chosen[c], u);
-  const real value = u[c];
-  real scale, inverse;
-  reciprocal(value, &scale, &inverse);
+  wait_for_matrix();
+  const __local pack* u = shared->chosen[c];
+  const real value = ((const __local real*)u)[c];
+  real scale = 1, inverse = inverse_of(value), l[ROWS];
+  if (!has_inverse(value)) reciprocal(value, &scale, &inverse);
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
-    const bool goes_on = working & (places[r] != NO_PLACE);
-    const uint moved = place_of(0, row_position_of(pivot), row_of(places[r]));
-    const bool moves = goes_on & (row_position_of(places[r]) == k);
-    places[r] = moves ? moved : places[r];
-    const real l = y[r][c] * scale * inverse;
-    y[r][c] = goes_on ? l : y[r][c];
-    UNROLL
-    for (int e = 0; e < TILE; ++e) {
-      if (e > c) y[r][e] = goes_on ? fma(-l, u[e], y[r][e]) : y[r][e];
-    }
-  }
-  return k < n && value == 0;
-}
-
-// The panel of the columns from `first` on, in local memory. places: as in take_step().
-inline void factor_panel(int n, int first, uint* places, __global int* ipiv, int* zero,
-                         __local scratch_of* shared) {
-  const int me = get_local_id(0);
-  __local real* panel = (__local real*)shared->panel;
-  real y[ROWS][TILE];
-#ifdef LUGPU_NVIDIA
-  if (me >= LANES || first >= n) return;
-#endif
-  UNROLL
-  for (int r = 0; r < ROWS && me < LANES; ++r) {
-    UNROLL
-    for (int c = 0; c < TILE; ++c) y[r][c] = panel[c * ORDER + me + LANES * r];
-  }
-  uint pivot = NO_PLACE;
-  UNROLL
-  for (int c = 0; c < TILE; ++c) {
-    const bool is_zero = take_step(y, places, c, first + c, n, &pivot, shared);
-    if (is_zero && *zero == 0) *zero = first + c + 1;
-  }
 #if PIVOT == PARTIAL
-  if (me < TILE && first + me < n) ipiv[first + me] = row_position_of(pivot);
+    // Who is at position k goes to the pivot's.
+    const uint moved = place_of(0, row_position_of(pivot), row_of(places[r]));
+    places[r] = places[r] < place_of(0, k + 1, 0) ? moved : places[r];
 #endif
-  UNROLL
-  for (int r = 0; r < ROWS && me < LANES; ++r) {
-    UNROLL
-    for (int c = 0; c < TILE; ++c) panel[c * ORDER + me + LANES * r] = y[r][c];
+    l[r] = x[r][c] * scale * inverse;
+    x[r][c] = l[r];
   }
-}
-
-// The work-item's tile to the next panel.
-inline void give_panel(real (*x)[TILE], __local scratch_of* shared) {
   UNROLL
-  for (int c = 0; c < TILE; ++c) {
-    real column[TILE];
+  for (int p = 0; p < PACKS; ++p) {
+    if (p < c / PACK) continue;
+    const pack of_u = u[p];
     UNROLL
-    for (int i = 0; i < TILE; ++i) column[i] = x[i][c];
-    write_packs(column, shared->panel[c] + TILE * down() / PACK);
-  }
-}
-
-// The factored panel to the tiles that it came from.
-inline void take_panel(real (*x)[TILE], const __local scratch_of* shared) {
-  UNROLL
-  for (int c = 0; c < TILE; ++c) {
-    real column[TILE];
-    read_packs(shared->panel[c] + TILE * down() / PACK, column);
-    UNROLL
-    for (int i = 0; i < TILE; ++i) x[i][c] = column[i];
-  }
-}
-
-// The rows that were chosen in the panel from tiles right of it.
-inline void give_rows(real (*x)[TILE], int first, __local scratch_of* shared) {
-  UNROLL
-  for (int i = 0; i < TILE; ++i) {
-    const int slot = shared->step[TILE * down() + i] - first;
-    if (slot < 0 || slot >= TILE) continue;
-    write_packs(x[i], shared->upper[slot] + TILE * across() / PACK);
-  }
-}
-
-// U = inv(L11) times those rows, in a column right of the panel for each work-item.
-inline void solve_rows(__global real* a, int n, int first, __local scratch_of* shared) {
-  const int column = first + TILE + get_local_id(0);
-  if (column >= n) return;
-  __local real* upper = (__local real*)shared->upper + column;
-  real u[TILE];
-  UNROLL
-  for (int q = 0; q < TILE; ++q) {
-    real l[TILE];
-    read_packs(shared->chosen[q], l);
-    u[q] = upper[q * ORDER];
-    UNROLL
-    for (int s = 0; s < TILE; ++s) {
-      if (s < q) u[q] = fma(-l[s], u[s], u[q]);
+    for (int e = 0; e < PACK; ++e) {
+      UNROLL
+      for (int r = 0; r < ROWS; ++r) {
+        const int j = p * PACK + e;
+        if (j > c) x[r][j] = fma(-l[r], element_of(of_u, e), x[r][j]);
+      }
     }
-    upper[q * ORDER] = u[q];
-    a[(first + q) * n + column] = u[q];
   }
+  return value == 0;
 }
 
-// The product of the panel and those rows in the work-item's tile.
-inline void update(real (*x)[TILE], const __local scratch_of* shared) {
-#pragma nounroll
-  for (int q = 0; q < TILE; ++q) {
-    real l[TILE], u[TILE];
-    read_packs(shared->panel[q] + TILE * down() / PACK, l);
-    read_packs(shared->upper[q] + TILE * across() / PACK, u);
-    subtract_product(x, l, u);
+// The factored panel to the matrix, and where its rows come from.
+inline void store_panel(real (*x)[NB], __global real* a, int n, int first, const uint* places,
+                        __local scratch_of* shared) {
+  store_chosen(a, n, first, first, shared);
+  UNROLL
+  for (int s = 0; s < NB / SLAB; ++s) {
+    UNROLL
+    for (int r = 0; r < ROWS; ++r) {
+      if (places[r] == NO_PLACE) continue;
+      const int position = row_position_of(places[r]);
+      if (s == 0) shared->comes_from[position] = row_of(places[r]);
+      UNROLL
+      for (int p = 0; p < SLAB_PACKS; ++p)
+        shared->slab[s % 2][position][p] = pack_of(x[r] + s * SLAB + p * PACK);
+    }
+    wait_for_matrix();
+    store_slab(a, n, first + NB, first + s * SLAB, shared->slab[s % 2]);
+  }
+  wait_for_matrix();
+}
+
+// The interchanges of the panel from column `first` on in rows_at.
+inline void compose(int n, int first, __local scratch_of* shared) {
+  const int panel = first / NB;
+  for (int t = get_local_id(0); t < (panel + 1) * ORDER; t += ITEMS) {
+    const int p = t / ORDER, i = t % ORDER;
+    const int before = i >= first && i < n ? shared->comes_from[i] : i;
+    __local uchar(*after)[ORDER] = shared->rows_at[(panel + 1) % 2];
+    after[p < panel ? p : p + 1][i] = shared->rows_at[panel % 2][p][before];
+    if (p == panel) after[p][i] = i;
+  }
+  wait_for_matrix();
+}
+
+#if PIVOT == PARTIAL
+// The rows of L to their positions, in all columns but those of the last panel.
+inline void interchange_elements(const int width, int n, __global real* a,
+                                 const __local scratch_of* shared) {
+  const int last = (n - 1) / NB * NB;                         // first column of that panel
+  const int of_row = SLAB / width, at_once = ITEMS / of_row;  // work-items, rows
+  const int me = get_local_id(0) / of_row;
+#pragma unroll 1
+  for (int left = 0; left < last; left += SLAB) {
+    const int top = (left / NB + 1) * NB + me;
+    const __local uchar* rows = rows_in(left / NB, last + NB, shared);
+    __global real* there = a + left + get_local_id(0) % of_row * width;
+    real moved[MOVED];
+    UNROLL
+    for (int s = 0; s < MOVED; ++s) {
+      const int i = min(top + s * at_once, n - 1);
+      if (s * width < MOVED) load_elements(width, there + rows[i] * n, moved + s * width);
+    }
+    wait_for_matrix();
+    UNROLL
+    for (int s = 0; s < MOVED; ++s) {
+      const int i = top + s * at_once;
+      if (s * width < MOVED && i < n) store_elements(width, there + i * n, moved + s * width);
+    }
   }
 }
+inline void interchange(__global real* a, int n, const __local scratch_of* shared) {
+  BY_WIDTH(interchange_elements, n, a, shared);
+}
+#endif
 
 // P A = L U of the matrices, n x n, by rows: unit lower L below the diagonal, U on and above it.
 // ipiv: n of each matrix, 0-based: row k was interchanged with that one. info: of each, the first
 // pivot (1-based) that is exactly zero, 0 if there is none.
-__kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_batch(
+__kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count) {
   __local scratch_of shared;
   const int me = get_local_id(0);
   const size_t matrix = get_group_id(0);
   __global real* a = matrices + matrix * n * n;
-  __global int* pivots = ipiv + (PIVOT == NONE ? 0 : matrix * n);
-  real x[TILE][TILE];
+  int zero = INT_MAX;  // the first column whose pivot is zero
   UNROLL
-  for (int i = 0; i < TILE; ++i) load_row(a, n, TILE * down() + i, x[i], 0);
-  uint places[ROWS];
-  int zero = 0;
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) {
-    const int row = me + LANES * r;
-    places[r] = me < LANES && row < n ? place_of(0, row, row) : NO_PLACE;
+  for (int r = 0; r < ROWS; ++r) shared.rows_at[0][0][me + ITEMS * r] = me + ITEMS * r;
+  wait_for_matrix();
+  for (int first = 0; first < n; first += NB) {
+    real x[ROWS][NB];
+    uint places[ROWS], pivot = NO_PLACE;
+    UNROLL
+    for (int r = 0; r < ROWS; ++r) {
+      const int i = me + ITEMS * r;
+      places[r] = i >= first && i < n ? place_of(0, i, i) : NO_PLACE;
+    }
+    load_panel(x, a, n, first, &shared);
+    update(x, a, n, first, &shared);
+    // (A barrier under a condition would take a CPU's compiler long.)
+#ifdef UNROLLED
+#define STEP(c)                                                             \
+  if (first + c < n && take_step(x, places, c, first + c, &pivot, &shared)) \
+    zero = min(zero, first + c);
+#define STEPS_8(c) \
+  STEP(c) STEP(c + 1) STEP(c + 2) STEP(c + 3) STEP(c + 4) STEP(c + 5) STEP(c + 6) STEP(c + 7)
+    STEPS_8(0)
+    STEPS_8(8)
+#else
+    for (int c = 0; c < min(NB, n - first); ++c) {
+      const bool is_zero = take_step(x, places, c, first + c, &pivot, &shared);
+      zero = is_zero ? min(zero, first + c) : zero;
+    }
+#endif
+    store_panel(x, a, n, first, places, &shared);
+#if PIVOT == PARTIAL
+    if (me < NB && first + me < n) ipiv[matrix * n + first + me] = row_position_of(pivot);
+#endif
+    compose(n, first, &shared);
   }
-  for (int i = me; i < ORDER; i += ITEMS) shared.step[i] = NOT_YET;
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);  // what was read may be overwritten
-  // In each turn the panel from `first` on is used and the next one is factored.
-  for (int first = -TILE; first < n; first += TILE) {
-    const int next = first + TILE;
-    if (TILE * across() == first) take_panel(x, &shared);
-    if (TILE * across() > first && first >= 0) give_rows(x, first, &shared);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (first >= 0) solve_rows(a, n, first, &shared);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (TILE * across() > first && first >= 0) update(x, &shared);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (TILE * across() == next) give_panel(x, &shared);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    factor_panel(n, next, places, pivots, &zero, &shared);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  UNROLL
-  for (int i = 0; i < TILE; ++i) {
-    const int k = shared.step[TILE * down() + i];
-    if (k != NOT_YET && across() <= k / TILE) store_row(a, n, k, x[i]);
-  }
-  if (me == 0) info[matrix] = zero;
+#if PIVOT == PARTIAL
+  interchange(a, n, &shared);
+#endif
+  if (me == 0) info[matrix] = zero == INT_MAX ? 0 : zero + 1;
 }

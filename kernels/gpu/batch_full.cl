@@ -1,5 +1,6 @@
-// LU of many matrices of order 33 to 128 with full pivoting, each in registers
-// (gpu/batch_tiles.clh). Neither rows nor columns move: local memory has the positions to which the
+// LU of many matrices of order 33 to 128 with full pivoting, each in the registers of SIDE x SIDE
+// work-items: work-item (across, down) has a tile of it, the rows TILE down + i and the columns
+// TILE across + j. Neither rows nor columns move: local memory has the positions to which the
 // interchanges have brought them. A step:
 //
 //   1. All work-items compare what is left of their tiles by magnitude, and those that have the
@@ -12,9 +13,13 @@
 //
 // In the end the elements of every row go to the positions of their columns.
 //
-// Build options: those of gpu/batch_tiles.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER; ITEMS, (ORDER / 8)^2; those of
+// gpu/batch_places.clh.
 
-#include "gpu/batch_tiles.clh"
+#include "gpu/batch_places.clh"
+
+#define TILE 8
+#define SIDE (ORDER / TILE)
 
 #ifdef LUGPU_NVIDIA
 #define TEAM 32  // work-items that compare before the others
@@ -32,6 +37,73 @@ typedef struct {
   real pivot, scale[ORDER], inverse[ORDER];
   uchar row_position[ORDER], row_at[ORDER], column_position[ORDER], column_at[ORDER];
 } scratch_of;
+
+inline int across() { return get_local_id(0) % SIDE; }
+inline int down() { return get_local_id(0) / SIDE; }
+
+// Whether rows of the matrix begin at packs.
+inline bool is_aligned(int n) { return n % PACK == 0; }
+
+// A row of a tile of the matrix, n x n, from its place; `outside` where there is none.
+inline void load_row(const __global real* a, int n, int i, real* x, real outside) {
+  const int left = TILE * across();
+  UNROLL
+  for (int j = 0; j < TILE; ++j) x[j] = outside;
+  if (i < n && is_aligned(n)) {
+    UNROLL
+    for (int j = 0; j < TILE; j += PACK) {
+      if (left + j >= n) continue;
+      const pack values = *(const __global pack*)(a + i * n + left + j);
+      UNROLL
+      for (int e = 0; e < PACK; ++e) x[j + e] = element_of(values, e);
+    }
+  } else if (i < n) {
+    UNROLL
+    for (int j = 0; j < TILE; ++j) {
+      if (left + j < n) x[j] = a[i * n + left + j];
+    }
+  }
+}
+
+// It to row k of the matrix.
+inline void store_row(__global real* a, int n, int k, const real* x) {
+  const int left = TILE * across();
+  if (is_aligned(n)) {
+    UNROLL
+    for (int j = 0; j < TILE; j += PACK) {
+      if (left + j < n) *(__global pack*)(a + k * n + left + j) = pack_of(x + j);
+    }
+  } else {
+    UNROLL
+    for (int j = 0; j < TILE; ++j) {
+      if (left + j < n) a[k * n + left + j] = x[j];
+    }
+  }
+}
+
+// The elements of some packs in local memory; and the reverse.
+inline void read_packs(const __local pack* from, real* x) {
+  UNROLL
+  for (int j = 0; j < TILE; j += PACK) {
+    const pack values = from[j / PACK];
+    UNROLL
+    for (int e = 0; e < PACK; ++e) x[j + e] = element_of(values, e);
+  }
+}
+
+inline void write_packs(const real* x, __local pack* to) {
+  UNROLL
+  for (int j = 0; j < TILE; j += PACK) to[j / PACK] = pack_of(x + j);
+}
+
+// X -= l u of a tile
+inline void subtract_product(real (*x)[TILE], const real* l, const real* u) {
+  UNROLL
+  for (int i = 0; i < TILE; ++i) {
+    UNROLL
+    for (int j = 0; j < TILE; ++j) x[i][j] = fma(-l[i], u[j], x[i][j]);
+  }
+}
 
 // What is left of the work-item's tile: a bit for each row and column.
 typedef struct {

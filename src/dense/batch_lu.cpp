@@ -22,12 +22,17 @@ std::size_t local_bytes(Precision precision, Pivot pivot) {
 }
 
 BatchKernel in_registers(std::size_t n, Pivot pivot) {
+  if (n <= 4) return {"gpu/batch_small.cl", 4, 4, 32};
   if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
   if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
   if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 2};
-  const char* const file = pivot == Pivot::full ? "gpu/batch_full.cl" : "gpu/batch_blocked.cl";
-  if (n <= 64) return {file, 64, 64, 1};
-  return {file, kMostRegisters, 256, 1};
+  if (pivot == Pivot::full) {
+    const std::size_t side = n <= 64 ? 8 : kMostRegisters / 8;
+    return {"gpu/batch_full.cl", 8 * side, side * side, 1};
+  }
+  if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1};
+  if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1};
+  return {"gpu/batch_blocked.cl", kMostRegisters, 64, 1};
 }
 
 // With full pivoting as many work-items as NVIDIA's GPUs have registers for.
@@ -226,9 +231,8 @@ KernelId BatchLu::factor_kernel() const {
   const BatchKernel kernel = gpu_kernel();
   id.file = kernel.file;
   id.texel = Texel::rgba;
-  id.options += definition("ORDER", kernel.order);
-  id.options += path_ == BatchPath::memory ? definition("ITEMS", kernel.items)
-                                           : definition("MATRICES", kernel.matrices);
+  id.options += definition("ORDER", kernel.order) + definition("ITEMS", kernel.items) +
+                definition("MATRICES", kernel.matrices);
   if (path_ == BatchPath::memory && pivot_ == Pivot::full) {
     id.options += definition("PENDING", steps_pending(kernel, precision_));
   }
