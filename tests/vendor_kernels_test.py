@@ -67,6 +67,10 @@ class VendorKernels(unittest.TestCase):
             wrong = [errors for errors in pool.map(errors_of, programs) if errors]
         self.assertEqual(wrong, [])
 
+    def test_have_no_variadic_macros(self):
+        """NVIDIA's compiler refuses them, clang does not."""
+        self.assertEqual([path.name for path in KERNELS.rglob("*.cl*") if "__VA_ARGS__" in path.read_text()], [])
+
     def test_are_all_here(self):
         def reached(file, seen):
             text = (KERNELS / file).read_text(encoding="utf-8")

@@ -106,12 +106,8 @@ inline void wait_for_slabs(bool but_the_last) {
   wait_for_matrix();
 }
 
-// Calls f(width, ...) with whole packs where rows of the matrix, n x n, begin at packs.
-#define BY_WIDTH(f, n, ...)                       \
-  do {                                            \
-    if ((n) % PACK == 0) f(PACK, n, __VA_ARGS__); \
-    if ((n) % PACK != 0) f(1, n, __VA_ARGS__);    \
-  } while (0)
+// The `width` of the matrix, n x n: a pack where its rows begin at packs.
+inline bool has_packs(int n) { return n % PACK == 0; }
 
 // Columns column : column + SLAB of the matrix from position `top` on to a slab; 0 right of the
 // matrix. rows: by their positions.
@@ -133,7 +129,8 @@ inline void bring_elements(const int width, int n, const __global real* a, int t
 }
 inline void bring_slab(const __global real* a, int n, int top, int column,
                        const __local uchar* rows, __local pack (*slab)[SLAB_PACKS + 1]) {
-  BY_WIDTH(bring_elements, n, a, top, column, rows, slab);
+  if (has_packs(n)) bring_elements(PACK, n, a, top, column, rows, slab);
+  if (!has_packs(n)) bring_elements(1, n, a, top, column, rows, slab);
   end_of_slab();
 }
 
@@ -153,7 +150,9 @@ inline void store_local(const int width, int n, __global real* a, int top, int e
 
 inline void store_slab(__global real* a, int n, int top, int column,
                        const __local pack (*slab)[SLAB_PACKS + 1]) {
-  BY_WIDTH(store_local, n, a, top, n, column, SLAB, (const __local real*)slab[top], SLAB + PACK);
+  const __local real* from = (const __local real*)slab[top];
+  if (has_packs(n)) store_local(PACK, n, a, top, n, column, SLAB, from, SLAB + PACK);
+  if (!has_packs(n)) store_local(1, n, a, top, n, column, SLAB, from, SLAB + PACK);
 }
 
 inline int place_in_slab(int r, int n) { return min((int)get_local_id(0) + ITEMS * r, n - 1); }
@@ -191,7 +190,9 @@ inline void publish(const real* x, __local pack* to) {
 // Rows top : top + NB, which have been chosen, to the matrix.
 inline void store_chosen(__global real* a, int n, int top, int first,
                          const __local scratch_of* shared) {
-  BY_WIDTH(store_local, n, a, top, top + NB, first, NB, (const __local real*)shared->chosen, NB);
+  const __local real* from = (const __local real*)shared->chosen;
+  if (has_packs(n)) store_local(PACK, n, a, top, top + NB, first, NB, from, NB);
+  if (!has_packs(n)) store_local(1, n, a, top, top + NB, first, NB, from, NB);
 }
 
 // Column k of the matrix, which is in the slab, makes row k of U, and subtracts its product with L
@@ -396,7 +397,8 @@ inline void interchange_elements(const int width, int n, __global real* a,
   }
 }
 inline void interchange(__global real* a, int n, const __local scratch_of* shared) {
-  BY_WIDTH(interchange_elements, n, a, shared);
+  if (has_packs(n)) interchange_elements(PACK, n, a, shared);
+  if (!has_packs(n)) interchange_elements(1, n, a, shared);
 }
 #endif
 

@@ -191,9 +191,8 @@ bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
-  if (shape.half_products) return kBlock;
-  if (shape.ping_pong || n < 8192) return kPanel;
-  return n < 16384 || shape.pivot == Pivot::none ? kBlock : kWideBlock;
+  if (!shape.half_products && (shape.ping_pong || n < 8192)) return kPanel;
+  return n < 16384 ? kBlock : kWideBlock;
 }
 
 BlockedGpu::ProofKey BlockedGpu::key_of(const DeviceContext& context, const Shape& shape,
