@@ -27,8 +27,8 @@
 #define PANELS (ORDER / NB)
 #define SLAB 8  // columns
 #define SLAB_PACKS (SLAB / PACK)
-// Elements of L in a slab that a work-item moves: whole packs.
-#define MOVED (((ORDER - NB) * SLAB_PACKS + ITEMS - 1) / ITEMS * PACK)
+// Packs of L in a panel's columns that a work-item moves.
+#define MOVED (((ORDER - NB) * PACKS + ITEMS - 1) / ITEMS)
 
 // Columns of the matrix on their way from or to it, while others are used (rows are read 16 bytes
 // at a time without bank conflicts); the rows of U; where the row at a position is in the columns
@@ -61,36 +61,53 @@ inline void wait_for_matrix() {
 #endif
 }
 
-// `width` elements, a pack or one, at once: to the matrix, and from it to local memory, where they
-// arrive by wait_for_slabs(). (Loops over elements do not depend on `width`, so that the
-// compiler unrolls them early, and registers have fixed numbers.)
-inline void load_elements(const int width, const __global real* from, real* to) {
-  if (width == 1) to[0] = from[0];
-  if (width == 1) return;
-  const pack values = *(const __global pack*)from;
+// The first `count` elements of a pack of the matrix, at once if its rows begin at packs. In local
+// memory they arrive by wait_for_slabs(), 0 behind them.
+inline bool has_packs(int n) { return n % PACK == 0; }
+inline void load_elements(const __global real* from, int n, real* x) {
+  if (has_packs(n)) {
+    const pack values = *(const __global pack*)from;
+    UNROLL
+    for (int e = 0; e < PACK; ++e) x[e] = element_of(values, e);
+  } else {
+    UNROLL
+    for (int e = 0; e < PACK; ++e) x[e] = from[e];
+  }
+}
+inline void store_elements(__global real* to, int n, int count, pack values) {
+  if (has_packs(n) && count > 0) *(__global pack*)to = values;
+  if (has_packs(n)) return;
   UNROLL
-  for (int e = 0; e < PACK; ++e) to[e] = element_of(values, e);
+  for (int e = 0; e < PACK; ++e) {
+    if (e < count) to[e] = element_of(values, e);
+  }
 }
-inline void store_elements(const int width, __global real* to, const real* from) {
-  if (width == 1) to[0] = from[0];
-  if (width == PACK) *(__global pack*)to = pack_of(from);
+inline void copy_element(__local real* to, const __global real* from) {
+#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((uint)(size_t)to), "l"(from)
+               : "memory");
+#elif defined(LUGPU_NVIDIA)
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((uint)(size_t)to), "l"(from)
+               : "memory");
+#else
+  *to = *from;
+#endif
 }
-inline void copy_elements(const int width, __local real* to, const __global real* from) {
+inline void copy_elements(__local pack* to, const __global real* from, int n, int count) {
+  if (has_packs(n) && count > 0) {
 #ifdef LUGPU_NVIDIA
-  const uint place = (uint)(size_t)to;
-  if (width == PACK)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(place), "l"(from) : "memory");
-#ifdef LUGPU_DOUBLE
-  if (width == 1)
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(place), "l"(from) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(size_t)to), "l"(from)
+                 : "memory");
 #else
-  if (width == 1)
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(place), "l"(from) : "memory");
+    *to = *(const __global pack*)from;
 #endif
-#else
-  if (width == 1) *to = *from;
-  if (width == PACK) *(__local pack*)to = *(const __global pack*)from;
-#endif
+    return;
+  }
+  UNROLL
+  for (int e = 0; e < PACK; ++e) {
+    if (e < count) copy_element((__local real*)to + e, from + e);
+    if (e >= count) ((__local real*)to)[e] = 0;
+  }
 }
 inline void end_of_slab() {
 #ifdef LUGPU_NVIDIA
@@ -106,53 +123,26 @@ inline void wait_for_slabs(bool but_the_last) {
   wait_for_matrix();
 }
 
-// The `width` of the matrix, n x n: a pack where its rows begin at packs.
-inline bool has_packs(int n) { return n % PACK == 0; }
-
-// Columns column : column + SLAB of the matrix from position `top` on to a slab; 0 right of the
-// matrix. rows: by their positions.
-inline void bring_elements(const int width, int n, const __global real* a, int top, int column,
-                           const __local uchar* rows, __local pack (*slab)[SLAB_PACKS + 1]) {
-#pragma unroll 1
-  for (int t = get_local_id(0); t < (n - top) * (SLAB / width); t += ITEMS) {
-    const int i = top + t / (SLAB / width), j = t % (SLAB / width) * width;
-    __local real* to = (__local real*)slab[i] + j;
-    if (column + j < n) {
-      copy_elements(width, to, a + rows[i] * n + column + j);
-      continue;
-    }
-    UNROLL
-    for (int e = 0; e < PACK; ++e) {
-      if (e < width) to[e] = 0;
-    }
-  }
-}
+// Columns column : column + SLAB of the matrix, n x n, from position `top` on to a slab; 0 right of
+// the matrix. rows: by their positions.
 inline void bring_slab(const __global real* a, int n, int top, int column,
                        const __local uchar* rows, __local pack (*slab)[SLAB_PACKS + 1]) {
-  if (has_packs(n)) bring_elements(PACK, n, a, top, column, rows, slab);
-  if (!has_packs(n)) bring_elements(1, n, a, top, column, rows, slab);
+#pragma unroll 1
+  for (int t = get_local_id(0); t < (n - top) * SLAB_PACKS; t += ITEMS) {
+    const int i = top + t / SLAB_PACKS, p = t % SLAB_PACKS, j = column + p * PACK;
+    copy_elements(&slab[i][p], a + rows[i] * n + j, n, n - j);
+  }
   end_of_slab();
 }
 
-// Rows top : end of the matrix, in columns column : column + columns, from local memory, where they
-// are `pitch` elements apart; as far as the matrix goes.
-inline void store_local(const int width, int n, __global real* a, int top, int end, int column,
-                        const int columns, const __local real* from, const int pitch) {
-#pragma unroll 1
-  for (int t = get_local_id(0); t < (min(end, n) - top) * (columns / width); t += ITEMS) {
-    const int i = t / (columns / width), j = t % (columns / width) * width;
-    real x[PACK];
-    UNROLL
-    for (int e = 0; e < PACK; ++e) x[e] = e < width ? from[i * pitch + j + e] : (real)0;
-    if (column + j < n) store_elements(width, a + (top + i) * n + column + j, x);
-  }
-}
-
+// The reverse.
 inline void store_slab(__global real* a, int n, int top, int column,
                        const __local pack (*slab)[SLAB_PACKS + 1]) {
-  const __local real* from = (const __local real*)slab[top];
-  if (has_packs(n)) store_local(PACK, n, a, top, n, column, SLAB, from, SLAB + PACK);
-  if (!has_packs(n)) store_local(1, n, a, top, n, column, SLAB, from, SLAB + PACK);
+#pragma unroll 1
+  for (int t = get_local_id(0); t < (n - top) * SLAB_PACKS; t += ITEMS) {
+    const int i = top + t / SLAB_PACKS, p = t % SLAB_PACKS, j = column + p * PACK;
+    store_elements(a + i * n + j, n, n - j, slab[i][p]);
+  }
 }
 
 inline int place_in_slab(int r, int n) { return min((int)get_local_id(0) + ITEMS * r, n - 1); }
@@ -190,16 +180,18 @@ inline void publish(const real* x, __local pack* to) {
 // Rows top : top + NB, which have been chosen, to the matrix.
 inline void store_chosen(__global real* a, int n, int top, int first,
                          const __local scratch_of* shared) {
-  const __local real* from = (const __local real*)shared->chosen;
-  if (has_packs(n)) store_local(PACK, n, a, top, top + NB, first, NB, from, NB);
-  if (!has_packs(n)) store_local(1, n, a, top, top + NB, first, NB, from, NB);
+#pragma unroll 1
+  for (int t = get_local_id(0); t < min(NB, n - top) * PACKS; t += ITEMS) {
+    const int i = t / PACKS, p = t % PACKS, j = first + p * PACK;
+    store_elements(a + (top + i) * n + j, n, n - j, shared->chosen[i][p]);
+  }
 }
 
-// Column k of the matrix, which is in the slab, makes row k of U, and subtracts its product with L
-// from all rows but the first `done` of each work-item. (Loops begin at 0 so that the compiler
-// unrolls them early, and registers have fixed numbers.)
-inline void subtract_row(real (*x)[NB], const int done, int k, int n,
-                         const __local pack (*slab)[SLAB_PACKS + 1], __local scratch_of* shared) {
+// Column k of the matrix, whose L is l, makes row k of U, and subtracts its product with L from all
+// rows but the first `done` of each work-item. (Loops begin at 0 so that the compiler unrolls them
+// early, and registers have fixed numbers.)
+inline void subtract_row(real (*x)[NB], const int done, int k, const real* l,
+                         __local scratch_of* shared) {
   __local pack* u = shared->chosen[k % NB];
   const uint mine = k % ITEMS == get_local_id(0) ? 1u << k / ITEMS : 0;
   UNROLL
@@ -207,9 +199,6 @@ inline void subtract_row(real (*x)[NB], const int done, int k, int n,
     if (r >= done && (mine >> r & 1)) publish(x[r], u);
   }
   wait_for_matrix();
-  real l[ROWS];
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) l[r] = ((const __local real*)slab[place_in_slab(r, n)])[k % SLAB];
   UNROLL
   for (int p = 0; p < PACKS; ++p) {
     const pack of_u = u[p];
@@ -223,6 +212,23 @@ inline void subtract_row(real (*x)[NB], const int done, int k, int n,
   }
 }
 
+// That for the SLAB columns from k on.
+inline void subtract_slab(real (*x)[NB], const int done, int k, int n,
+                          const __local pack (*slab)[SLAB_PACKS + 1], __local scratch_of* shared) {
+#pragma unroll 1
+  for (int p = 0; p < SLAB_PACKS; ++p) {
+    real l[PACK][ROWS];
+    UNROLL
+    for (int r = 0; r < ROWS; ++r) {
+      const pack values = slab[place_in_slab(r, n)][p];
+      UNROLL
+      for (int e = 0; e < PACK; ++e) l[e][r] = element_of(values, e);
+    }
+    UNROLL
+    for (int e = 0; e < PACK; ++e) subtract_row(x, done, k + p * PACK + e, l[e], shared);
+  }
+}
+
 // The columns left of the panel.
 inline void update(real (*x)[NB], __global real* a, int n, int first, __local scratch_of* shared) {
   if (first > 0) bring_slab(a, n, 0, 0, rows_in(0, first, shared), shared->slab[0]);
@@ -233,15 +239,13 @@ inline void update(real (*x)[NB], __global real* a, int n, int first, __local sc
           a, n, next, next, rows_in(next / NB, first, shared), shared->slab[next / SLAB % 2]);
     wait_for_slabs(next < first);
     const __local pack(*slab)[SLAB_PACKS + 1] = shared->slab[k / SLAB % 2];
-    for (int c = k; c < next; ++c) {
 #ifdef UNROLLED
-      if (k / ITEMS == 0) subtract_row(x, 0, c, n, slab, shared);
-      if (k / ITEMS == 1) subtract_row(x, 1, c, n, slab, shared);
-      if (k / ITEMS == 2) subtract_row(x, 2, c, n, slab, shared);
+    if (k / ITEMS == 0) subtract_slab(x, 0, k, n, slab, shared);
+    if (k / ITEMS == 1) subtract_slab(x, 1, k, n, slab, shared);
+    if (k / ITEMS == 2) subtract_slab(x, 2, k, n, slab, shared);
 #else
-      subtract_row(x, k / ITEMS, c, n, slab, shared);
+    subtract_slab(x, k / ITEMS, k, n, slab, shared);
 #endif
-    }
     wait_for_matrix();
     if (next % NB == 0) store_chosen(a, n, next - NB, first, shared);
     wait_for_matrix();
@@ -360,45 +364,38 @@ inline void store_panel(real (*x)[NB], __global real* a, int n, int first, const
 // The interchanges of the panel from column `first` on in rows_at.
 inline void compose(int n, int first, __local scratch_of* shared) {
   const int panel = first / NB;
-  for (int t = get_local_id(0); t < (panel + 1) * ORDER; t += ITEMS) {
-    const int p = t / ORDER, i = t % ORDER;
+  __local uchar(*after)[ORDER] = shared->rows_at[(panel + 1) % 2];
+  for (int i = get_local_id(0); i < ORDER; i += ITEMS) {
     const int before = i >= first && i < n ? shared->comes_from[i] : i;
-    __local uchar(*after)[ORDER] = shared->rows_at[(panel + 1) % 2];
-    after[p < panel ? p : p + 1][i] = shared->rows_at[panel % 2][p][before];
-    if (p == panel) after[p][i] = i;
+    for (int p = 0; p < panel; ++p) after[p][i] = shared->rows_at[panel % 2][p][before];
+    after[panel][i] = i;
+    after[panel + 1][i] = shared->rows_at[panel % 2][panel][before];
   }
   wait_for_matrix();
 }
 
 #if PIVOT == PARTIAL
 // The rows of L to their positions, in all columns but those of the last panel.
-inline void interchange_elements(const int width, int n, __global real* a,
-                                 const __local scratch_of* shared) {
-  const int last = (n - 1) / NB * NB;                         // first column of that panel
-  const int of_row = SLAB / width, at_once = ITEMS / of_row;  // work-items, rows
-  const int me = get_local_id(0) / of_row;
+inline void interchange(__global real* a, int n, const __local scratch_of* shared) {
+  const int row = get_local_id(0) / PACKS, last = (n - 1) / NB;
 #pragma unroll 1
-  for (int left = 0; left < last; left += SLAB) {
-    const int top = (left / NB + 1) * NB + me;
-    const __local uchar* rows = rows_in(left / NB, last + NB, shared);
-    __global real* there = a + left + get_local_id(0) % of_row * width;
-    real moved[MOVED];
+  for (int panel = 0; panel < last; ++panel) {
+    const int top = (panel + 1) * NB + row;
+    const __local uchar* rows = rows_in(panel, (last + 1) * NB, shared);
+    __global real* there = a + panel * NB + get_local_id(0) % PACKS * PACK;
+    real moved[MOVED][PACK];
     UNROLL
     for (int s = 0; s < MOVED; ++s) {
-      const int i = min(top + s * at_once, n - 1);
-      if (s * width < MOVED) load_elements(width, there + rows[i] * n, moved + s * width);
+      const int i = min(top + s * (ITEMS / PACKS), n - 1);
+      load_elements(there + rows[i] * n, n, moved[s]);
     }
     wait_for_matrix();
     UNROLL
     for (int s = 0; s < MOVED; ++s) {
-      const int i = top + s * at_once;
-      if (s * width < MOVED && i < n) store_elements(width, there + i * n, moved + s * width);
+      const int i = top + s * (ITEMS / PACKS);
+      if (i < n) store_elements(there + i * n, n, PACK, pack_of(moved[s]));
     }
   }
-}
-inline void interchange(__global real* a, int n, const __local scratch_of* shared) {
-  if (has_packs(n)) interchange_elements(PACK, n, a, shared);
-  if (!has_packs(n)) interchange_elements(1, n, a, shared);
 }
 #endif
 
