@@ -185,7 +185,7 @@ TEST_P(BatchLuTest, HasThePivotsOfLapackAtEveryOrder) {
 }
 
 TEST_P(BatchLuTest, ReportsSingularMembersOneByOne) {
-  for (const std::size_t n : {1, 2, 8, 30, 40, 70}) {
+  for (const std::size_t n : {1, 2, 8, 30, 40, 70, 100}) {
     SCOPED_TRACE(n);
     Matrix nan = harmless_for(pivot, precision, n, n, 5);
     nan(n / 2, n - 1) = NAN;
@@ -278,7 +278,7 @@ TEST_P(BatchLuTest, FactorsTheLargestOrder) {
 
 // A member has the same bits in a batch of any size, in any place, and in several buffers.
 TEST_P(BatchLuTest, DoesNotDependOnTheOtherMembers) {
-  for (const std::size_t n : {5, 24, 40, 70}) {
+  for (const std::size_t n : {5, 24, 40, 70, 100}) {
     SCOPED_TRACE(n);
     std::vector<Matrix> members;
     for (std::size_t i = 0; i < 37; ++i) {

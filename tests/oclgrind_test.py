@@ -27,7 +27,7 @@ SECONDS = 300
 # "plain": kernels as the compiler reads them. Its optimizer leaves calls (llvm.experimental.noalias.scope.decl) and
 # instructions (freeze) in some that oclgrind 21.10 does not know. The longest first.
 RUNS = [line.split() for line in """
-gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*InTiles:*InBands
+gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*OfLargerMembers:*InBands
 gpu       large_index_blocked_test *OfSolutions.*/single_326
 gpu       large_index_blocked_test *OnGpus.Panels*/single_326
 gpu       gpu_panel_test *InfoIsTheFirstZeroPivot/single_none
@@ -39,7 +39,7 @@ cpu plain simulate wave --grid 4 --steps 1 --iterations 1 --method gauss-seidel
 cpu plain simulate wave --grid 4 --steps 1 --iterations 1 --method jacobi
 cpu plain simulate wave --grid 4 --steps 1 --iterations 1 --method cg
 gpu       large_index_dense_test */single_326
-gpu plain small_kernels_test *ConductivityOf*:*PushedBubbles:*InTiles
+gpu plain small_kernels_test *ConductivityOf*:*PushedBubbles:*OfLargerMembers
 cpu       large_index_operators_test *_326:-*VectorsAndGrids*
 gpu       large_index_operators_test *_326:-*VectorsAndGrids*
 cpu       large_index_steps_test */single_326

@@ -6,16 +6,14 @@
 //   2. the columns left of it make rows of U of it, one after the other, and subtract their
 //      products with L from all others (update);
 //   3. its columns are factored (take_step). Rows do not move: their places are followed;
-//   4. it goes to its place (store_panel). In the other columns the rows stay where they are:
-//   rows_at
+//   4. it goes to its place (store_panel). In other columns the rows stay where they are: rows_at
 //      has them by their positions (compose), and in the end those of L go there (interchange).
 //
 // A row of U, or one that has been chosen, goes to local memory, for all to take, and from there to
 // the matrix. In registers it may become anything.
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, one to three times
-// ITEMS; those of
-// gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, two or three times ITEMS; ITEMS; those
+// of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 
@@ -30,10 +28,10 @@
 // Packs of L in a panel's columns that a work-item moves.
 #define MOVED (((ORDER - NB) * PACKS + ITEMS - 1) / ITEMS)
 
-// Columns of the matrix on their way from or to it, while others are used (rows are read 16 bytes
-// at a time without bank conflicts); the rows of U; where the row at a position is in the columns
-// of each panel that has been factored, and behind these in all others, for even and odd panels;
-// which position it had before the panel.
+// slab: columns of the matrix on their way from or to it, while others are used; rows are read 16
+// bytes at a time without bank conflicts. chosen: rows of U. rows_at, for even and odd panels:
+// where the row at a position is in the columns of each panel that has been factored, and behind
+// these in all others. comes_from: the position that the row now at this one had before the panel.
 typedef struct {
   pack slab[2][ORDER][SLAB_PACKS + 1];
   pack chosen[NB][PACKS];
@@ -61,9 +59,9 @@ inline void wait_for_matrix() {
 #endif
 }
 
-// The first `count` elements of a pack of the matrix, at once if its rows begin at packs. In local
-// memory they arrive by wait_for_slabs(), 0 behind them.
+// Whether all rows of the matrix, n x n, begin at packs.
 inline bool has_packs(int n) { return n % PACK == 0; }
+// A pack of the matrix to registers.
 inline void load_elements(const __global real* from, int n, real* x) {
   if (has_packs(n)) {
     const pack values = *(const __global pack*)from;
@@ -74,6 +72,7 @@ inline void load_elements(const __global real* from, int n, real* x) {
     for (int e = 0; e < PACK; ++e) x[e] = from[e];
   }
 }
+// The first `count` elements of a pack to the matrix.
 inline void store_elements(__global real* to, int n, int count, pack values) {
   if (has_packs(n) && count > 0) *(__global pack*)to = values;
   if (has_packs(n)) return;
@@ -82,6 +81,7 @@ inline void store_elements(__global real* to, int n, int count, pack values) {
     if (e < count) to[e] = element_of(values, e);
   }
 }
+// Copies to local memory, where elements arrive by wait_for_slabs().
 inline void copy_element(__local real* to, const __global real* from) {
 #if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((uint)(size_t)to), "l"(from)
@@ -93,6 +93,7 @@ inline void copy_element(__local real* to, const __global real* from) {
   *to = *from;
 #endif
 }
+// The first `count` elements of a pack of the matrix; the others become 0.
 inline void copy_elements(__local pack* to, const __global real* from, int n, int count) {
   if (has_packs(n) && count > 0) {
 #ifdef LUGPU_NVIDIA
@@ -114,7 +115,7 @@ inline void end_of_slab() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-// Until at most the last slab, or not even that, has not arrived.
+// Waits for all slabs, or for all but the last.
 inline void wait_for_slabs(bool but_the_last) {
 #ifdef LUGPU_NVIDIA
   if (but_the_last) asm volatile("cp.async.wait_group 1;" ::: "memory");
