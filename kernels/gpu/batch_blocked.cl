@@ -16,6 +16,9 @@
 // of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
+#ifdef LUGPU_NVIDIA
+#include "nvidia/copies.clh"
+#endif
 
 #define ROWS (ORDER / ITEMS)
 #define WARP 32
@@ -59,11 +62,9 @@ inline void wait_for_matrix() {
 #endif
 }
 
-// Whether all rows of the matrix, n x n, begin at packs.
-inline bool has_packs(int n) { return n % PACK == 0; }
 // A pack of the matrix to registers.
 inline void load_elements(const __global real* from, int n, real* x) {
-  if (has_packs(n)) {
+  if (is_aligned(n)) {
     const pack values = *(const __global pack*)from;
     UNROLL
     for (int e = 0; e < PACK; ++e) x[e] = element_of(values, e);
@@ -74,8 +75,8 @@ inline void load_elements(const __global real* from, int n, real* x) {
 }
 // The first `count` elements of a pack to the matrix.
 inline void store_elements(__global real* to, int n, int count, pack values) {
-  if (has_packs(n) && count > 0) *(__global pack*)to = values;
-  if (has_packs(n)) return;
+  if (is_aligned(n) && count > 0) *(__global pack*)to = values;
+  if (is_aligned(n)) return;
   UNROLL
   for (int e = 0; e < PACK; ++e) {
     if (e < count) to[e] = element_of(values, e);
@@ -95,10 +96,9 @@ inline void copy_element(__local real* to, const __global real* from) {
 }
 // The first `count` elements of a pack of the matrix; the others become 0.
 inline void copy_elements(__local pack* to, const __global real* from, int n, int count) {
-  if (has_packs(n) && count > 0) {
+  if (is_aligned(n) && count > 0) {
 #ifdef LUGPU_NVIDIA
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint)(size_t)to), "l"(from)
-                 : "memory");
+    copy_16_bytes((__local real*)to, from);
 #else
     *to = *(const __global pack*)from;
 #endif
@@ -146,6 +146,7 @@ inline void store_slab(__global real* a, int n, int top, int column,
   }
 }
 
+// Where row r of the work-item is in a slab; the last one's place if there is no such row.
 inline int place_in_slab(int r, int n) { return min((int)get_local_id(0) + ITEMS * r, n - 1); }
 
 // The panel from column `first` on.
@@ -424,7 +425,7 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     }
     load_panel(x, a, n, first, &shared);
     update(x, a, n, first, &shared);
-    // (A barrier under a condition would take a CPU's compiler long.)
+    // (PoCL's compiler takes minutes for a barrier under a condition.)
 #ifdef UNROLLED
 #define STEP(c)                                                             \
   if (first + c < n && take_step(x, places, c, first + c, &pivot, &shared)) \

@@ -41,9 +41,6 @@ typedef struct {
 inline int across() { return get_local_id(0) % SIDE; }
 inline int down() { return get_local_id(0) / SIDE; }
 
-// Whether rows of the matrix begin at packs.
-inline bool is_aligned(int n) { return n % PACK == 0; }
-
 // A row of a tile of the matrix, n x n, from its place; `outside` where there is none.
 inline void load_row(const __global real* a, int n, int i, real* x, real outside) {
   const int left = TILE * across();

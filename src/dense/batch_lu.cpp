@@ -10,7 +10,7 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMostRegisters = 128;    // order of a matrix that they hold
+constexpr std::size_t kMostRegisters = 128;    // order of BatchPath::registers
 constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
 constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
 
@@ -26,10 +26,8 @@ BatchKernel in_registers(std::size_t n, Pivot pivot) {
   if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
   if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
   if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 2};
-  if (pivot == Pivot::full) {
-    const std::size_t side = n <= 64 ? 8 : kMostRegisters / 8;
-    return {"gpu/batch_full.cl", 8 * side, side * side, 1};
-  }
+  if (pivot == Pivot::full && n <= 64) return {"gpu/batch_full.cl", 64, 64, 1};
+  if (pivot == Pivot::full) return {"gpu/batch_full.cl", kMostRegisters, 256, 1};
   if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1};
   if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1};
   return {"gpu/batch_blocked.cl", kMostRegisters, 64, 1};

@@ -22,7 +22,7 @@ struct BatchKernel {
 /// The kernels that factor a batch.
 enum class BatchPath {
   vectors,    ///< a matrix in each element of a CPU's vectors
-  registers,  ///< a matrix in the registers of some work-items of a GPU
+  registers,  ///< some work-items of a GPU for each, with a matrix or a panel of it in registers
   memory,     ///< a matrix in global memory, a work-group for each
 };
 
