@@ -261,6 +261,22 @@ TEST_P(BatchLuTest, FactorsSubnormalNumbers) {
   }
 }
 
+// As in LAPACK, what is divided by an infinite pivot is 0.
+TEST_P(BatchLuTest, DividesByAnInfinitePivot) {
+  for (const std::size_t n : {2, 8, 20, 40, 70, 100}) {
+    SCOPED_TRACE(n);
+    Matrix a = harmless_for(pivot, precision, n, n, 1);
+    a(0, 0) = INFINITY;
+    const LuFactors factors = factor({a}).factors[0];
+    EXPECT_EQ(factors.info, 0);
+    EXPECT_EQ(factors.lu(0, 0), INFINITY);
+    for (std::size_t i = 1; i < n; ++i) ASSERT_EQ(factors.lu(i, 0), 0) << i;
+    for (std::size_t j = 1; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) ASSERT_TRUE(std::isfinite(factors.lu(i, j))) << i << j;
+    }
+  }
+}
+
 // The largest ones, of which most kernels never see all.
 TEST_P(BatchLuTest, FactorsTheLargestOrder) {
   if (path == BatchPath::registers) {

@@ -202,12 +202,22 @@ TEST(SmallKernels, BatchesOfLargerMembers) {
   for (const bool full : {false, true}) {
     const cl::Buffer matrix = buffer_of(context, as_floats(transposed(a)));
     const cl::Buffer ipiv = context.zeros(kN), jpiv = context.zeros(kN), info = context.zeros(1);
-    context.run(
-        "test",
-        {full ? "gpu/batch_full.cl" : "gpu/batch_blocked.cl", "factor_batch", kSingle,
-         Storage::buffer, Texel::rgba,
-         std::string(" -DORDER=64 -DPIVOT=") + (full ? "FULL -DITEMS=64" : "PARTIAL -DITEMS=32")},
-        {full ? 64U : 32U}, matrix, ipiv, jpiv, info, as_int(kN), cl_int{1});
+    if (full) {
+      for (const std::size_t first : {0, 2}) {  // two steps, and those of the 32 x 32 that are left
+        const std::size_t items = first == 0 ? 64 : 32;
+        context.run("test",
+                    {"gpu/batch_full.cl", "factor_batch", kSingle, Storage::buffer, Texel::rgba,
+                     " -DPIVOT=FULL -DORDER=" + std::to_string(items) +
+                         " -DITEMS=" + std::to_string(items)},
+                    {items}, matrix, ipiv, jpiv, info, as_int(kN), cl_int{1}, as_int(first),
+                    as_int(first == 0 ? 2 : kN - 2));
+      }
+    } else {
+      context.run("test",
+                  {"gpu/batch_blocked.cl", "factor_batch", kSingle, Storage::buffer, Texel::rgba,
+                   " -DPIVOT=PARTIAL -DORDER=64 -DITEMS=32"},
+                  {32}, matrix, ipiv, jpiv, info, as_int(kN), cl_int{1});
+    }
     LuFactors factors{Matrix(kN, kN), {}, values_of<cl_int>(context, info, 1)[0]};
     const std::vector<cl_float> rows = values_of<cl_float>(context, matrix, kN * kN);
     for (std::size_t i = 0; i < kN * kN; ++i) factors.lu(i / kN, i % kN) = rows[i];

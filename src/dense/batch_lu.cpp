@@ -21,16 +21,28 @@ std::size_t local_bytes(Precision precision, Pivot pivot) {
   return (6 << 10) + (pivot == Pivot::full ? 24 << 10 : panel);
 }
 
-BatchKernel in_registers(std::size_t n, Pivot pivot) {
+// With full pivoting, for what is left of a matrix.
+BatchKernel full_in_registers(std::size_t left, bool single) {
+  if (left <= 32) return {"gpu/batch_full.cl", 32, 32, 1};
+  if (left <= 64) return {"gpu/batch_full.cl", 64, single ? 64U : 128U, 1};
+  if (left <= 96) return {"gpu/batch_full.cl", 96, single ? 96U : 192U, 1};
+  return {"gpu/batch_full.cl", kMostRegisters, 256, 1};
+}
+
+BatchKernel in_registers(std::size_t n, Pivot pivot, bool single) {
   if (n <= 4) return {"gpu/batch_small.cl", 4, 4, 32};
   if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
   if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
+  if (pivot == Pivot::full && (n > 32 || !single)) return full_in_registers(n, single);
   if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 2};
-  if (pivot == Pivot::full && n <= 64) return {"gpu/batch_full.cl", 64, 64, 1};
-  if (pivot == Pivot::full) return {"gpu/batch_full.cl", kMostRegisters, 256, 1};
   if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1};
   if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1};
   return {"gpu/batch_blocked.cl", kMostRegisters, 64, 1};
+}
+
+// Of gpu/batch_full.cl: until what is left is as large as the next smaller kernel takes.
+std::size_t steps_of(const BatchKernel& kernel, std::size_t left) {
+  return kernel.order == 32 ? left : left - (kernel.order - 32);
 }
 
 // With full pivoting as many work-items as NVIDIA's GPUs have registers for.
@@ -49,11 +61,11 @@ std::size_t steps_pending(const BatchKernel& kernel, Precision precision) {
 
 // Of a work-item, so that more work-groups share a multiprocessor of NVIDIA's, where that was
 // faster; 0: as many as the compiler takes.
-std::size_t most_registers(const BatchKernel& kernel, Pivot pivot, Precision precision) {
-  const bool single = precision == Precision::single_precision;
+std::size_t most_registers(const BatchKernel& kernel, Pivot pivot, bool single) {
   if (kernel.order == kMostBatchOrder) return pivot == Pivot::full ? 0 : 128;
   if (pivot != Pivot::full) return 0;
-  if (kernel.order == 64) return single ? 96 : 168;
+  if (kernel.order == 32 && !single) return 128;
+  if (kernel.order == 96 && !single) return 168;
   return kernel.order == 128 && single ? 128 : 0;
 }
 
@@ -219,16 +231,14 @@ void BatchLu::upload(const Batch<const T>& a) {
 }
 
 BatchKernel BatchLu::gpu_kernel() const {
-  if (path_ == BatchPath::registers) return in_registers(size_.n, pivot_);
+  if (path_ == BatchPath::registers) {
+    return in_registers(size_.n, pivot_, precision_ == Precision::single_precision);
+  }
   return in_memory(has_warp_instructions(context_), size_.n, precision_, pivot_);
 }
 
-KernelId BatchLu::factor_kernel() const {
-  KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_};
-  if (path_ == BatchPath::vectors) return id;
-  const BatchKernel kernel = gpu_kernel();
-  id.file = kernel.file;
-  id.texel = Texel::rgba;
+KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
+  KernelId id{kernel.file, "factor_batch", precision_, Storage::buffer, Texel::rgba, options_};
   id.options += definition("ORDER", kernel.order) + definition("ITEMS", kernel.items) +
                 definition("MATRICES", kernel.matrices);
   if (path_ == BatchPath::memory && pivot_ == Pivot::full) {
@@ -237,7 +247,8 @@ KernelId BatchLu::factor_kernel() const {
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   if (has_warp_instructions(context_)) {
     id.options += " -DLUGPU_NVIDIA";
-    const std::size_t most = most_registers(kernel, pivot_, precision_);
+    const std::size_t most =
+        most_registers(kernel, pivot_, precision_ == Precision::single_precision);
     if (most > 0) {
       // NVIDIA's compiler obeys only where the size of the work-group is left open.
       id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=" + std::to_string(most);
@@ -247,14 +258,38 @@ KernelId BatchLu::factor_kernel() const {
   return id;
 }
 
+template <typename... Sizes>
+void BatchLu::enqueue_factor(const Part& part, const KernelId& id, std::size_t items,
+                             Sizes... sizes) {
+  context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info,
+               static_cast<cl_int>(size_.n), static_cast<cl_int>(part.count),
+               static_cast<cl_int>(sizes)...);
+}
+
 void BatchLu::factor() {
-  const KernelId id = factor_kernel();
   for (const Part& part : parts_) {
-    const std::size_t items =
-        path_ == BatchPath::vectors ? groups(part.count) : part.count * gpu_kernel().items;
-    context_.run("factor", id, {items}, part.matrices, part.ipiv, part.jpiv, part.info,
-                 static_cast<cl_int>(size_.n), static_cast<cl_int>(part.count));
+    if (path_ == BatchPath::vectors) {
+      enqueue_factor(
+          part,
+          {"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_},
+          groups(part.count));
+    } else {
+      factor_on_gpu(part);
+    }
     context_.timeline().add_bytes(2 * std::uint64_t{part.bytes});
+  }
+}
+
+void BatchLu::factor_on_gpu(const Part& part) {
+  const bool single = precision_ == Precision::single_precision;
+  BatchKernel kernel = gpu_kernel();
+  if (kernel.file != std::string("gpu/batch_full.cl")) {
+    return enqueue_factor(part, factor_kernel(kernel), part.count * kernel.items);
+  }
+  for (std::size_t left = size_.n, steps = 0; left > 0; left -= steps) {
+    kernel = full_in_registers(left, single);
+    steps = steps_of(kernel, left);
+    enqueue_factor(part, factor_kernel(kernel), part.count * kernel.items, size_.n - left, steps);
   }
 }
 

@@ -92,7 +92,11 @@ class BatchLu {
  private:
   std::size_t groups(std::size_t members) const { return ceiling(members, layout_.lanes); }
   BatchKernel gpu_kernel() const;  // but for BatchPath::vectors
-  KernelId factor_kernel() const;
+  KernelId factor_kernel(const BatchKernel& kernel) const;
+  /// sizes: what the kernel takes beside n and the number of members.
+  template <typename... Sizes>
+  void enqueue_factor(const Part& part, const KernelId& id, std::size_t items, Sizes... sizes);
+  void factor_on_gpu(const Part& part);
   std::vector<int> places(bool columns);
   /// Calls work(part, first, count) for slices of whole groups of members, first in the batch,
   /// whose matrices with so many columns have some 64 MiB.
