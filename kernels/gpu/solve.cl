@@ -124,6 +124,13 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
 // So many blocks are added up before they are added to the rest: rounding errors grow with the
 // number of sums in a row.
 #define BLOCKS_OF_SUM 32
+// Of products of a few elements each: in double, where there are doubles.
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+typedef double total;
+#else
+typedef real total;
+#endif
 
 inline real await(volatile __global const real* x) {
   real element = *x;
@@ -182,19 +189,25 @@ inline bool invert_triangle(const bool unit, __local real* l, __local real* u,
 
 // This work-item's quarter of an element of a product: of a row's elements every fourth, times
 // those of x.
-inline real quarter_product(const real* quarter, const __local real* x, int q) {
+inline total quarter_product(const real* quarter, const __local real* x, int q) {
   real products[4] = {0, 0, 0, 0};
 #pragma unroll
   for (int j = 0; j < QUARTER; ++j)
     products[j % 4] = fma(quarter[j], x[q + 4 * j], products[j % 4]);
-  return products[0] + products[1] + (products[2] + products[3]);
+  return (total)products[0] + products[1] + ((total)products[2] + products[3]);
+}
+
+// A row's element of the product, from its quarters.
+inline total from_quarters(const __local total* quarters) {
+  return quarters[0] + quarters[1] + (quarters[2] + quarters[3]);
 }
 
 __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
     __global const real* t, int pitch, __global real* b, int b_pitch, volatile __global real* x,
     int x_pitch, int n, int columns, int upper, int unit) {
   __local real4 l_packs[NB * L_STRIDE / 4];
-  __local real u[PART * STRIP], solved[2][NB], sums[NB][4], y[NB];
+  __local real u[PART * STRIP], solved[2][NB], y[NB];
+  __local total sums[NB][4];
   __local int unsafe;
   __local real* l = (__local real*)l_packs;
   const int me = get_local_id(0);
@@ -217,7 +230,8 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
 #pragma unroll
   for (int j = 0; j < QUARTER; ++j) inverse[j] = l[(q + 4 * j) * L_STRIDE + i];
   // sum = T(row, before) X(before, c), this work-item's quarter of it, block by block
-  real sum = 0, sum_of_few = 0, quarter[QUARTER], next[QUARTER];
+  total sum = 0, sum_of_few = 0;
+  real quarter[QUARTER], next[QUARTER];
   fetch_quarter(row, upper ? (blocks - 1) * NB : 0, n, q, quarter);
   for (int before = 0; before < group; ++before) {
     const int k = (upper ? blocks - 1 - before : before) * NB;
@@ -235,12 +249,12 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
   }
   sums[i][q] = sum + sum_of_few;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (me < NB) y[me] = right - (sums[me][0] + sums[me][1] + (sums[me][2] + sums[me][3]));
+  if (me < NB) y[me] = right - from_quarters(sums[me]);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (inverted) {
     sums[i][q] = quarter_product(inverse, y, q);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (me < NB) y[me] = sums[me][0] + sums[me][1] + (sums[me][2] + sums[me][3]);
+    if (me < NB) y[me] = from_quarters(sums[me]);
   } else {
     real v[PART];  // every column of the strip is y
 #pragma unroll
