@@ -1,6 +1,8 @@
 #include "accuracy/gmres.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -13,26 +15,25 @@ namespace {
 constexpr double kShrunk = 0.9;
 
 double dot(const Matrix& x, const Matrix& y) {
-  return std::inner_product(x.values().begin(), x.values().end(), y.values().begin(), 0.0);
+  return std::transform_reduce(x.values().begin(), x.values().end(), y.values().begin(), 0.0);
 }
 
 // Without over- or underflow of squares.
 double norm_2(const Matrix& x) {
   const double largest = norm_max(x);
   if (largest == 0 || !std::isfinite(largest)) return largest;
-  double sum = 0;
-  for (const double value : x.values()) sum += value / largest * (value / largest);
-  return largest * std::sqrt(sum);
+  const int order = std::clamp(std::ilogb(largest), -1000, 1000);
+  const auto scaled_square = [scale = std::ldexp(1.0, -order)](double value) {
+    return value * scale * (value * scale);
+  };
+  return std::ldexp(std::sqrt(std::transform_reduce(x.values().begin(), x.values().end(), 0.0,
+                                                    std::plus<>(), scaled_square)),
+                    order);
 }
 
 // y += alpha x
 void add_to(Matrix& y, double alpha, const Matrix& x) {
   for (std::size_t i = 0; i < y.values().size(); ++i) y.values()[i] += alpha * x.values()[i];
-}
-
-Matrix difference(Matrix x, const Matrix& y) {
-  add_to(x, -1, y);
-  return x;
 }
 
 void divide(Matrix& x, double by) {
@@ -44,12 +45,16 @@ void divide(Matrix& x, double by) {
 Gmres::Gmres(Iterate start)
     : best_(std::move(start)), size_(norm_2(best_.r)), size_before_(size_) {}
 
-bool Gmres::add(const Iterate& corrected) {
+bool Gmres::add(Iterate corrected) {
   if (directions_.size() == kCycle) {
     directions_.clear();
     size_before_ = size_;
   }
-  Iterate d{difference(corrected.x, best_.x), difference(best_.r, corrected.r)};  // d and A d
+  Iterate d = std::move(corrected);  // d and A d
+  add_to(d.x, -1, best_.x);
+  for (std::size_t i = 0; i < d.r.values().size(); ++i) {
+    d.r.values()[i] = best_.r.values()[i] - d.r.values()[i];
+  }
   for (const Iterate& other : directions_) {
     const double part = dot(other.r, d.r);
     add_to(d.x, -part, other.x);

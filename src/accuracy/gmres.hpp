@@ -18,7 +18,7 @@ class Gmres {
 
   /// Takes the correction from best().x to this x in. False if that adds nothing to the others, or
   /// is not finite: best() stays, then.
-  bool add(const Iterate& corrected);
+  bool add(Iterate corrected);
 
   /// Its r follows from those of the iterates, so it is b - A x up to rounding.
   const Iterate& best() const { return best_; }
