@@ -22,8 +22,9 @@ PROGRAMS = {
     "gpu/banded_solve.cl": [f"-DLUGPU_NVIDIA -DNB=32 -DITEMS=64 {d}" for d in ("", DOUBLE)],
     "gpu/batch_blocked.cl": [f"{BATCH} -DORDER={o} -DPIVOT={p} {d}" for o in ("96 -DITEMS=32", "128 -DITEMS=64")
                              for p in ("NONE", "PARTIAL") for d in ("", DOUBLE)],
-    "gpu/batch_full.cl": [f"{BATCH} -DORDER={o} -DPIVOT=FULL {d}" for o in ("32 -DITEMS=32", "64 -DITEMS=64")
-                          for d in ("", DOUBLE)],
+    "gpu/batch_full.cl": [f"{BATCH} -DORDER={o} -DITEMS={i} -DPIVOT=FULL {d}" for o, i, d in (
+        (32, 32, ""), (64, 64, ""), (96, 96, ""), (128, 256, ""),
+        (32, 32, DOUBLE), (64, 128, DOUBLE), (96, 192, DOUBLE), (128, 256, DOUBLE))],
     "gpu/batch_memory.cl": [f"{BATCH} -DORDER=256 -DITEMS=256 -DPIVOT={p} {d}" for p in ("NONE", "PARTIAL")
                             for d in ("", DOUBLE)],
     "gpu/batch_memory_full.cl": [f"{BATCH} -DORDER=256 -DITEMS=512 -DPENDING=4 -DPIVOT=FULL {d}"

@@ -18,16 +18,14 @@ __kernel __attribute__((reqd_work_group_size(64, 4, 1))) void round_columns(
   target[(size_t)j * n + i] = (float)a[(size_t)(first + j) * a_pitch + i];
 }
 
-// before(:, which[c]) = R(:, which[c]), target(:, c) = R(:, which[c]) times its scale, rounded
+// target(:, c) = R(:, which[c]) times its scale, rounded
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void round_residuals(
-    SOURCE(r), TARGET(before), __global const Column* restrict columns,
-    __global const int* restrict which, __global float* restrict target, int n) {
+    SOURCE(r), __global const Column* restrict columns, __global const int* restrict which,
+    __global float* restrict target, int n) {
   const int i = get_global_id(0), c = get_global_id(1);
   if (i >= n) return;
   const Column column = columns[which[c]];
-  const size_t j = which[c];
-  const double element = r[j * r_pitch + i];
-  before[j * before_pitch + i] = element;
+  const double element = r[(size_t)which[c] * r_pitch + i];
   target[(size_t)c * n + i] = (float)(element * column.scale * column.scale_too);
 }
 

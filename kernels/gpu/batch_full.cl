@@ -1,13 +1,14 @@
-// Steps of LU of many matrices of order 33 to 128 with full pivoting. What is left of a matrix, at
-// most ORDER x ORDER, is in the registers of ITEMS work-items: work-item (across, down) has a tile
-// of it, ROWS x COLUMNS. Neither rows nor columns move: local memory has the positions to which the
-// interchanges have brought them. A step:
+// Steps of LU of many matrices of order 33 (double: 17) to 128 with full pivoting. What is left of
+// a matrix, at most ORDER x ORDER, is in the registers of ITEMS work-items: work-item (across,
+// down) has a tile of it, ROWS x COLUMNS. Neither rows nor columns move: local memory has the
+// positions to which the interchanges have brought them. A step:
 //
 //   1. The largest that is left by magnitude is found, and of several the first by place (choose).
 //   2. The pivot's row and column go to local memory (publish), and the row to its place in the
 //      matrix; what it has in columns that were chosen earlier becomes L on the way (keep_row).
 //   3. Their product is subtracted from every tile (eliminate). The pivot's row becomes NaN, which
-//      no search finds; its column keeps its elements.
+//      no search finds; its column keeps its elements. (A multiplier that is infinite or NaN makes
+//      NaN of L left of it in its row.)
 //
 // After the launch's last step what is left goes to its position (store_rest), the columns of U to
 // theirs (move_columns), and so do the rows of L left of this launch's columns (move_rows). A
@@ -68,15 +69,17 @@ inline int first_column() {
   return (block * 4 + get_local_id(0) % 4) * COLUMNS;
 }
 
-// Wait for the work-items of a team, or of a matrix, and for what they wrote.
-inline void wait_for_team() {
+// Wait for 32 work-items that follow one another, or for all of a matrix, and for what they wrote.
+inline void wait_for_warp() {
 #ifdef LUGPU_NVIDIA
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
+#else
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #endif
 }
 inline void wait_for_matrix() {
-#if defined(LUGPU_NVIDIA) && TEAMS == 1
-  wait_for_team();
+#if ITEMS == 32
+  wait_for_warp();
 #else
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #endif
@@ -224,7 +227,7 @@ inline uint choose(real (*x)[COLUMNS], remainder_of left, __local scratch_of* sh
   for (int t = 0; t < TEAMS; ++t) compare(shared->keys[t], shared->places[t], &best, &place);
 #endif
 #else
-  wait_for_team();
+  wait_for_warp();
 #endif
   return place;
 }
@@ -256,7 +259,7 @@ inline void store_if_chosen(int i, int chosen, real a, real b, real c, real d, _
 #endif
 }
 
-// Whether the tile has rows of the pivot's, or columns.
+// Whether a row, or column, is one of the tile's.
 inline bool has_row(int row) { return row >= first_row() && row < first_row() + ROWS; }
 inline bool has_column(int column) {
   return column >= first_column() && column < first_column() + COLUMNS;
@@ -360,34 +363,34 @@ inline void store_rest(real (*x)[COLUMNS], remainder_of left, rest_of rest, cons
   }
 }
 
-// Columns to their positions, in the first `rows` rows: a team takes AT_ONCE of them.
+// Columns to their positions, in the first `rows` rows: a warp takes AT_ONCE of them.
 #define AT_ONCE 8
-#define PARTS ((ORDER + TEAM - 1) / TEAM)
+#define PARTS (ORDER / 32)
 inline void move_columns(__global real* top, int rows, int n, int m,
                          const __local scratch_of* shared) {
-  const int team = get_local_id(0) / TEAM, lane = get_local_id(0) % TEAM;
+  const int warp = get_local_id(0) / 32, lane = get_local_id(0) % 32;
   int position[PARTS];
   UNROLL
   for (int p = 0; p < PARTS; ++p) {
-    position[p] = lane + p * TEAM < m ? shared->column_position[lane + p * TEAM] : 0;
+    position[p] = lane + p * 32 < m ? shared->column_position[lane + p * 32] : 0;
   }
-  for (int first = team * AT_ONCE; first < rows; first += TEAMS * AT_ONCE) {
+  for (int from = 0; from < rows; from += ITEMS / 32 * AT_ONCE) {
+    const int first = from + warp * AT_ONCE;
     real values[AT_ONCE][PARTS];
     UNROLL
     for (int i = 0; i < AT_ONCE; ++i) {
       UNROLL
       for (int p = 0; p < PARTS; ++p) {
-        const int j = lane + p * TEAM;
+        const int j = lane + p * 32;
         if (first + i < rows && j < m) values[i][p] = top[(first + i) * n + j];
       }
     }
-    wait_for_team();
+    wait_for_warp();
     UNROLL
     for (int i = 0; i < AT_ONCE; ++i) {
       UNROLL
       for (int p = 0; p < PARTS; ++p) {
-        const int j = lane + p * TEAM;
-        if (first + i < rows && j < m) {
+        if (first + i < rows && lane + p * 32 < m) {
           top[(first + i) * n + position[p]] = values[i][p];
         }
       }
@@ -395,22 +398,22 @@ inline void move_columns(__global real* top, int rows, int n, int m,
   }
 }
 
-// Rows to their positions, in the `columns` columns left of the rest: TEAM of them at a time.
-#define ROWS_OF_TEAM ((ORDER + TEAMS - 1) / TEAMS)
+// Rows to their positions, in the `columns` columns left of the rest: 32 of them at a time.
+#define ROWS_OF_WARP (ORDER * 32 / ITEMS)
 inline void move_rows(rest_of rest, int columns, const __local scratch_of* shared) {
-  const int team = get_local_id(0) / TEAM, lane = get_local_id(0) % TEAM;
-  for (int from = -columns; from < 0; from += TEAM) {
+  const int warp = get_local_id(0) / 32, lane = get_local_id(0) % 32;
+  for (int from = -columns; from < 0; from += 32) {
     const int column = from + lane;
-    real values[ROWS_OF_TEAM];
+    real values[ROWS_OF_WARP];
     UNROLL
-    for (int t = 0; t < ROWS_OF_TEAM; ++t) {
-      const int i = team + t * TEAMS;
+    for (int t = 0; t < ROWS_OF_WARP; ++t) {
+      const int i = warp + t * (ITEMS / 32);
       if (i < rest.m && column < 0) values[t] = rest.a[i * rest.n + column];
     }
     wait_for_matrix();
     UNROLL
-    for (int t = 0; t < ROWS_OF_TEAM; ++t) {
-      const int i = team + t * TEAMS;
+    for (int t = 0; t < ROWS_OF_WARP; ++t) {
+      const int i = warp + t * (ITEMS / 32);
       if (i < rest.m && column < 0) {
         rest.a[shared->row_position[i] * rest.n + column] = values[t];
       }
@@ -419,7 +422,8 @@ inline void move_rows(rest_of rest, int columns, const __local scratch_of* share
 }
 
 // Steps first : first + steps of P A Q = L U of the matrices, n x n, by rows, as
-// gpu/batch_blocked.cl's; n - first <= ORDER. jpiv: as ipiv, of columns.
+// gpu/batch_blocked.cl's; n - first <= ORDER; where n is a multiple of PACK, so is first. jpiv: as
+// ipiv, of columns.
 __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count, int first, int steps) {
@@ -438,10 +442,9 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
   UNROLL
   for (int j = 0; j < COLUMNS; ++j) {
     if (first_column() + j < rest.m) left.columns |= 1u << j;
-#ifdef LUGPU_DOUBLE
-    UNROLL  // no NaN with the upper word of infinity
-        for (int i = 0; i < ROWS; ++i) x[i][j] = isnan(x[i][j]) ? (real)NAN : x[i][j];
-#endif
+    // No signalling NaN, whose upper word may be that of infinity.
+    UNROLL
+    for (int i = 0; i < ROWS; ++i) x[i][j] = isnan(x[i][j]) ? (real)NAN : x[i][j];
   }
   own_of own;
   UNROLL

@@ -124,7 +124,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
 // So many blocks are added up before they are added to the rest: rounding errors grow with the
 // number of sums in a row.
 #define BLOCKS_OF_SUM 32
-// Of products of a few elements each: in double, where there are doubles.
+// A sum of products of a few elements each: a double, where there are doubles.
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double total;

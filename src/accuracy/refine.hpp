@@ -16,9 +16,9 @@ Refinement refine(const MatrixView& a, const Matrix& b, Matrix& x, Precision pre
 
 /// Whose rules solve_mixed() follows.
 enum class MixedRules {
-  by_column,  ///< each column until its residual is small; slow ones go on with GMRES (gmres.hpp),
-              ///< up to 4: of as many columns those that would take more than three more steps, of
-              ///< more those whose residual a step does not halve; 16 <= n <= 100 in the tolerance
+  by_column,  ///< each column until its residual is small; one whose residual a step does not halve
+              ///< goes on with GMRES (gmres.hpp), unless there are many of those; 16 <= n <= 100 in
+              ///< the tolerance
   lapack,     ///< dsgesv's: all columns until the last is done, with n in the tolerance
 };
 

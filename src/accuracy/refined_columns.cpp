@@ -13,64 +13,49 @@ namespace {
 class HostColumns : public RefinedColumns {
  public:
   HostColumns(Residual residual, Matrix b, ApplyInverse inverse)
-      : residual_(std::move(residual)), inverse_(std::move(inverse)), b_(std::move(b)) {}
+      : RefinedColumns(std::move(residual), std::move(inverse)), b_(std::move(b)) {}
 
   std::size_t rows() const override { return b_.rows(); }
   std::size_t count() const override { return b_.cols(); }
 
   std::vector<Sizes> begin() override {
     x_ = Matrix(rows(), count());
-    r_ = x_before_ = r_before_ = b_;
+    r_ = before_ = b_;
     std::vector<Sizes> sizes;
     for (std::size_t j = 0; j < count(); ++j) sizes.push_back({0, column_norm_max(r_, j)});
     return sizes;
   }
 
   std::vector<Sizes> correct(const Columns& which) override {
-    Matrix next = chosen(r_, which);
-    inverse_(next, Op::none);
+    Matrix now = chosen(r_, which);
+    inverse()(now, Op::none);
     for (std::size_t c = 0; c < which.size(); ++c) {
-      const std::size_t j = which[c];
-      set_column(x_before_, j, x_, j);
-      set_column(r_before_, j, r_, j);
-      const double* x = x_.column(j);
-      for (std::size_t i = 0; i < rows(); ++i) next(i, c) += x[i];
+      set_column(before_, which[c], x_, which[c]);
+      const double* x = x_.column(which[c]);
+      for (std::size_t i = 0; i < rows(); ++i) now(i, c) += x[i];
+      set_column(x_, which[c], now, c);
     }
-    return take(which, next);
-  }
-
-  void undo(const Columns& which) override {
-    for (const std::size_t j : which) set_column(x_, j, x_before_, j);
-  }
-
-  Iterate now(std::size_t j) override { return {chosen(x_, {j}), chosen(r_, {j})}; }
-  Iterate before(std::size_t j) override {
-    return {chosen(x_before_, {j}), chosen(r_before_, {j})};
-  }
-  void set(std::size_t j, const Iterate& column) override {
-    set_column(x_, j, column.x, 0);
-    set_column(r_, j, column.r, 0);
-  }
-  Sizes set_x(std::size_t j, const Matrix& x) override { return take({j}, x)[0]; }
-  Matrix solution() override { return x_; }
-
- private:
-  // X(:, which) = x, and their residuals.
-  std::vector<Sizes> take(const Columns& which, const Matrix& x) {
-    const Matrix r = residual_(x, chosen(b_, which));
+    const Matrix r = residual()(now, chosen(b_, which));
     std::vector<Sizes> sizes;
     for (std::size_t c = 0; c < which.size(); ++c) {
-      set_column(x_, which[c], x, c);
       set_column(r_, which[c], r, c);
-      sizes.push_back({column_norm_max(x, c), column_norm_max(r, c)});
+      sizes.push_back({column_norm_max(now, c), column_norm_max(r, c)});
     }
     return sizes;
   }
 
-  const Residual residual_;
-  const ApplyInverse inverse_;
+  void undo(const Columns& which) override {
+    for (const std::size_t j : which) set_column(x_, j, before_, j);
+  }
+
+  Matrix x(std::size_t j) override { return chosen(x_, {j}); }
+  Matrix b(std::size_t j) override { return chosen(b_, {j}); }
+  void set_x(std::size_t j, const Matrix& x) override { set_column(x_, j, x, 0); }
+  Matrix solution() override { return x_; }
+
+ private:
   const Matrix b_;
-  Matrix x_, r_, x_before_, r_before_;
+  Matrix x_, r_, before_;
 };
 
 // Column of dense/mixed.cl.
@@ -81,16 +66,16 @@ struct ColumnRecord {
 class DeviceColumns : public RefinedColumns {
  public:
   DeviceColumns(const DoubleMatrix& a, const MatrixView& b, DenseFactorization& factors)
-      : a_(a),
+      : RefinedColumns(device_residual(a), inverse_by(factors, a.largest())),
+        a_(a),
         factors_(factors),
         context_(a.context()),
         count_(b.cols()),
         target_(order_for_factors(a.largest())),
         b_(double_columns(context_, a.n(), count_)),
         x_(double_columns(context_, a.n(), count_)),
+        before_(double_columns(context_, a.n(), count_)),
         r_(double_columns(context_, a.n(), count_)),
-        x_before_(double_columns(context_, a.n(), count_)),
-        r_before_(double_columns(context_, a.n(), count_)),
         records_(context_.allocate(count_ * sizeof(ColumnRecord))),
         which_(context_.allocate(count_ * sizeof(cl_int))),
         rounded_(context_.allocate(rows() * count_ * sizeof(float))) {
@@ -112,36 +97,29 @@ class DeviceColumns : public RefinedColumns {
 
   std::vector<Sizes> correct(const Columns& which) override {
     choose(which);
-    run("round_residuals", r_, r_before_, records_, which_, rounded_);
+    run("round_residuals", r_, records_, which_, rounded_);
     const cl::Buffer d = factors_.apply_inverse(rounded_, which.size(), Op::none);
-    run("add_corrections", x_, x_before_, records_, which_, d);
-    return subtract_products(which);
+    run("add_corrections", x_, before_, records_, which_, d);
+    a_.subtract_product(x_, b_, r_, which_, which.size());
+    return measure(which);
   }
 
   void undo(const Columns& which) override {
     if (which.empty()) return;
     choose(which);
-    run("copy_chosen", x_before_, x_, which_);
+    run("copy_chosen", before_, x_, which_);
   }
 
-  Iterate now(std::size_t j) override { return read(j, x_, r_); }
-  Iterate before(std::size_t j) override { return read(j, x_before_, r_before_); }
-  void set(std::size_t j, const Iterate& column) override {
-    write_columns(context_, column.x, x_, j);
-    write_columns(context_, column.r, r_, j);
-  }
-  Sizes set_x(std::size_t j, const Matrix& x) override {
-    write_columns(context_, x, x_, j);
-    choose({j});
-    return subtract_products({j})[0];
+  Matrix x(std::size_t j) override { return read_columns(context_, x_, j, 1); }
+  Matrix b(std::size_t j) override { return read_columns(context_, b_, j, 1); }
+  void set_x(std::size_t j, const Matrix& x) override {
+    const std::size_t bytes = rows() * sizeof(double);
+    context_.queue().enqueueWriteBuffer(cl::Buffer(x_.memory()(), true), CL_TRUE,
+                                        j * x_.pitch() * sizeof(double), bytes, x.values().data());
   }
   Matrix solution() override { return read_columns(context_, x_, 0, count_); }
 
  private:
-  Iterate read(std::size_t j, const Surface& x, const Surface& r) {
-    return {read_columns(context_, x, j, 1), read_columns(context_, r, j, 1)};
-  }
-
   // The device hears of the columns only where they change.
   void choose(const Columns& which) {
     if (which == chosen_) return;
@@ -156,12 +134,6 @@ class DeviceColumns : public RefinedColumns {
   void run(const char* function, const Arguments&... arguments) {
     context_.run("refine", b_.kernel("dense/mixed.cl", function), {rows(), chosen_.size()},
                  arguments..., static_cast<cl_int>(rows()));
-  }
-
-  // R = B - A X of the chosen columns.
-  std::vector<Sizes> subtract_products(const Columns& which) {
-    a_.subtract_product(x_, b_, r_, which_, which.size());
-    return measure(which);
   }
 
   std::vector<Sizes> measure(const Columns& which) {
@@ -183,7 +155,7 @@ class DeviceColumns : public RefinedColumns {
   DeviceContext& context_;
   const std::size_t count_;
   const int target_;  // binary order to which R is brought
-  Surface b_, x_, r_, x_before_, r_before_;
+  Surface b_, x_, before_, r_;
   cl::Buffer records_, which_;  // which_: the numbers that are in chosen_
   Columns chosen_;
   cl::Buffer rounded_;  // R, for the factors
@@ -210,10 +182,10 @@ std::unique_ptr<RefinedColumns> device_columns(const DoubleMatrix& a, const Matr
   return std::make_unique<DeviceColumns>(a, b, factors);
 }
 
-// B, X, R and the latter two before in double; in single R, P R, X twice.
+// X, B, R and X before in double, and three columns of GMRES; in single R, P R, X twice.
 std::uint64_t device_columns_bytes(std::size_t n, std::size_t nrhs) {
   const std::uint64_t pitch = n + 32;
-  return pitch * (sizeof(double) * 5 * nrhs + sizeof(float) * 5 * nrhs) +
+  return pitch * (sizeof(double) * (4 * nrhs + 3) + sizeof(float) * 5 * nrhs) +
          piece_bytes(n, nrhs, Precision::double_precision) +
          nrhs * (sizeof(ColumnRecord) + sizeof(cl_int));
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "dense/factorization.hpp"
-#include "operators/double_matrix.hpp"
 #include "operators/residual.hpp"
 
 namespace lugpu {
@@ -17,11 +16,6 @@ using Columns = std::vector<std::size_t>;
 Matrix chosen(const Matrix& x, const Columns& which);
 /// X(:, j) = from(:, c)
 void set_column(Matrix& x, std::size_t j, const Matrix& from, std::size_t c);
-
-/// An x and its r = b - A x, n x 1 each.
-struct Iterate {
-  Matrix x, r;
-};
 
 class RefinedColumns {
  public:
@@ -40,19 +34,27 @@ class RefinedColumns {
   /// X(:, j) += inv(A) R(:, j), then R(:, j) = B(:, j) - A X(:, j), for the columns j of `which`,
   /// whose sizes it returns.
   virtual std::vector<Sizes> correct(const Columns& which) = 0;
-  /// X(:, j) as before the last correct() that was for column j.
+  /// X(:, j) as before the last correct(), which was for these columns and others.
   virtual void undo(const Columns& which) = 0;
 
-  /// Column j now, and before the last correct() that was for it.
-  virtual Iterate now(std::size_t j) = 0;
-  virtual Iterate before(std::size_t j) = 0;
-  /// Column j becomes this; r, to which the next correct() applies inv(A), is of the size of R(:,
-  /// j) as it was.
-  virtual void set(std::size_t j, const Iterate& column) = 0;
-  /// X(:, j) = x and R(:, j) = B(:, j) - A x. The sizes of column j.
-  virtual Sizes set_x(std::size_t j, const Matrix& x) = 0;
+  /// X(:, j) and B(:, j), n x 1.
+  virtual Matrix x(std::size_t j) = 0;
+  virtual Matrix b(std::size_t j) = 0;
+  virtual void set_x(std::size_t j, const Matrix& x) = 0;
   /// X.
   virtual Matrix solution() = 0;
+
+  /// B - A X and inv(A) X for others.
+  const Residual& residual() const { return residual_; }
+  const ApplyInverse& inverse() const { return inverse_; }
+
+ protected:
+  RefinedColumns(Residual residual, ApplyInverse inverse)
+      : residual_(std::move(residual)), inverse_(std::move(inverse)) {}
+
+ private:
+  Residual residual_;
+  ApplyInverse inverse_;
 };
 
 /// On the host.

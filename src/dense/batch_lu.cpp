@@ -21,7 +21,12 @@ std::size_t local_bytes(Precision precision, Pivot pivot) {
   return (6 << 10) + (pivot == Pivot::full ? 24 << 10 : panel);
 }
 
-// With full pivoting, for what is left of a matrix.
+// Whether launches of gpu/batch_full.cl take the steps of a factorization in registers.
+bool by_launches(std::size_t n, Pivot pivot, bool single) {
+  return pivot == Pivot::full && n > (single ? 32 : 16);
+}
+
+// Its kernel for what is left of a matrix.
 BatchKernel full_in_registers(std::size_t left, bool single) {
   if (left <= 32) return {"gpu/batch_full.cl", 32, 32, 1};
   if (left <= 64) return {"gpu/batch_full.cl", 64, single ? 64U : 128U, 1};
@@ -30,10 +35,10 @@ BatchKernel full_in_registers(std::size_t left, bool single) {
 }
 
 BatchKernel in_registers(std::size_t n, Pivot pivot, bool single) {
+  if (by_launches(n, pivot, single)) return full_in_registers(n, single);
   if (n <= 4) return {"gpu/batch_small.cl", 4, 4, 32};
   if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
   if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
-  if (pivot == Pivot::full && (n > 32 || !single)) return full_in_registers(n, single);
   if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 2};
   if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1};
   if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1};
@@ -268,28 +273,32 @@ void BatchLu::enqueue_factor(const Part& part, const KernelId& id, std::size_t i
 
 void BatchLu::factor() {
   for (const Part& part : parts_) {
+    if (path_ == BatchPath::registers &&
+        by_launches(size_.n, pivot_, precision_ == Precision::single_precision)) {
+      factor_by_launches(part);
+      continue;
+    }
     if (path_ == BatchPath::vectors) {
-      enqueue_factor(
-          part,
-          {"cpu/batch_lu.cl", "factor_batch", precision_, Storage::buffer, Texel::r, options_},
-          groups(part.count));
+      const KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_,
+                        Storage::buffer,   Texel::r,       options_};
+      enqueue_factor(part, id, groups(part.count));
     } else {
-      factor_on_gpu(part);
+      enqueue_factor(part, factor_kernel(gpu_kernel()), part.count * gpu_kernel().items);
     }
     context_.timeline().add_bytes(2 * std::uint64_t{part.bytes});
   }
 }
 
-void BatchLu::factor_on_gpu(const Part& part) {
-  const bool single = precision_ == Precision::single_precision;
-  BatchKernel kernel = gpu_kernel();
-  if (kernel.file != std::string("gpu/batch_full.cl")) {
-    return enqueue_factor(part, factor_kernel(kernel), part.count * kernel.items);
-  }
-  for (std::size_t left = size_.n, steps = 0; left > 0; left -= steps) {
-    kernel = full_in_registers(left, single);
+void BatchLu::factor_by_launches(const Part& part) {
+  for (std::size_t first = 0, steps = 0; first < size_.n; first += steps) {
+    const std::size_t left = size_.n - first;
+    const BatchKernel kernel = full_in_registers(left, precision_ == Precision::single_precision);
     steps = steps_of(kernel, left);
-    enqueue_factor(part, factor_kernel(kernel), part.count * kernel.items, size_.n - left, steps);
+    enqueue_factor(part, factor_kernel(kernel), part.count * kernel.items, first, steps);
+    // What is left, once each way, then columns of U and rows of L.
+    const std::size_t elements = left * left + left * (first + steps) + left * first;
+    context_.timeline().add_bytes(2 * std::uint64_t{part.count} * elements *
+                                  element_size(precision_));
   }
 }
 

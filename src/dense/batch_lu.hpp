@@ -96,7 +96,7 @@ class BatchLu {
   /// sizes: what the kernel takes beside n and the number of members.
   template <typename... Sizes>
   void enqueue_factor(const Part& part, const KernelId& id, std::size_t items, Sizes... sizes);
-  void factor_on_gpu(const Part& part);
+  void factor_by_launches(const Part& part);
   std::vector<int> places(bool columns);
   /// Calls work(part, first, count) for slices of whole groups of members, first in the batch,
   /// whose matrices with so many columns have some 64 MiB.

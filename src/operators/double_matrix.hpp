@@ -12,10 +12,9 @@ namespace lugpu {
 /// Columns of n doubles on a device: column j is row j of the surface. What follows a column is
 /// zero.
 Surface double_columns(DeviceContext& context, std::size_t n, std::size_t count);
-/// Columns of such a surface from the host, the first ones or those from `first` on, and to it.
+/// The first columns of such a surface, from and to the host.
 void upload_columns_of(DeviceContext& context, const MatrixView& from, Surface& to);
-void write_columns(DeviceContext& context, const Matrix& from, const Surface& to,
-                   std::size_t first);
+void write_columns(DeviceContext& context, const Matrix& from, const Surface& to);
 Matrix read_columns(DeviceContext& context, const Surface& from, std::size_t first,
                     std::size_t count);
 

@@ -1,9 +1,9 @@
-// Residuals in double.
+// Residuals in double: two implementations of one function.
 #pragma once
 
 #include <functional>
 
-#include "matrix/matrix.hpp"
+#include "operators/double_matrix.hpp"
 
 namespace lugpu {
 
@@ -13,5 +13,8 @@ using Residual = std::function<Matrix(const Matrix& x, const Matrix& b)>;
 
 /// On the host. What `a` views must outlive it.
 Residual host_residual(const MatrixView& a);
+
+/// By the device; `a` must outlive it.
+Residual device_residual(const DoubleMatrix& a);
 
 }  // namespace lugpu
