@@ -85,20 +85,13 @@ inline void wait_for_matrix() {
 #endif
 }
 
-inline uint largest_of_team(uint x) {
 #ifdef LUGPU_NVIDIA
-  return warp_max(x);
+inline uint largest_of_team(uint x) { return warp_max(x); }
+inline uint smallest_of_team(uint x) { return warp_min(x); }
 #else
-  return x;
+inline uint largest_of_team(uint x) { return x; }
+inline uint smallest_of_team(uint x) { return x; }
 #endif
-}
-inline uint smallest_of_team(uint x) {
-#ifdef LUGPU_NVIDIA
-  return warp_min(x);
-#else
-  return x;
-#endif
-}
 
 // Row i of the rest to a row of the tile; NaN where there is none.
 inline void load_row(rest_of rest, int i, real* x) {

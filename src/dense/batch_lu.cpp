@@ -22,20 +22,21 @@ std::size_t local_bytes(Precision precision, Pivot pivot) {
 }
 
 // Whether launches of gpu/batch_full.cl take the steps of a factorization in registers.
-bool by_launches(std::size_t n, Pivot pivot, bool single) {
-  return pivot == Pivot::full && n > (single ? 32 : 16);
+bool by_launches(std::size_t n, Precision precision, Pivot pivot) {
+  return pivot == Pivot::full && n > (precision == Precision::single_precision ? 32 : 16);
 }
 
 // Its kernel for what is left of a matrix.
-BatchKernel full_in_registers(std::size_t left, bool single) {
+BatchKernel full_in_registers(std::size_t left, Precision precision) {
+  const bool single = precision == Precision::single_precision;
   if (left <= 32) return {"gpu/batch_full.cl", 32, 32, 1};
   if (left <= 64) return {"gpu/batch_full.cl", 64, single ? 64U : 128U, 1};
   if (left <= 96) return {"gpu/batch_full.cl", 96, single ? 96U : 192U, 1};
   return {"gpu/batch_full.cl", kMostRegisters, 256, 1};
 }
 
-BatchKernel in_registers(std::size_t n, Pivot pivot, bool single) {
-  if (by_launches(n, pivot, single)) return full_in_registers(n, single);
+BatchKernel in_registers(std::size_t n, Precision precision, Pivot pivot) {
+  if (by_launches(n, precision, pivot)) return full_in_registers(n, precision);
   if (n <= 4) return {"gpu/batch_small.cl", 4, 4, 32};
   if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
   if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
@@ -66,7 +67,8 @@ std::size_t steps_pending(const BatchKernel& kernel, Precision precision) {
 
 // Of a work-item, so that more work-groups share a multiprocessor of NVIDIA's, where that was
 // faster; 0: as many as the compiler takes.
-std::size_t most_registers(const BatchKernel& kernel, Pivot pivot, bool single) {
+std::size_t most_registers(const BatchKernel& kernel, Precision precision, Pivot pivot) {
+  const bool single = precision == Precision::single_precision;
   if (kernel.order == kMostBatchOrder) return pivot == Pivot::full ? 0 : 128;
   if (pivot != Pivot::full) return 0;
   if (kernel.order == 32 && !single) return 128;
@@ -236,9 +238,7 @@ void BatchLu::upload(const Batch<const T>& a) {
 }
 
 BatchKernel BatchLu::gpu_kernel() const {
-  if (path_ == BatchPath::registers) {
-    return in_registers(size_.n, pivot_, precision_ == Precision::single_precision);
-  }
+  if (path_ == BatchPath::registers) return in_registers(size_.n, precision_, pivot_);
   return in_memory(has_warp_instructions(context_), size_.n, precision_, pivot_);
 }
 
@@ -252,8 +252,7 @@ KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   if (has_warp_instructions(context_)) {
     id.options += " -DLUGPU_NVIDIA";
-    const std::size_t most =
-        most_registers(kernel, pivot_, precision_ == Precision::single_precision);
+    const std::size_t most = most_registers(kernel, precision_, pivot_);
     if (most > 0) {
       // NVIDIA's compiler obeys only where the size of the work-group is left open.
       id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=" + std::to_string(most);
@@ -273,8 +272,7 @@ void BatchLu::enqueue_factor(const Part& part, const KernelId& id, std::size_t i
 
 void BatchLu::factor() {
   for (const Part& part : parts_) {
-    if (path_ == BatchPath::registers &&
-        by_launches(size_.n, pivot_, precision_ == Precision::single_precision)) {
+    if (path_ == BatchPath::registers && by_launches(size_.n, precision_, pivot_)) {
       factor_by_launches(part);
       continue;
     }
@@ -292,7 +290,7 @@ void BatchLu::factor() {
 void BatchLu::factor_by_launches(const Part& part) {
   for (std::size_t first = 0, steps = 0; first < size_.n; first += steps) {
     const std::size_t left = size_.n - first;
-    const BatchKernel kernel = full_in_registers(left, precision_ == Precision::single_precision);
+    const BatchKernel kernel = full_in_registers(left, precision_);
     steps = steps_of(kernel, left);
     enqueue_factor(part, factor_kernel(kernel), part.count * kernel.items, first, steps);
     // What is left, once each way, then columns of U and rows of L.
