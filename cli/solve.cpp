@@ -136,6 +136,8 @@ std::string refinement_text(const Refinement& refinement) {
   }
   if (refinement.factors == FactorArithmetic::half_products) {
     text += ", factored with products in half precision";
+  } else if (refinement.factors == FactorArithmetic::local_pivots) {
+    text += ", factored in single with local pivots";
   }
   return refinement.converged || !refinement.fallback.empty() ? text : text + ", not converged";
 }

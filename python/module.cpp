@@ -22,6 +22,7 @@ using Names = std::vector<std::pair<Enum, const char*>>;
 const Names<Precision> kPrecisions = {{Precision::single_precision, "single"},
                                       {Precision::double_precision, "double"}};
 const Names<FactorArithmetic> kFactors = {{FactorArithmetic::half_products, "half-products"},
+                                          {FactorArithmetic::local_pivots, "local-pivots"},
                                           {FactorArithmetic::single_precision, "single"},
                                           {FactorArithmetic::double_precision, "double"}};
 const Names<Status> kStatuses = {{Status::ok, "ok"},

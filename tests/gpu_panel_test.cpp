@@ -3,6 +3,8 @@
 // without optimizations: PoCL needs a quarter of an hour for them.
 #include <numeric>
 
+#include "dense/matrix_units.hpp"
+#include "dense/options.hpp"
 #include "factors.hpp"
 #include "kernels/gpu/update_arguments.h"
 
@@ -11,9 +13,10 @@ namespace {
 
 constexpr std::size_t kItems = 256, kPanel = 64, kNarrow = 32;
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
+constexpr std::size_t kRowsSearched = 128;  // FIRST_ROWS of gpu/panel_partial.clh, local pivots
 constexpr std::size_t kInner = 8;           // INNER of it
 
-enum class Way { waiting, narrow, launches };
+enum class Way { waiting, local, narrow, launches };
 
 struct PanelKind {
   Precision precision;
@@ -25,6 +28,7 @@ void PrintTo(const PanelKind& kind, std::ostream* out) {
   *out << name(kind.precision) << "_" << name(kind.pivot)
        << (kind.way == Way::launches ? "_launches"
            : kind.way == Way::narrow ? "_narrow"
+           : kind.way == Way::local  ? "_local"
                                      : "");
 }
 
@@ -46,8 +50,10 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
 
   std::size_t groups(std::size_t m) const {
     if (way == Way::launches) return ceiling(m, kRowsProposed);
-    if (pivot == Pivot::partial) return ceiling(m, kItems);
-    return m <= kPanel ? 1 : 1 + ceiling(m - kPanel, kItems);
+    const std::size_t first = pivot == Pivot::none ? kPanel
+                              : way == Way::local  ? kRowsSearched
+                                                   : kItems;
+    return 1 + ceiling(m - std::min(m, first), kItems);
   }
 
   /// Of a matrix of at most `most` columns and, left of them, `before` of L, whose products come
@@ -120,7 +126,14 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
             Storage::buffer,
             Texel::rgba,
             " -DNB=" + std::to_string(most) +
-                " -DGROUPS_MAX=64 -DPIVOT=" + (pivot == Pivot::partial ? "1" : "0")};
+                " -DGROUPS_MAX=64 -DPIVOT=" + (pivot == Pivot::partial ? "1" : "0") +
+                (way == Way::local ? " -DLOCAL_PIVOTS" : "") +
+                (by_warps() ? " -DLUGPU_NVIDIA" : "")};
+  }
+
+  /// Whether it is gpu/panel_local.clh.
+  bool by_warps() const {
+    return way == Way::local && has_matrix_units(context.device(), precision);
   }
 
   std::vector<int> integers(const cl::Buffer& buffer, std::size_t count) {
@@ -175,11 +188,40 @@ TEST_P(GpuPanelTest, ManyWorkGroups) {
 TEST_P(GpuPanelTest, TwoWorkGroups) {
   if (way == Way::launches) GTEST_SKIP() << "none waits for another";
   if (context.device().compute_units < 2) GTEST_SKIP() << "one work-group runs at a time";
-  if (pivot == Pivot::partial && context.device().type == "cpu") {
+  if (pivot == Pivot::partial && way != Way::local && context.device().type == "cpu") {
     GTEST_SKIP() << "work-items wait for one of their work-group, which a CPU may run after them";
   }
   is_right(257, 19);
   is_right(320, most);
+}
+
+// The largest elements are in rows of either work-group that are not searched.
+TEST_P(GpuPanelTest, LocalPivotsAreOfTheFirstRows) {
+  if (way != Way::local) GTEST_SKIP() << "all rows are searched";
+  if (context.device().compute_units < 2) GTEST_SKIP() << "one work-group runs at a time";
+  for (const std::size_t width : {1, 7, 8, 9, 63, 64}) {
+    SCOPED_TRACE(width);
+    Matrix a = random_in(precision, kItems + 60, width, width);
+    for (std::size_t j = 0; j < width; ++j) a(kRowsSearched + 2 * j, j) = 4;
+    Matrix first(kRowsSearched, width);
+    for (std::size_t j = 0; j < width; ++j)
+      std::copy_n(a.column(j), kRowsSearched, first.column(j));
+    const LuFactors factors = factor(a);
+    EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
+    EXPECT_EQ(factors.ipiv, getrf_pivots(first, precision));
+  }
+}
+
+TEST_P(GpuPanelTest, LargeElementsBesideLocalPivotsAreTold) {
+  if (way != Way::local) GTEST_SKIP() << "no element of L is larger than 1";
+  if (context.device().compute_units < 2) GTEST_SKIP() << "one work-group runs at a time";
+  for (const std::size_t column : {0, 9, 63}) {
+    SCOPED_TRACE(column);
+    Matrix a = random_in(precision, kRowsSearched + 70, kPanel, column);
+    EXPECT_EQ(factor(a).info, 0);
+    a(kRowsSearched + 69, column) = 1e6;
+    EXPECT_EQ(factor(a).info, kLargeElement);
+  }
 }
 
 // Columns C of [L C] right of 32 of L, whose rows of U are there.
@@ -209,7 +251,8 @@ TEST_P(GpuPanelTest, ProductsOfTheColumnsBefore) {
 // NaN is taken only where there is nothing else, and the first of equal ones.
 TEST_P(GpuPanelTest, ChoosesAsGetrf) {
   if (pivot == Pivot::none) GTEST_SKIP() << "without pivoting";
-  const std::size_t m = 200;
+  if (by_warps()) GTEST_SKIP() << "of equal ones it takes any";
+  const std::size_t m = 128;
   for (const std::size_t column : std::vector<std::size_t>{0, 1, 7, 8, 31, most - 2, most - 1}) {
     SCOPED_TRACE(column);
     Matrix a(m, most);
@@ -220,7 +263,7 @@ TEST_P(GpuPanelTest, ChoosesAsGetrf) {
     a(column, column) = 2;
     a(70, column) = -9;
     EXPECT_EQ(factor(a).ipiv[column], 71);
-    a(150, column) = 9;
+    a(100, column) = 9;
     EXPECT_EQ(factor(a).ipiv[column], 71);
     a(m - 1, column) = INFINITY;
     EXPECT_EQ(factor(a).ipiv[column], static_cast<int>(m));
@@ -245,6 +288,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PanelKind{Precision::single_precision, Pivot::partial},
                     PanelKind{Precision::double_precision, Pivot::none},
                     PanelKind{Precision::double_precision, Pivot::partial},
+                    PanelKind{Precision::single_precision, Pivot::partial, Way::local},
                     PanelKind{Precision::single_precision, Pivot::partial, Way::narrow},
                     PanelKind{Precision::double_precision, Pivot::partial, Way::narrow},
                     PanelKind{Precision::single_precision, Pivot::none, Way::launches},

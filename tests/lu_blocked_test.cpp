@@ -330,14 +330,16 @@ Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Ma
                               bool upper, bool unit) {
   const std::size_t n = right.rows(), nrhs = right.cols();
   const Precision precision = t.precision();
-  const Surface b = surface_of(context, {precision, Storage::buffer}, right);
-  Surface x(context, n, nrhs, precision, Storage::buffer);
-  fill(context, x, 0xff);
+  const Surface x = surface_of(context, {precision, Storage::buffer}, right);
+  const std::size_t mail_bytes = 2 * n * nrhs * element_size(precision);
+  const cl::Buffer mail = context.allocate(mail_bytes);
+  context.fill(mail, 0xff, mail_bytes);
   context.run("test",
               {"gpu/solve.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba,
                " -DNB=64 -DSPIN_LIMIT=0x7fffffff"},
-              {(n + 63) / 64 * nrhs * 256}, t, b, x, static_cast<cl_int>(n),
-              static_cast<cl_int>(nrhs), static_cast<cl_int>(upper), static_cast<cl_int>(unit));
+              {(n + 63) / 64 * nrhs * 256}, t, x, mail, static_cast<cl_int>(n),
+              static_cast<cl_int>(nrhs), static_cast<cl_int>(upper), static_cast<cl_int>(unit),
+              cl_int{n % 2 == 0});
   return contents(context, x);
 }
 

@@ -259,7 +259,7 @@ class HalfLu : public LuBlocked {
   using LuBlocked::LuBlocked;
 
   void take_columns(const cl::Buffer& columns, std::size_t first, std::size_t count) override {
-    if (!options().half_products) return LuBlocked::take_columns(columns, first, count);
+    if (options().shortcut == Shortcut::none) return LuBlocked::take_columns(columns, first, count);
     std::vector<float> values(size().n * count);
     const std::size_t bytes = values.size() * sizeof(float);
     context_.queue().enqueueReadBuffer(columns, CL_TRUE, 0, bytes, values.data());
@@ -282,7 +282,9 @@ const Method& half_method() {
                    const DenseOptions& options) -> std::unique_ptr<DenseFactorization> {
       return std::make_unique<HalfLu>(context, size, options);
     };
-    half.half_products = [](const Device&, const Size&, const DenseOptions&) { return true; };
+    half.shortcut = [](const Device&, const Size&, const DenseOptions&) {
+      return Shortcut::half_products;
+    };
     return half;
   }();
   return method;
@@ -299,9 +301,9 @@ std::string tried(const Refinement& refinement) {
 
 TEST_F(Mixed, NoDeviceHasProductsInHalfPrecisionYet) {
   const Matrix a = random_matrix(20, 20, 1), b = random_matrix(20, 1, 2);
-  EXPECT_FALSE(problem_of(a, b, kMixed, find_method("lu-blocked")).dense.half_products);
-  EXPECT_TRUE(problem_of(a, b, kMixed, half_method()).dense.half_products);
-  EXPECT_FALSE(problem_of(a, b, kDouble, half_method()).dense.half_products);
+  EXPECT_EQ(problem_of(a, b, kMixed, find_method("lu-blocked")).dense.shortcut, Shortcut::none);
+  EXPECT_EQ(problem_of(a, b, kMixed, half_method()).dense.shortcut, Shortcut::half_products);
+  EXPECT_EQ(problem_of(a, b, kDouble, half_method()).dense.shortcut, Shortcut::none);
 }
 
 TEST_F(Mixed, DescendsTheLadderAsFarAsItMust) {
@@ -362,6 +364,47 @@ TEST_F(Mixed, DescendsWhenItIsTold) {
   Matrix x(30, 2);
   solver.download(x.view());
   EXPECT_EQ(x.values(), solve(a, b, kDouble, half_method()).x);
+}
+
+/// Local pivots that leave factors as they should, or an element of L that is too large, or a zero.
+class LocalLu : public LuBlocked {
+ public:
+  using LuBlocked::LuBlocked;
+  static inline int info = 0;
+
+  Outcome outcome() override {
+    Outcome outcome = LuBlocked::outcome();
+    if (options().shortcut == Shortcut::local_pivots && info != 0) outcome.info = info;
+    return outcome;
+  }
+};
+
+TEST_F(Mixed, DescendsWhereLocalPivotsDoNotServe) {
+  Method local = half_method();
+  local.make = [](DeviceContext& context, const Size& size,
+                  const DenseOptions& options) -> std::unique_ptr<DenseFactorization> {
+    return std::make_unique<LocalLu>(context, size, options);
+  };
+  local.shortcut = [](const Device&, const Size&, const DenseOptions&) {
+    return Shortcut::local_pivots;
+  };
+  const Matrix a = with_condition(30, 10, 1), b = random_matrix(30, 2, 2);
+  const struct {
+    int info;
+    const char *rungs, *failure;
+  } cases[] = {
+      {0, "local-pivots", ""},
+      {kLargeElement, "local-pivots, single", "an element of L is above 256"},
+      {7, "local-pivots, single", "a pivot is exactly zero in the rows that it is chosen from"}};
+  for (const auto& [info, rungs, failure] : cases) {
+    LocalLu::info = info;
+    const Solution<double> mixed = solve(a, b, kMixed, local);
+    expect_honest(a, b, mixed, solve(a, b, kDouble, local));
+    const Refinement refinement = mixed.refinement.value();
+    EXPECT_EQ(tried(refinement), rungs);
+    EXPECT_TRUE(info == 0 || refinement.given_up.at(0).failure == failure);
+    EXPECT_EQ(mixed.status(), Status::ok);
+  }
 }
 
 TEST_F(Mixed, DescendsWhereAPivotIsZero) {

@@ -34,7 +34,8 @@ PROGRAMS = {
     "gpu/fast_diagonal.cl": [f"-DLUGPU_RGBA -DLUGPU_NVIDIA {d}" for d in ("", DOUBLE)],
     "gpu/lu_blocked.cl": [f"{BLOCKED} -DPIVOT={p} {o}" for p in (0, 1) for o in (
         "-DLUGPU_PART_TIMES", "-DLUGPU_FREE_SIZE", DOUBLE, f"{DOUBLE} -DBESIDE", "-DLUGPU_WGMMA", "-DLUGPU_WGMMA -DBESIDE",
-        "-DLUGPU_WGMMA -DHALVES=1", "-DLUGPU_WGMMA -DHALVES=2")],
+        "-DLUGPU_WGMMA -DHALVES=1", "-DLUGPU_WGMMA -DHALVES=2")] + [
+            f"{BLOCKED} -DPIVOT=1 -DLOCAL_PIVOTS {o}" for o in ("-DLUGPU_FREE_SIZE", DOUBLE, "-DLUGPU_WGMMA -DHALVES=2")],
     "gpu/lu_none.cl": [f"-DLUGPU_RGBA -DLUGPU_NVIDIA -DF={f} {d}" for f in (1, 2) for d in ("", DOUBLE)],
     "gpu/narrow_panel.cl": [f"{BLOCKED.replace('NB=64', 'NB=32')} -DLUGPU_FREE_SIZE {DOUBLE}"],
     "gpu/resident_full.cl": [f"-DLUGPU_NVIDIA -DITEMS=256 {o} {d}" for o in ("", "-DLUGPU_ROOK", "-DLUGPU_RGBA")

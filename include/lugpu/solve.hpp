@@ -40,6 +40,7 @@ struct LUGPU_API Checks {
 /// The arithmetic of factors, the least exact first.
 enum class FactorArithmetic {
   half_products,  ///< single, but for the products of updates: of factors rounded to half precision
+  local_pivots,   ///< single, each pivot the largest of the next rows alone
   single_precision,
   double_precision,
 };

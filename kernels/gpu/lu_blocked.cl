@@ -29,7 +29,9 @@
 #if defined(LUGPU_WGMMA) && defined(HALVES)
 #include "nvidia/halves_tile.clh"
 #endif
-#if PIVOT
+#if defined(LOCAL_PIVOTS) && defined(LUGPU_NVIDIA)
+#include "gpu/panel_local.clh"
+#elif PIVOT
 #include "gpu/panel_partial.clh"
 #else
 #include "gpu/panel_none.clh"

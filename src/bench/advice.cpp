@@ -150,6 +150,7 @@ std::string about_factors(const Result& best) {
   switch (best.refinement->factors) {
     case FactorArithmetic::half_products:
       return ", from factors with products in half precision";
+    case FactorArithmetic::local_pivots:
     case FactorArithmetic::single_precision:
       return {};
     case FactorArithmetic::double_precision:

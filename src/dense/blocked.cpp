@@ -22,8 +22,8 @@ std::size_t Blocked::early_columns(const Device& device, std::size_t m, std::siz
   return device.type == "cpu" ? 0 : BlockedGpu::early_columns(m, n);
 }
 
-bool Blocked::has_half_products(const Device& device, const Shape& shape) {
-  return device.type != "cpu" && BlockedGpu::has_half_products(device, shape);
+Shortcut Blocked::shortcut(const Device& device, const Shape& shape) {
+  return device.type == "cpu" ? Shortcut::none : BlockedGpu::shortcut(device, shape);
 }
 
 std::uint64_t Blocked::workspace(const Device& device, const Shape& shape) {

@@ -21,11 +21,10 @@ struct Shape {
   std::size_t m = 0, n = 0;
   Pivot pivot = Pivot::partial;  ///< none or partial
   Precision precision = Precision::double_precision;
-  std::size_t nb = 0;           ///< columns of a block; 0 for the fastest
-  bool ping_pong = false;       ///< to be factored from one surface to another, not in place; m = n
-  bool half_products = false;   ///< in single: the products of updates are of operands scaled and
-                                ///< rounded to half precision; only where has_half_products()
-  bool updates_others = false;  ///< a panel, whose L is for update_columns()
+  std::size_t nb = 0;      ///< columns of a block; 0 for the fastest
+  bool ping_pong = false;  ///< to be factored from one surface to another, not in place; m = n
+  Shortcut shortcut = Shortcut::none;  ///< only that of Blocked::shortcut()
+  bool updates_others = false;         ///< a panel, whose L is for update_columns()
 };
 
 /// Factors and solves; for one shape and precision.
@@ -37,8 +36,8 @@ class Blocked {
 
   /// The fastest number of columns of a block for a shape, as measured.
   static std::size_t block_size(const Device& device, const Shape& shape);
-  /// Whether the device has kernels for Shape::half_products, and they are worth while.
-  static bool has_half_products(const Device& device, const Shape& shape);
+  /// For which the device has kernels that are worth while.
+  static Shortcut shortcut(const Device& device, const Shape& shape);
   /// Bytes of device memory besides the surfaces, at most: panels, a block row of U, pivots, tiles.
   static std::uint64_t workspace(const Device& device, const Shape& shape);
 
@@ -112,7 +111,8 @@ class Blocked {
 
   /// min(m, n) ints: row k was interchanged with row ipiv(k), 0-based, in this order.
   const cl::Buffer& ipiv() const { return ipiv_; }
-  /// One int: k > 0 if the k-th pivot (1-based) is the first that is exactly zero, otherwise 0.
+  /// One int: k > 0 if the k-th pivot (1-based) is the first that is exactly zero; kLargeElement if
+  /// local pivots have left an element of L above 256; otherwise 0.
   const cl::Buffer& info() const { return info_; }
 
  protected:

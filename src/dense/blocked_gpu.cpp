@@ -21,6 +21,7 @@ constexpr std::size_t kPanel = 64;          // NB of the kernels, and STRIP
 constexpr std::size_t kNarrow = 32;         // NB of gpu/narrow_panel.cl
 constexpr std::size_t kItems = 256;         // of a work-group; half of them for narrow tiles
 constexpr std::size_t kTile = 128;          // rows and columns of a tile of C that is not narrow
+constexpr std::size_t kRowsSearched = 128;  // FIRST_ROWS of gpu/panel_local.clh
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
 constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
@@ -78,7 +79,7 @@ split_block room_for_split(const Shape& shape) {
           with_a_tile_more(shape.updates_others ? kColumnsAtOnce : shape.n)};
 }
 int halves_of(const Shape& shape) {
-  if (shape.half_products) return 1;
+  if (shape.shortcut == Shortcut::half_products) return 1;
   return depth_of_split(shape) >= kLeastSplit ? 2 : 0;
 }
 std::size_t halves_bytes(const Shape& shape) {
@@ -95,6 +96,7 @@ bool has_squares(const Device& device, const Shape& shape) {
 // m x n in blocks of nb columns, to test the kernels of a shape.
 Shape test_shape(const Shape& shape, std::size_t m, std::size_t n, std::size_t nb) {
   Shape test = {m, n, shape.pivot, shape.precision, nb};
+  test.shortcut = shape.shortcut;
   test.updates_others = shape.updates_others;
   return test;
 }
@@ -185,24 +187,36 @@ std::uint64_t BlockedGpu::other_workspace(const Device& device, const Shape& sha
   return split + ResidentLu::workspace(shape.m, shape.n, shape.precision);
 }
 
-bool BlockedGpu::has_half_products(const Device& device, const Shape& shape) {
-  return suits_wgmma(device, shape) && shape.pivot == Pivot::none && !suits_none(device, shape);
+Shortcut BlockedGpu::shortcut(const Device& device, const Shape& shape) {
+  if (shape.pivot != Pivot::none) {
+    const bool small = shape.m <= ResidentLu::kMostRows;
+    return shape.ping_pong || small ? Shortcut::none : Shortcut::local_pivots;
+  }
+  return suits_wgmma(device, shape) && !suits_none(device, shape) ? Shortcut::half_products
+                                                                  : Shortcut::none;
 }
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
-  if (!shape.half_products && (shape.ping_pong || n < 8192)) return kPanel;
+  if (shape.shortcut != Shortcut::half_products && (shape.ping_pong || n < 8192)) return kPanel;
   return n < 16384 ? kBlock : kWideBlock;
 }
 
 BlockedGpu::ProofKey BlockedGpu::key_of(const DeviceContext& context, const Shape& shape,
                                         Kernels kernels) {
-  return {context.device().id,  context.settings().folder,
-          shape.precision,      shape.pivot,
-          shape.updates_others, kernels.nvidia,
-          kernels.waiting,      kernels.wgmma,
-          kernels.halves,       kernels.paired,
-          kernels.resident,     kernels.resident && has_squares(context.device(), shape)};
+  return {context.device().id,
+          context.settings().folder,
+          shape.precision,
+          shape.pivot,
+          shape.shortcut,
+          shape.updates_others,
+          kernels.nvidia,
+          kernels.waiting,
+          kernels.wgmma,
+          kernels.halves,
+          kernels.paired,
+          kernels.resident,
+          kernels.resident && has_squares(context.device(), shape)};
 }
 
 BlockedGpu::Proof BlockedGpu::prove(DeviceContext& context, const Shape& shape, Kernels kernels) {
@@ -386,6 +400,7 @@ std::optional<std::string> BlockedGpu::variant() const {
                                  : "") +
          (kernels_.paired ? ", two work-groups a multiprocessor" : "") +
          (kernels_.waiting ? "" : ", panels by launches") +
+         (shape_.shortcut == Shortcut::local_pivots ? ", local pivots" : "") +
          (resident_ && resident_from() == 0 ? ", resident" : "") + (none_ ? ", one launch" : "");
 }
 
@@ -397,6 +412,7 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   KernelId id = {file, function, shape_.precision, Storage::buffer, Texel::rgba, options};
   const std::string name = function;
   const bool updates = name == "update_and_factor";
+  if (updates && shape_.shortcut == Shortcut::local_pivots) id.options += " -DLOCAL_PIVOTS";
   if (name == "subtract_block" && has_narrow_tiles()) id.options += " -DNARROW_TILES";
   if (kernels_.wgmma && (updates || name == "subtract_block" || name == "compute_rows")) {
     id.options += " -DLUGPU_WGMMA";
@@ -553,16 +569,20 @@ std::uint64_t BlockedGpu::multiply(Surface& a) {
   return (shape_.m - nb) * (shape_.n - nb) * nb;
 }
 
+// Work-group 0's of a panel: without pivoting the rows of U only, with local pivots all that are
+// searched.
+std::size_t BlockedGpu::first_rows() const {
+  if (shape_.pivot == Pivot::none) return kPanel;
+  return shape_.shortcut == Shortcut::local_pivots ? kRowsSearched : kItems;
+}
+
 // `next` is updated and its first `width` columns, a panel, are factored; meanwhile the others are
 // updated.
 void BlockedGpu::update_and_factor(Surface& a, const LuUpdate& next, std::size_t width,
                                    const LuUpdate& near, const LuUpdate& far) {
   const std::size_t panel = next.column;
-  // Without pivoting, work-group 0 has the rows of U only.
-  const std::size_t groups = shape_.pivot != Pivot::none ? ceiling(shape_.m - panel, kItems)
-                             : shape_.m - panel <= kPanel
-                                 ? 1
-                                 : 1 + ceiling(shape_.m - panel - kPanel, kItems);
+  const std::size_t rows = shape_.m - panel, first = std::min(rows, first_rows());
+  const std::size_t groups = 1 + ceiling(rows - first, kItems);
   const bool waiting = kernels_.waiting && groups <= most_groups_;
   if (waiting) {
     run_update(a, next, width, groups, near, far);
@@ -812,18 +832,21 @@ void BlockedGpu::subtract_block(const Triangle& t, const Columns& x, std::size_t
                to_int(rows), to_int(first), to_int(last));
 }
 
-// A few columns in one launch, whose work-groups wait for one another. Each leaves x, which becomes
-// solved_, as the next one needs it.
+// A few columns in one launch, whose work-groups wait for one another.
 void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
   if (x.columns() > kFewColumns || !kernels_.waiting) return Blocked::solve_triangle(t, x);
-  if (!solved_ || solved_->columns() != x.columns()) {
-    solved_.emplace(context_, shape_.n, x.columns(), shape_.precision, Storage::buffer);
-    fill(context_, *solved_, 0xff);
+  const std::size_t n = shape_.n, columns = x.columns();
+  if (told_of_ != std::pair(n, columns)) {
+    const std::size_t bytes = 2 * n * columns * element_size(shape_.precision);
+    told_ = context_.allocate(bytes);
+    context_.fill(told_, 0xff, bytes);
+    told_of_ = {n, columns};
+    turn_ = 0;
   }
   context_.run("solve", kernel("gpu/solve.cl", "solve_waiting"),
-               {ceiling(shape_.n, kPanel) * x.columns() * kItems}, t.of, x, *solved_,
-               to_int(shape_.n), to_int(x.columns()), to_int(t.upper), to_int(t.unit));
-  std::swap(x, *solved_);
+               {ceiling(n, kPanel) * columns * kItems}, t.of, x, told_, to_int(n), to_int(columns),
+               to_int(t.upper), to_int(t.unit), turn_);
+  turn_ = 1 - turn_;
 }
 
 }  // namespace lugpu

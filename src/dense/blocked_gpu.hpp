@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <tuple>
+#include <utility>
 
 #include "dense/blocked.hpp"
 #include "dense/lu_none.hpp"
@@ -26,10 +27,9 @@ class BlockedGpu : public Blocked {
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
   static std::size_t early_columns(std::size_t m, std::size_t n);
-  /// As Blocked's. Not with pivoting: the pivots take so long that the factors come no sooner up to
-  /// n = 16384, and the matrices that need them are seldom as well-conditioned as they would have
-  /// to be.
-  static bool has_half_products(const Device& device, const Shape& shape);
+  /// As Blocked's. Half products without pivoting only: the matrices that need pivots are seldom as
+  /// well-conditioned as they would have to be. Local pivots where panels have several work-groups.
+  static Shortcut shortcut(const Device& device, const Shape& shape);
   /// Bytes of device memory that ResidentLu or LuNone has, and L and U of a block in halves, at
   /// most; for a shape with nb.
   static std::uint64_t other_workspace(const Device& device, const Shape& shape);
@@ -80,8 +80,8 @@ class BlockedGpu : public Blocked {
   /// this device; asked of it once, unless memory was short or the like.
   static Proof prove(DeviceContext& context, const Shape& shape, Kernels kernels);
   /// What is proven of kernels holds for all shapes with the same key.
-  using ProofKey = std::tuple<void*, std::string, Precision, Pivot, bool, bool, bool, bool, int,
-                              bool, bool, bool>;
+  using ProofKey = std::tuple<void*, std::string, Precision, Pivot, Shortcut, bool, bool, bool,
+                              bool, int, bool, bool, bool>;
   static ProofKey key_of(const DeviceContext& context, const Shape& shape, Kernels kernels);
   static Proof solve_test_system(DeviceContext& context, const Shape& shape, Kernels kernels);
   /// Whether ResidentLu, or LuNone without pivoting, is right and faster on a test system; asked of
@@ -111,6 +111,7 @@ class BlockedGpu : public Blocked {
   void run_exchange(const char* phase, Surface& a, const Exchange& of);
   void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,
                           std::size_t right_end);
+  std::size_t first_rows() const;
   void update_and_factor(Surface& a, const LuUpdate& next, std::size_t width, const LuUpdate& near,
                          const LuUpdate& far);
   void run_update(Surface& a, const LuUpdate& next, std::size_t width, std::size_t panel_groups,
@@ -167,7 +168,10 @@ class BlockedGpu : public Blocked {
   // Of gpu/rows_of_u.cl, for so many blocks.
   std::size_t inverted_ = 0;
   cl::Buffer inverses_, safe_;
-  std::optional<Surface> solved_;  // what solve_triangle has solved for
+  // Of solve_triangle(): its mail, for so many rows and columns, and the half that is next.
+  cl::Buffer told_;
+  std::pair<std::size_t, std::size_t> told_of_{0, 0};
+  cl_int turn_ = 0;
   std::optional<ResidentLu> resident_;
   std::optional<LuNone> none_;
 };

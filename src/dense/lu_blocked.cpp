@@ -11,7 +11,7 @@ namespace {
 Shape shape_of(const Size& size, const DenseOptions& options) {
   Shape shape = {size.rows, size.n, options.pivot, options.precision, options.nb};
   shape.ping_pong = options.storage == Storage::image;
-  shape.half_products = options.half_products;
+  shape.shortcut = options.shortcut;
   return shape;
 }
 
@@ -56,9 +56,8 @@ std::size_t LuBlocked::block_size(const Device& device, const Size& size,
   return Blocked::block_size(device, shape_of(size, options));
 }
 
-bool LuBlocked::has_half_products(const Device& device, const Size& size,
-                                  const DenseOptions& options) {
-  return Blocked::has_half_products(device, shape_of(size, options));
+Shortcut LuBlocked::shortcut(const Device& device, const Size& size, const DenseOptions& options) {
+  return Blocked::shortcut(device, shape_of(size, options));
 }
 
 void LuBlocked::take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) {

@@ -19,9 +19,8 @@ class LuBlocked : public DenseFactorization {
   static std::size_t block_size(const Device& device, const Size& size,
                                 const DenseOptions& options);
 
-  /// Whether options.half_products can be had, and is worth while.
-  static bool has_half_products(const Device& device, const Size& size,
-                                const DenseOptions& options);
+  /// The one that can be had, and is worth while.
+  static Shortcut shortcut(const Device& device, const Size& size, const DenseOptions& options);
 
   void factor() override;
   Outcome outcome() override;

@@ -58,9 +58,9 @@ std::unique_ptr<DenseFactorization> make_blocked(DeviceContext& context, const S
   return make<DistributedLu>(context, size, options);
 }
 
-bool half_products_of_blocked(const Device& device, const Size& size, const DenseOptions& options) {
-  return is_in_place(options) && has_whole(device, size, options) &&
-         LuBlocked::has_half_products(device, size, options);
+Shortcut shortcut_of_blocked(const Device& device, const Size& size, const DenseOptions& options) {
+  if (!is_in_place(options) || !has_whole(device, size, options)) return Shortcut::none;
+  return LuBlocked::shortcut(device, size, options);
 }
 
 double lu_flops(double n) {
@@ -132,7 +132,7 @@ std::span<const Method> methods() {
          return rule.pivot == Pivot::none || rule.pivot == Pivot::partial;
        },
        kLuFlops, lu_work, true, false, true, require_room_of_blocked, make_blocked,
-       block_size_of_blocked, windows_of_blocked, half_products_of_blocked},
+       block_size_of_blocked, windows_of_blocked, shortcut_of_blocked},
       {"lu", "LU decomposition, LU-GPU's Algorithm 3", Structure::general,
        [](const PivotRule&) { return true; }, kLuFlops, lu_work, true, true, false,
        Lu::require_room, make<Lu>},
@@ -292,8 +292,9 @@ Problem completed(Problem problem, const Method& method, const Device& device,
                : goes_by_tuning ? tuned->nb
                                 : method.block_size(device, problem.size, dense);
   }
-  dense.half_products = problem.solve.refine == Refine::mixed && method.half_products &&
-                        method.half_products(device, problem.size, dense);
+  if (problem.solve.refine == Refine::mixed && method.shortcut) {
+    dense.shortcut = method.shortcut(device, problem.size, dense);
+  }
   return problem;
 }
 

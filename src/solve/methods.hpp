@@ -53,10 +53,9 @@ struct Method {
   /// method that always has all of it there. Throws as require_room.
   std::size_t (*windows)(const Device& device, const Size& size,
                          const DenseOptions& options) = nullptr;
-  /// Whether it has DenseOptions::half_products for the problem, which is in single; null for a
-  /// method that never has.
-  bool (*half_products)(const Device& device, const Size& size,
-                        const DenseOptions& options) = nullptr;
+  /// The one that pays for the problem, which is in single; null for a method without.
+  Shortcut (*shortcut)(const Device& device, const Size& size,
+                       const DenseOptions& options) = nullptr;
 
   std::vector<Pivot> pivots() const;
 };

@@ -50,13 +50,15 @@ constexpr const char* precision_name(const Problem& problem) {
 /// As in records.
 constexpr const char* name(FactorArithmetic factors) {
   return factors == FactorArithmetic::half_products      ? "half-products"
+         : factors == FactorArithmetic::local_pivots     ? "local-pivots"
          : factors == FactorArithmetic::single_precision ? "single"
                                                          : "double";
 }
 
 /// The factors that a problem begins with.
 constexpr FactorArithmetic first_factors(const DenseOptions& options) {
-  return options.half_products                              ? FactorArithmetic::half_products
+  return options.shortcut == Shortcut::half_products        ? FactorArithmetic::half_products
+         : options.shortcut == Shortcut::local_pivots       ? FactorArithmetic::local_pivots
          : options.precision == Precision::single_precision ? FactorArithmetic::single_precision
                                                             : FactorArithmetic::double_precision;
 }

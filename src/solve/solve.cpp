@@ -257,7 +257,8 @@ FactoredSystem::FactoredSystem(const MatrixView& a, const MatrixView& b, const P
   const bool extreme = ranged.helps() || largest_given_ > std::numeric_limits<float>::max();
   if (advice || (mixed && extreme)) advice_ = equilibration(a, largest_given_, precision);
   is_equilibrated_ =
-      problem.solve.equilibrate || (mixed && is_needed(advice_, problem.dense.half_products));
+      problem.solve.equilibrate ||
+      (mixed && is_needed(advice_, problem.dense.shortcut == Shortcut::half_products));
   applied_ = is_equilibrated_ ? advice_ : ranged;
   if (applied_.helps()) {
     scaled_a_ = scaled_matrix(applied_, a);

@@ -11,18 +11,32 @@
 namespace lugpu {
 namespace {
 
-std::string zero_pivot(FactorArithmetic factors) {
+std::string failure_of(FactorArithmetic factors, int info) {
+  if (info == kLargeElement) return "an element of L is above 256";
   const bool half = factors == FactorArithmetic::half_products;
-  return std::string("a pivot is exactly zero ") +
-         (half ? "with products in half precision" : "in single precision");
+  const bool local = factors == FactorArithmetic::local_pivots;
+  return std::string("a pivot is exactly zero ") + (half    ? "with products in half precision"
+                                                    : local ? "in the rows that it is chosen from"
+                                                            : "in single precision");
 }
 
-// Half products are those of a vendor's kernels.
+// Half products are those of a vendor's kernels. Local pivots may turn out not to serve, and then
+// there must be room for factors in single beside them, lest the system be taken for singular.
 Problem possible_problem(const DeviceContext& context, const Method& method,
                          const Problem& problem) {
   require_possible(context.device(), method, problem);
   Problem possible = problem;
-  if (!context.settings().vendor) possible.dense.half_products = false;
+  if (!context.settings().vendor && possible.dense.shortcut == Shortcut::half_products) {
+    possible.dense.shortcut = Shortcut::none;
+  }
+  if (possible.dense.shortcut == Shortcut::local_pivots) {
+    DenseOptions exact = possible.dense;
+    exact.shortcut = Shortcut::none;
+    const Size size = size_on_device(problem);
+    const std::uint64_t others = bytes_on_device(context.device(), method, size, possible.dense) +
+                                 bytes_of_refinement(problem.size.n, problem.size.nrhs);
+    if (!has_room_beside(context.device(), method, size, exact, others)) possible.dense = exact;
+  }
   return possible;
 }
 
@@ -117,7 +131,8 @@ void SystemSolver::factor() {
     return;
   }
   first_->factor();
-  if (is_mixed() && first_->outcome().info > 0) descend(zero_pivot(factors_));
+  const int info = first_->outcome().info;
+  if (is_mixed() && (info > 0 || info == kLargeElement)) descend(failure_of(factors_, info));
 }
 
 RefinedColumns& SystemSolver::columns() {
@@ -186,6 +201,7 @@ std::optional<Refinement> SystemSolver::refinement() const {
 bool SystemSolver::descend(const std::string& because) {
   switch (factors_) {
     case FactorArithmetic::half_products:
+    case FactorArithmetic::local_pivots:
       return descend_to_single(because);
     case FactorArithmetic::single_precision:
       return descend_to_double(because);
@@ -198,7 +214,7 @@ bool SystemSolver::descend(const std::string& because) {
 // In double where there is no room for a second matrix in single.
 bool SystemSolver::descend_to_single(const std::string& because) {
   DenseOptions options = problem_.dense;
-  options.half_products = false;
+  options.shortcut = Shortcut::none;
   const auto [rows, n, nrhs] = problem_.size;
   const std::uint64_t others = has_double_ ? bytes_of_refinement(n, nrhs) : 0;
   if (!has_room_beside(context_.device(), method_, first_->size(), options,
@@ -208,10 +224,11 @@ bool SystemSolver::descend_to_single(const std::string& because) {
   refinement_.given_up.push_back({factors_, because});
   factors_ = FactorArithmetic::single_precision;
   factor_anew(first_->size(), options);
-  if (current().outcome().info == 0 || descend_to_double(zero_pivot(factors_))) return true;
+  const int info = current().outcome().info;
+  if (info == 0 || descend_to_double(failure_of(factors_, info))) return true;
   columns_.reset();
   later_.reset();
-  factors_ = FactorArithmetic::half_products;
+  factors_ = first_factors(problem_.dense);
   refinement_.given_up.pop_back();
   return false;
 }
@@ -221,7 +238,7 @@ bool SystemSolver::descend_to_double(const std::string& because) {
   refinement_.converged = false;
   DenseOptions options = problem_.dense;
   options.precision = Precision::double_precision;
-  options.half_products = false;
+  options.shortcut = Shortcut::none;
   const Device& device = context_.device();
   try {
     method_.require_room(device, problem_.size, options);
