@@ -35,7 +35,9 @@ Problem possible_problem(const DeviceContext& context, const Method& method,
     const Size size = size_on_device(problem);
     const std::uint64_t others = bytes_on_device(context.device(), method, size, possible.dense) +
                                  bytes_of_refinement(problem.size.n, problem.size.nrhs);
-    if (!has_room_beside(context.device(), method, size, exact, others)) possible.dense = exact;
+    if (!has_room_beside(context.device(), method, size, exact, others)) {
+      possible.dense.shortcut = Shortcut::none;
+    }
   }
   return possible;
 }
