@@ -133,8 +133,9 @@ void SystemSolver::factor() {
     return;
   }
   first_->factor();
+  if (!is_mixed()) return;
   const int info = first_->outcome().info;
-  if (is_mixed() && (info > 0 || info == kLargeElement)) descend(failure_of(factors_, info));
+  if (info > 0 || info == kLargeElement) descend(failure_of(factors_, info));
 }
 
 RefinedColumns& SystemSolver::columns() {
