@@ -405,6 +405,19 @@ TEST_F(Mixed, DescendsWhereLocalPivotsDoNotServe) {
     EXPECT_TRUE(info == 0 || refinement.given_up.at(0).failure == failure);
     EXPECT_EQ(mixed.status(), Status::ok);
   }
+
+  // A singular matrix without double to fall back to: what factors in single say of it.
+  local.require_room = [](const Device&, const Size&, const DenseOptions& options) {
+    if (options.precision == Precision::double_precision) throw Unsupported("no double");
+  };
+  Matrix ones(30, 30);
+  std::fill(ones.values().begin(), ones.values().end(), 1);
+  for (const int info : {kLargeElement, 7}) {
+    LocalLu::info = info;
+    const Solution<double> mixed = solve(ones, b, kMixed, local);
+    EXPECT_EQ(mixed.status(), Status::singular);
+    EXPECT_EQ(mixed.checks.info, 2);
+  }
 }
 
 TEST_F(Mixed, DescendsWhereAPivotIsZero) {

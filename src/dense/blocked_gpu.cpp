@@ -838,6 +838,7 @@ void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
   const std::size_t n = shape_.n, columns = x.columns();
   if (told_of_ != std::pair(n, columns)) {
     const std::size_t bytes = 2 * n * columns * element_size(shape_.precision);
+    told_of_ = {0, 0};
     told_ = context_.allocate(bytes);
     context_.fill(told_, 0xff, bytes);
     told_of_ = {n, columns};

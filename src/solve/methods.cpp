@@ -292,6 +292,7 @@ Problem completed(Problem problem, const Method& method, const Device& device,
                : goes_by_tuning ? tuned->nb
                                 : method.block_size(device, problem.size, dense);
   }
+  dense.shortcut = Shortcut::none;
   if (problem.solve.refine == Refine::mixed && method.shortcut) {
     dense.shortcut = method.shortcut(device, problem.size, dense);
   }

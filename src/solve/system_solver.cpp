@@ -166,6 +166,7 @@ void SystemSolver::solve() {
     refinement_.gmres_steps = tried.gmres_steps;
     refinement_.converged = tried.converged;
     if (tried.converged || !descend("refinement did not converge")) {
+      if (!columns_) solve_mixed(columns(), norm_inf_);  // other factors were tried in between
       x_ = columns().solution();
       return;
     }
@@ -229,6 +230,7 @@ bool SystemSolver::descend_to_single(const std::string& because) {
   factor_anew(first_->size(), options);
   const int info = current().outcome().info;
   if (info == 0 || descend_to_double(failure_of(factors_, info))) return true;
+  if (first_->outcome().info != 0) return true;  // what single says of A is more
   columns_.reset();
   later_.reset();
   factors_ = first_factors(problem_.dense);
