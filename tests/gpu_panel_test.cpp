@@ -6,6 +6,7 @@
 #include "dense/matrix_units.hpp"
 #include "dense/options.hpp"
 #include "factors.hpp"
+#include "kernels/gpu/local_pivots.h"
 #include "kernels/gpu/update_arguments.h"
 
 namespace lugpu {
@@ -13,8 +14,8 @@ namespace {
 
 constexpr std::size_t kItems = 256, kPanel = 64, kNarrow = 32;
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
-constexpr std::size_t kRowsSearched = 128;  // FIRST_ROWS of gpu/panel_partial.clh, local pivots
 constexpr std::size_t kInner = 8;           // INNER of it
+constexpr std::size_t kRowsOfLocal = LOCAL_PIVOT_ROWS;
 
 enum class Way { waiting, local, narrow, launches };
 
@@ -51,7 +52,7 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   std::size_t groups(std::size_t m) const {
     if (way == Way::launches) return ceiling(m, kRowsProposed);
     const std::size_t first = pivot == Pivot::none ? kPanel
-                              : way == Way::local  ? kRowsSearched
+                              : way == Way::local  ? kRowsOfLocal
                                                    : kItems;
     return 1 + ceiling(m - std::min(m, first), kItems);
   }
@@ -202,10 +203,9 @@ TEST_P(GpuPanelTest, LocalPivotsAreOfTheFirstRows) {
   for (const std::size_t width : {1, 7, 8, 9, 63, 64}) {
     SCOPED_TRACE(width);
     Matrix a = random_in(precision, kItems + 60, width, width);
-    for (std::size_t j = 0; j < width; ++j) a(kRowsSearched + 2 * j, j) = 4;
-    Matrix first(kRowsSearched, width);
-    for (std::size_t j = 0; j < width; ++j)
-      std::copy_n(a.column(j), kRowsSearched, first.column(j));
+    for (std::size_t j = 0; j < width; ++j) a(kRowsOfLocal + 2 * j, j) = 4;
+    Matrix first(kRowsOfLocal, width);
+    for (std::size_t j = 0; j < width; ++j) std::copy_n(a.column(j), kRowsOfLocal, first.column(j));
     const LuFactors factors = factor(a);
     EXPECT_LT(factor_error(a, factors, epsilon(precision)), kFactorRatioLimit);
     EXPECT_EQ(factors.ipiv, getrf_pivots(first, precision));
@@ -217,9 +217,9 @@ TEST_P(GpuPanelTest, LargeElementsBesideLocalPivotsAreTold) {
   if (context.device().compute_units < 2) GTEST_SKIP() << "one work-group runs at a time";
   for (const std::size_t column : {0, 9, 63}) {
     SCOPED_TRACE(column);
-    Matrix a = random_in(precision, kRowsSearched + 70, kPanel, column);
+    Matrix a = random_in(precision, kRowsOfLocal + 70, kPanel, column);
     EXPECT_EQ(factor(a).info, 0);
-    a(kRowsSearched + 69, column) = 1e6;
+    a(kRowsOfLocal + 69, column) = 1e6;
     EXPECT_EQ(factor(a).info, kLargeElement);
   }
 }

@@ -113,10 +113,10 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
 
 // For few columns, in one launch: a work-group has a block of NB rows of one column of X, waits for
 // the blocks that are solved before its own, subtracts what each contributes, and solves for its
-// block. It waits for earlier work-groups only. X is told by mail, column after column without
-// gaps, in half `turn` of it, which is filled with one number: a reader that finds any other has
-// the element, so stores need no ordering. The other half is left filled with that number, for the
-// next solution of as many columns.
+// block. It waits for earlier work-groups only. X goes to the message buffer, column after column
+// without gaps, in its half number `half_`, which is filled with one number: a reader that
+// finds any other has the element, so stores need no ordering. The other half is left filled with
+// that number, for the next solution of as many columns.
 #ifndef SPIN_LIMIT  // tests on CPUs, whose threads are interrupted, wait longer
 #define SPIN_LIMIT (1 << 25)
 #endif
@@ -204,8 +204,8 @@ inline total from_quarters(const __local total* quarters) {
 }
 
 __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
-    __global const real* t, int pitch, __global real* x, int x_pitch, volatile __global real* mail,
-    int n, int columns, int upper, int unit, int turn) {
+    __global const real* t, int pitch, __global real* x, int x_pitch,
+    volatile __global real* messages, int n, int columns, int upper, int unit, int half_) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP], solved[2][NB], y[NB];
   __local total sums[NB][4];
@@ -220,8 +220,8 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
   __global const real* row = t + (size_t)row_of(upper, first, rows, min(i, rows - 1)) * pitch;
 
   const size_t place = (size_t)row_of(upper, first, rows, me);  // of the element that is solved for
-  volatile __global real* told = mail + ((size_t)turn * columns + c) * n;
-  volatile __global real* empty = mail + ((size_t)(1 - turn) * columns + c) * n;
+  volatile __global real* solution = messages + ((size_t)half_ * columns + c) * n;
+  volatile __global real* empty = messages + ((size_t)(1 - half_) * columns + c) * n;
   const real right = me < rows ? x[place * x_pitch + c] : (real)0;
   if (me < rows) ((volatile __global bits*)empty)[place] = EMPTY;
   fetch_triangle(t, pitch, upper, unit, first, rows, l);
@@ -240,7 +240,7 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
     const int k = (upper ? blocks - 1 - before : before) * NB;
     fetch_quarter(row, upper ? k - NB : k + NB, n, q, next);
     __local real* x_k = solved[before & 1];
-    if (me < NB) x_k[me] = k + me < n ? await(told + k + me) : (real)0;
+    if (me < NB) x_k[me] = k + me < n ? await(solution + k + me) : (real)0;
     barrier(CLK_LOCAL_MEM_FENCE);
     sum_of_few += quarter_product(quarter, x_k, q);
     if (before % BLOCKS_OF_SUM == BLOCKS_OF_SUM - 1) {
@@ -269,5 +269,5 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  if (me < rows) told[place] = x[place * x_pitch + c] = isnan(y[me]) ? (real)NAN : y[me];
+  if (me < rows) solution[place] = x[place * x_pitch + c] = isnan(y[me]) ? (real)NAN : y[me];
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "dense/matrix_units.hpp"
+#include "kernels/gpu/local_pivots.h"
 #include "kernels/gpu/update_arguments.h"
 #include "kernels/nvidia/wgmma_memory.h"
 #include "matrix/random.hpp"
@@ -21,7 +22,6 @@ constexpr std::size_t kPanel = 64;          // NB of the kernels, and STRIP
 constexpr std::size_t kNarrow = 32;         // NB of gpu/narrow_panel.cl
 constexpr std::size_t kItems = 256;         // of a work-group; half of them for narrow tiles
 constexpr std::size_t kTile = 128;          // rows and columns of a tile of C that is not narrow
-constexpr std::size_t kRowsSearched = 128;  // FIRST_ROWS of gpu/panel_local.clh
 constexpr std::size_t kRowsProposed = 128;  // GROUP_ROWS of dense/panel_launches.cl
 constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
@@ -39,6 +39,8 @@ static_assert(std::is_trivially_copyable_v<update_arguments> &&
               std::is_standard_layout_v<update_arguments> &&
               alignof(update_arguments) == sizeof(cl_int) &&
               sizeof(update_arguments) == 20 * sizeof(cl_int));
+
+static_assert(kLargeElement == LARGE_ELEMENT);
 
 cl_int to_int(std::size_t value) {
   return static_cast<cl_int>(value);
@@ -573,7 +575,7 @@ std::uint64_t BlockedGpu::multiply(Surface& a) {
 // searched.
 std::size_t BlockedGpu::first_rows() const {
   if (shape_.pivot == Pivot::none) return kPanel;
-  return shape_.shortcut == Shortcut::local_pivots ? kRowsSearched : kItems;
+  return shape_.shortcut == Shortcut::local_pivots ? LOCAL_PIVOT_ROWS : kItems;
 }
 
 // `next` is updated and its first `width` columns, a panel, are factored; meanwhile the others are
@@ -836,18 +838,18 @@ void BlockedGpu::subtract_block(const Triangle& t, const Columns& x, std::size_t
 void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
   if (x.columns() > kFewColumns || !kernels_.waiting) return Blocked::solve_triangle(t, x);
   const std::size_t n = shape_.n, columns = x.columns();
-  if (told_of_ != std::pair(n, columns)) {
+  if (messages_for_ != std::pair(n, columns)) {
     const std::size_t bytes = 2 * n * columns * element_size(shape_.precision);
-    told_of_ = {0, 0};
-    told_ = context_.allocate(bytes);
-    context_.fill(told_, 0xff, bytes);
-    told_of_ = {n, columns};
-    turn_ = 0;
+    messages_for_ = {0, 0};
+    messages_ = context_.allocate(bytes);
+    context_.fill(messages_, 0xff, bytes);
+    messages_for_ = {n, columns};
+    half_ = 0;
   }
   context_.run("solve", kernel("gpu/solve.cl", "solve_waiting"),
-               {ceiling(n, kPanel) * columns * kItems}, t.of, x, told_, to_int(n), to_int(columns),
-               to_int(t.upper), to_int(t.unit), turn_);
-  turn_ = 1 - turn_;
+               {ceiling(n, kPanel) * columns * kItems}, t.of, x, messages_, to_int(n),
+               to_int(columns), to_int(t.upper), to_int(t.unit), half_);
+  half_ = 1 - half_;
 }
 
 }  // namespace lugpu

@@ -168,10 +168,10 @@ class BlockedGpu : public Blocked {
   // Of gpu/rows_of_u.cl, for so many blocks.
   std::size_t inverted_ = 0;
   cl::Buffer inverses_, safe_;
-  // Of solve_triangle(): its mail, for so many rows and columns, and the half that is next.
-  cl::Buffer told_;
-  std::pair<std::size_t, std::size_t> told_of_{0, 0};
-  cl_int turn_ = 0;
+  // Of solve_triangle(): its messages, for so many rows and columns, and the half that is next.
+  cl::Buffer messages_;
+  std::pair<std::size_t, std::size_t> messages_for_{0, 0};
+  cl_int half_ = 0;
   std::optional<ResidentLu> resident_;
   std::optional<LuNone> none_;
 };
