@@ -1,12 +1,14 @@
-// libcublas, libcusolver, libcusolverMg and libcudart for machines without CUDA: the functions that
-// lugpu calls, on the host. The one device, or LUGPU_CUDA_STUB_DEVICES of them, have the name that
-// the variable LUGPU_CUDA_STUB holds; without it there is none. Addresses of device memory are
-// shifted, so that no side reads the other's unnoticed.
+// libcublas, libcusolver, libcusolverMg, libcusolverMp, libnccl and libcudart for machines without
+// CUDA: the functions that lugpu calls, on the host. The one device, or LUGPU_CUDA_STUB_DEVICES of
+// them, have the name that the variable LUGPU_CUDA_STUB holds; without it there is none. Addresses
+// of device memory are shifted, so that no side reads the other's unnoticed.
 #include <algorithm>
+#include <barrier>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -108,6 +110,54 @@ int getrs_dealt(const Dealt& of_a, void** a, int** ipiv, const Dealt& of_b, void
               device(x.data()), of_b.rows);
   of_b.scatter(x, reinterpret_cast<Real**>(b));
   return 0;
+}
+
+// cuSOLVERMp: each device's thread calls with its part, and the first one works for all.
+struct Team {
+  explicit Team(int count) : together(count), a(count), b(count), ipiv(count) {}
+  std::barrier<> together;
+  std::vector<void*> a, b;
+  std::vector<Long*> ipiv;
+  int info = 0;
+};
+struct Member {
+  std::shared_ptr<Team> team;
+  int rank;
+
+  template <typename Work>
+  void work(void* a, void* b, Long* ipiv, const Work& work) const {
+    team->a[rank] = a, team->b[rank] = b, team->ipiv[rank] = ipiv;
+    team->together.arrive_and_wait();
+    if (rank == 0) work();
+    team->together.arrive_and_wait();
+  }
+};
+struct DealtPart {
+  Dealt dealt;
+  Member member;
+};
+
+template <typename Real>
+void getrf_of_team(const DealtPart& part, void* workspace) {
+  Team& team = *part.member.team;
+  std::vector<int> pivots(part.dealt.columns);
+  std::vector<Real> all = part.dealt.gather(reinterpret_cast<Real**>(team.a.data()));
+  getrf<Real>(part.dealt.columns, device(all.data()), part.dealt.rows, workspace,
+              device(pivots.data()), device(&team.info));
+  part.dealt.scatter(all, reinterpret_cast<Real**>(team.a.data()));
+  part.dealt.of_pivots().scatter(std::vector<Long>(pivots.begin(), pivots.end()), team.ipiv.data());
+}
+
+template <typename Real>
+void getrs_of_team(const DealtPart& of_a, const Dealt& of_b) {
+  Team& team = *of_a.member.team;
+  const std::vector<Real> lu = of_a.dealt.gather(reinterpret_cast<Real**>(team.a.data()));
+  const std::vector<Long> pivots = of_a.dealt.of_pivots().gather(team.ipiv.data());
+  Real** const b = reinterpret_cast<Real**>(team.b.data());
+  std::vector<Real> x = of_b.gather(b);
+  getrs<Real>(of_a.dealt.columns, of_b.columns, device(lu.data()), of_a.dealt.rows,
+              device(pivots.data()), device(x.data()), of_b.rows);
+  of_b.scatter(x, b);
 }
 
 // cuBLAS's batches: arrays of pointers, on the device as what they point to.
@@ -226,6 +276,50 @@ int cusolverMgGetrs_bufferSize(void*, int, int, int, void**, int, int, void*, in
 int cusolverMgGetrs(void*, int, int, int, void** a, int, int, Dealt* of_a, int** ipiv, void** b, int, int, Dealt* of_b,
                     int type, void**, Long, int*) {
   return (type == kDouble ? getrs_dealt<double> : getrs_dealt<float>)(*of_a, a, ipiv, *of_b, b);
+}
+int ncclCommInitAll(void** communicators, int count, const int*) {
+  const auto team = std::make_shared<Team>(count);
+  for (int rank = 0; rank < count; ++rank) communicators[rank] = new Member{team, rank};
+  return 0;
+}
+int ncclCommDestroy(void* member) { return delete static_cast<Member*>(member), 0; }
+int cusolverMpCreate(void**, int, void*) { return 0; }
+int cusolverMpDestroy(void*) { return 0; }
+int cusolverMpGetVersion(void*, int* version) {
+  const char* const text = std::getenv("LUGPU_CUDA_STUB_MP_VERSION");
+  return *version = text ? std::atoi(text) : 901, 0;
+}
+int cusolverMpCreateDeviceGrid(void*, void** grid, void* member, std::int32_t, std::int32_t columns, int) {
+  return *grid = new DealtPart{{0, 0, 0, columns}, *static_cast<Member*>(member)}, 0;
+}
+int cusolverMpDestroyGrid(void* grid) { return delete static_cast<DealtPart*>(grid), 0; }
+int cusolverMpCreateMatrixDesc(void** part, DealtPart* grid, int, Long rows, Long columns, Long, Long block,
+                               std::uint32_t, std::uint32_t, Long) {
+  return *part = new DealtPart{{rows, columns, block, grid->dealt.devices}, grid->member}, 0;
+}
+int cusolverMpDestroyMatrixDesc(void* part) { return delete static_cast<DealtPart*>(part), 0; }
+int cusolverMpGetrf_bufferSize(void*, Long, Long, void*, Long, Long, void*, Long*, int, std::size_t* w, std::size_t* h) {
+  return *w = *h = kWorkspace, 0;
+}
+int cusolverMpGetrf(void*, Long, Long, void* a, Long, Long, DealtPart* of_a, Long* ipiv, int type, void* w, std::size_t,
+                    char* h, std::size_t, int* info) {
+  std::memset(h, 0, kWorkspace);
+  of_a->member.work(a, nullptr, ipiv, [&] {
+    (type == kDouble ? getrf_of_team<double> : getrf_of_team<float>)(*of_a, w);
+  });
+  return *host(info) = of_a->member.team->info, 0;
+}
+int cusolverMpGetrs_bufferSize(void*, int, Long, Long, const void*, Long, Long, void*, const Long*, void*, Long, Long,
+                               void*, int, std::size_t* w, std::size_t* h) {
+  return *w = *h = kWorkspace, 0;
+}
+int cusolverMpGetrs(void*, int, Long, Long, void* a, Long, Long, DealtPart* of_a, Long* ipiv, void* b, Long, Long,
+                    DealtPart* of_b, int type, void*, std::size_t, void*, std::size_t, int* info) {
+  *host(info) = 0;
+  of_a->member.work(a, b, ipiv, [&] {
+    (type == kDouble ? getrs_of_team<double> : getrs_of_team<float>)(*of_a, of_b->dealt);
+  });
+  return 0;
 }
 int cusolverDnCreate(void**) { return 0; }
 int cusolverDnDestroy(void*) { return 0; }

@@ -7,6 +7,7 @@
 #include "baselines/baselines.hpp"
 #include "baselines/cusolver.hpp"
 #include "baselines/cusolver_mg.hpp"
+#include "baselines/cusolver_mp.hpp"
 #include "bench/measure.hpp"
 #include "bench/report.hpp"
 #include "contenders.hpp"
@@ -199,36 +200,57 @@ TEST(Cusolver, WithoutADeviceItIsUnsupported) {
   EXPECT_THROW(make_cusolver(shared_context(), Problem()), Unsupported);
 }
 
+// Of rivals that share a system: require...(), make...().
+struct Sharing {
+  const char* name;
+  void (*require)(const Device& device, const Problem& problem);
+  std::unique_ptr<Contender> (*make)(DeviceContext& context, const Problem& problem);
+};
+
 // Three blocks of columns on two devices; the second is this one by another number.
-TEST(CusolverMg, SharesASystem) {
+TEST(SharingRivals, ShareASystem) {
   name_cuda_device(shared_context().device().name);
   Device device = shared_context().device();
   DeviceContext same(device);
   ++device.index;
   DeviceContext other(device);
-  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
-    const std::size_t n = 1100, nrhs = 3;
-    Problem problem = problem_of(n, nrhs, Pivot::partial, precision);
-    problem.dense.others = {&other};
-    EXPECT_THROW(require_cusolver_mg(shared_context().device(), problem), Unsupported);
-    setenv("LUGPU_CUDA_STUB_DEVICES", "2", 1);
-    const std::unique_ptr<Contender> rival = make_cusolver_mg(shared_context(), problem);
-    Matrix a = random_matrix(n, n, 1);
-    const Matrix b = random_matrix(n, nrhs, 2);
-    for (std::size_t i = 0; i < n; ++i) a(i, (i + 1) % n) += 40;
-    rival->upload(a, b);
-    rival->prepare();
-    for (int again = 0; again < 2; ++again) {
-      rival->reset();
-      rival->factor();
-      EXPECT_EQ(rival->outcome().info, 0);
-      rival->solve();
-      EXPECT_LT(solve_ratio(a, rival->download(), b, epsilon(precision)), 4 * kSolveRatioLimit);
+  for (const auto& [name, require, make] :
+       {Sharing{"cuSOLVERMg", require_cusolver_mg, make_cusolver_mg},
+        Sharing{"cuSOLVERMp", require_cusolver_mp, make_cusolver_mp}}) {
+    SCOPED_TRACE(name);
+    for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+      const std::size_t n = 1100, nrhs = 3;
+      Problem problem = problem_of(n, nrhs, Pivot::partial, precision);
+      problem.dense.others = {&other};
+      EXPECT_THROW(require(shared_context().device(), problem), Unsupported);
+      setenv("LUGPU_CUDA_STUB_DEVICES", "2", 1);
+      const std::unique_ptr<Contender> rival = make(shared_context(), problem);
+      Matrix a = random_matrix(n, n, 1);
+      const Matrix b = random_matrix(n, nrhs, 2);
+      for (std::size_t i = 0; i < n; ++i) a(i, (i + 1) % n) += 40;
+      rival->upload(a, b);
+      rival->prepare();
+      for (int again = 0; again < 2; ++again) {
+        rival->reset();
+        rival->factor();
+        EXPECT_EQ(rival->outcome().info, 0);
+        rival->solve();
+        EXPECT_LT(solve_ratio(a, rival->download(), b, epsilon(precision)), 4 * kSolveRatioLimit);
+      }
+      problem.dense.others = {&same};
+      EXPECT_THROW(require(shared_context().device(), problem), Unsupported);
+      unsetenv("LUGPU_CUDA_STUB_DEVICES");
     }
-    problem.dense.others = {&same};
-    EXPECT_THROW(require_cusolver_mg(shared_context().device(), problem), Unsupported);
-    unsetenv("LUGPU_CUDA_STUB_DEVICES");
   }
+}
+
+// Before that its communicators were not NCCL's.
+TEST(CusolverMp, TakesVersion07OrLater) {
+  name_cuda_device(shared_context().device().name);
+  setenv("LUGPU_CUDA_STUB_MP_VERSION", "600", 1);
+  const Problem problem = problem_of(4, 1, Pivot::partial, Precision::double_precision);
+  EXPECT_THROW(make_cusolver_mp(shared_context(), problem), Unsupported);
+  unsetenv("LUGPU_CUDA_STUB_MP_VERSION");
 }
 
 TEST(Cusolver, LibraryIsRecorded) {

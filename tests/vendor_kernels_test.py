@@ -42,7 +42,7 @@ PROGRAMS = {
                              for d in ("", DOUBLE)],
     "gpu/resident_lu.cl": [f"-DLUGPU_RGBA -DLUGPU_NVIDIA -DUNROLLED -DITEMS=256 -DROWS={r} {d}" for r in (2, 8)
                            for d in ("", DOUBLE)],
-    "gpu/rows_of_u.cl": [f"{BLOCKED} {o}" for o in ("", DOUBLE, "-DLUGPU_WGMMA")],
+    "gpu/rows_of_u.cl": [f"{BLOCKED} {o}" for o in ("", DOUBLE, f"{DOUBLE} -DNARROW_TILES", "-DLUGPU_WGMMA")],
     "gpu/solve.cl": [f"{BLOCKED} {o}" for o in ("", DOUBLE, f"{DOUBLE} -DNARROW_TILES", "-DLUGPU_WGMMA")],
     "nvidia/split_operands.cl": ["-DLUGPU_RGBA -DHALVES=1", "-DLUGPU_RGBA -DHALVES=2"],
     "nvidia/subtract_halves.cl": ["-DLUGPU_RGBA -DHALVES=1", "-DLUGPU_RGBA -DHALVES=2"],

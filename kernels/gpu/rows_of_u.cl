@@ -3,13 +3,14 @@
 // width is a multiple of NB. In two launches:
 //   invert_blocks   M = I - inv(L(b, b)) for the blocks b of SIDE rows and columns on the diagonal;
 //   compute_rows    for each b, A(b) -= L(b, before) A(before), then A(b) -= M A(b), as tiles of
-//                   SIDE x SIDE are updated, a tile for each work-group.
+//                   SIDE x TILE_COLUMNS are updated, a tile for each work-group.
 // Where inv(L(b, b)) A(b) might be much less accurate than substitution, b is solved for by that.
 //
 // Where only a part of the matrix l is there, its first element is l(top, left).
 //
 // Build options: NB; LUGPU_RGBA; LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs; LUGPU_WGMMA
-// besides, for singles, for those of compute capability 9.0: the host has to patch the program.
+// besides, for singles, for those of compute capability 9.0: the host has to patch the program
+// then; NARROW_TILES besides, for doubles, if compute_rows is to have tiles of 128 x 64.
 
 #define TILE_FENCES (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)  // A(b) is read and overwritten
 #include "gpu/strip.clh"
@@ -119,14 +120,14 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void compute_ro
   __local ulong2 scratch[TILE_BYTES / 16];
 #endif
   __global const real* l = l_part - ((ptrdiff_t)top * pitch + left);
-  const int column = first + get_group_id(0) * SIDE, end = first + columns;
+  const int column = first + get_group_id(0) * TILE_COLUMNS, end = first + columns;
 #pragma unroll 1
   for (int step = 1; step < 2 * ((width + SIDE - 1) / SIDE); ++step) {
     const int block = step / 2, row = k + block * SIDE, row_end = min(row + SIDE, k + width);
     const bool by_inverse = step % 2;
     if (by_inverse && !(safe[2 * block] && safe[2 * block + 1])) {
       const int c = column + get_local_id(0);
-      if (get_local_id(0) < SIDE && c < end)
+      if (get_local_id(0) < TILE_COLUMNS && c < end)
         substitute_column(l + (size_t)row * pitch + row, pitch, a + (size_t)row * a_pitch + c,
                           a_pitch, row_end - row);
     } else {

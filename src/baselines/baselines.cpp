@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "baselines/cusolver.hpp"
 #include "baselines/cusolver_mg.hpp"
+#include "baselines/cusolver_mp.hpp"
 #include "baselines/getc2.hpp"
 #include "baselines/getrf.hpp"
 #include "baselines/scalapack.hpp"
@@ -42,6 +43,8 @@ std::span<const Baseline> baselines() {
   static const DeviceRival cusolver = {require_cusolver, make_cusolver, cusolver_library};
   static const DeviceRival cusolver_mg = {require_cusolver_mg, make_cusolver_mg,
                                           cusolver_mg_library};
+  static const DeviceRival cusolver_mp = {require_cusolver_mp, make_cusolver_mp,
+                                          cusolver_mp_library};
   static const DeviceRival viennacl = {require_viennacl, make_viennacl, viennacl_library};
   static const std::vector<Baseline> table = {
       {"getrf", "openblas", "LAPACK's blocked LU with partial pivoting", Pivot::partial, true,
@@ -57,6 +60,8 @@ std::span<const Baseline> baselines() {
        false, nullptr, cusolver},
       {"cusolver-mg", "cusolver-mg", "NVIDIA's getrf with partial pivoting on several GPUs",
        Pivot::partial, false, nullptr, cusolver_mg, kLuFlops, true},
+      {"cusolver-mp", "cusolver-mp", "NVIDIA's getrf with partial pivoting on GPUs that NCCL joins",
+       Pivot::partial, false, nullptr, cusolver_mp, kLuFlops, true},
       {"viennacl", "viennacl", "ViennaCL's LU without pivoting on the OpenCL device", Pivot::none,
        false, nullptr, viennacl},
   };

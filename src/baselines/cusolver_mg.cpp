@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <type_traits>
 
 #include "base/error.hpp"
 #include "baselines/cuda_runtime.hpp"
+#include "baselines/dealt_matrix.hpp"
 
 namespace lugpu {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 constexpr int kNotTransposed = 0;    // CUBLAS_OP_N
 constexpr int kByColumns = 1;        // CUDALIBMG_GRID_MAPPING_COL_MAJOR
 constexpr std::size_t kBlock = 512;  // columns; blocks of 256 are slower
+constexpr const char* kName = "cuSOLVERMg";
 
 // Matrices are arrays of a pointer for each device.
 struct Api {
@@ -67,72 +68,6 @@ const Api& api() {
   return opened.get();
 }
 
-std::vector<int> devices_for(const Device& device, const Problem& problem) {
-  std::set<int> different = {device.index};
-  for (const DeviceContext* other : problem.dense.others) different.insert(other->device().index);
-  const std::size_t count = 1 + problem.dense.others.size();
-  if (different.size() < count) {
-    throw Unsupported("cuSOLVERMg takes each device once; name " + std::to_string(count) +
-                      " different ones.");
-  }
-  if (problem.dense.crew) throw Unsupported("cuSOLVERMg runs in one process.");
-  return cuda_indices(kind_of(device), count);
-}
-
-// A matrix of n rows, dealt to the devices by blocks of columns.
-template <typename Real>
-class DealtMatrix {
- public:
-  DealtMatrix(const std::vector<int>& devices, std::size_t rows, std::size_t columns)
-      : devices_(devices), rows_(rows), columns_(columns) {
-    const std::size_t blocks = ceiling(columns, kBlock);
-    for (const int device : devices_) {
-      use_device(device);
-      memory_.push_back(allocate(ceiling(blocks, devices_.size()) * kBlock * rows * sizeof(Real)));
-      pointers_.push_back(memory_.back().get());
-    }
-  }
-
-  void** pointers() { return pointers_.data(); }
-
-  // Calls action(device memory, first column, columns) for each block.
-  template <typename Action>
-  void for_blocks(const Action& action) const {
-    for (std::size_t first = 0, block = 0; first < columns_; first += kBlock, ++block) {
-      const std::size_t device = block % devices_.size();
-      use_device(devices_[device]);
-      const std::size_t count = std::min<std::size_t>(kBlock, columns_ - first);
-      Real* const there =
-          static_cast<Real*>(pointers_[device]) + block / devices_.size() * kBlock * rows_;
-      action(there, first, count);
-    }
-  }
-  void upload(const MatrixView& matrix) const {
-    for_blocks([&](Real* there, std::size_t first, std::size_t count) {
-      lugpu::upload<Real>(there, matrix.part(first, count));
-    });
-  }
-  void download(std::vector<Real>& host) const {
-    for_blocks([&](const Real* there, std::size_t first, std::size_t count) {
-      copy(host.data() + first * rows_, there, count * rows_ * sizeof(Real), kDeviceToHost);
-    });
-  }
-  void copy_from(const DealtMatrix& other) const {
-    const std::size_t blocks = ceiling(ceiling(columns_, kBlock), devices_.size());
-    for (std::size_t d = 0; d < devices_.size(); ++d) {
-      use_device(devices_[d]);
-      copy(pointers_[d], other.pointers_[d], blocks * kBlock * rows_ * sizeof(Real),
-           kDeviceToDevice);
-    }
-  }
-
- private:
-  std::vector<int> devices_;
-  std::size_t rows_, columns_;
-  std::vector<Memory> memory_;
-  std::vector<void*> pointers_;
-};
-
 template <typename Real>
 class CusolverMg : public Contender {
  public:
@@ -169,7 +104,7 @@ template <typename Real>
 CusolverMg<Real>::CusolverMg(const Device& device, const Problem& problem)
     : n_(static_cast<int>(problem.size.n)),
       nrhs_(static_cast<int>(problem.size.nrhs)),
-      devices_((require_cusolver_mg(device, problem), devices_for(device, problem))),
+      devices_((require_cusolver_mg(device, problem), devices_that_share(kName, device, problem))),
       handle_(api().cusolverMgCreate, api().cusolverMgDestroy, "cusolverMgCreate"),
       grid_(
           [&](Handle* grid) {
@@ -191,10 +126,10 @@ CusolverMg<Real>::CusolverMg(const Device& device, const Problem& problem)
                                                     kBlock, kType, grid_.get());
           },
           api().cusolverMgDestroyMatrixDesc, "cusolverMgCreateMatrixDesc"),
-      a_(devices_, problem.size.n, problem.size.n),
-      lu_(devices_, problem.size.n, problem.size.n),
-      b_(devices_, problem.size.n, problem.size.nrhs),
-      x_(devices_, problem.size.n, problem.size.nrhs) {
+      a_(devices_, problem.size.n, problem.size.n, kBlock),
+      lu_(devices_, problem.size.n, problem.size.n, kBlock),
+      b_(devices_, problem.size.n, problem.size.nrhs, kBlock),
+      x_(devices_, problem.size.n, problem.size.nrhs, kBlock) {
   allocate_workspace();
 }
 
@@ -300,15 +235,7 @@ Matrix CusolverMg<Real>::download() {
 
 void require_cusolver_mg(const Device& device, const Problem& problem) {
   api();
-  const std::size_t count = devices_for(device, problem).size();
-  const double bytes = 2.0 * static_cast<double>(problem.size.n) *
-                       static_cast<double>(problem.size.n + problem.size.nrhs) *
-                       static_cast<double>(element_size(problem.dense.precision));
-  if (bytes > static_cast<double>(count) * static_cast<double>(device.global_memory)) {
-    throw Unsupported("cuSOLVERMg's matrices of order " + std::to_string(problem.size.n) +
-                      " do not fit into the memory of " + std::to_string(count) + " devices " +
-                      kind_of(device) + ".");
-  }
+  require_dealt_matrices(kName, device, problem);
 }
 
 std::unique_ptr<Contender> make_cusolver_mg(DeviceContext& context, const Problem& problem) {

@@ -415,7 +415,9 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   const std::string name = function;
   const bool updates = name == "update_and_factor";
   if (updates && shape_.shortcut == Shortcut::local_pivots) id.options += " -DLOCAL_PIVOTS";
-  if (name == "subtract_block" && has_narrow_tiles()) id.options += " -DNARROW_TILES";
+  if ((name == "subtract_block" || name == "compute_rows") && has_narrow_tiles()) {
+    id.options += " -DNARROW_TILES";
+  }
   if (kernels_.wgmma && (updates || name == "subtract_block" || name == "compute_rows")) {
     id.options += " -DLUGPU_WGMMA";
     const bool halves = updates && splits_own();
@@ -792,6 +794,10 @@ std::size_t BlockedGpu::solve_block_size() const {
   return kPanel;
 }
 
+std::pair<std::size_t, std::size_t> BlockedGpu::tile_of_products() const {
+  return has_narrow_tiles() ? std::pair(kTile / 2, kItems / 2) : std::pair(kTile, kItems);
+}
+
 void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                                 const Columns& x) {
   if (t.upper || !t.unit) return Blocked::solve_diagonal(t, k, width, x);
@@ -811,8 +817,9 @@ void BlockedGpu::compute_rows_of_u(const char* phase, const Triangle& l, std::si
   }
   context_.run(phase, kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, l.of,
                to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe_);
+  const auto [columns, items] = tile_of_products();
   context_.run(phase, kernel("gpu/rows_of_u.cl", "compute_rows"),
-               {ceiling(a.count, kTile) * kItems}, l.of, to_int(l.top), to_int(l.left), a.of,
+               {ceiling(a.count, columns) * items}, l.of, to_int(l.top), to_int(l.left), a.of,
                to_int(a.first), to_int(a.count), to_int(k), to_int(width), inverses_, safe_);
   context_.timeline().add_bytes(4 * width * a.count * element_size(shape_.precision));
 }
@@ -826,8 +833,7 @@ void BlockedGpu::solve_block(const Triangle& t, const Columns& x, std::size_t fi
 
 void BlockedGpu::subtract_block(const Triangle& t, const Columns& x, std::size_t k,
                                 std::size_t rows, std::size_t first, std::size_t last) {
-  const std::size_t columns = has_narrow_tiles() ? kTile / 2 : kTile;
-  const std::size_t items = has_narrow_tiles() ? kItems / 2 : kItems;
+  const auto [columns, items] = tile_of_products();
   context_.run("solve", kernel("gpu/solve.cl", "subtract_block"),
                {ceiling(last - first, kTile) * ceiling(x.count, columns) * items}, t.of,
                to_int(t.top), to_int(t.left), x.of, to_int(x.first), to_int(x.count), to_int(k),

@@ -534,7 +534,7 @@ class RivalsTest(CommandLine):
                                  ("ok", device, "buffer", None), row["reason"])
                 self.assertIn(row["variant"], ("cusolverDnSgetrf", "cusolverDnXgetrf"))
                 self.assertEqual(len(row["device_times_s"]), 1)
-            elif row["implementation"] == "cusolver-mg":
+            elif row["implementation"] in ("cusolver-mg", "cusolver-mp"):
                 self.assertEqual((row["status"], row["devices_used"]), ("ok", None), row["reason"])
                 self.assertEqual(row["checks"]["factor_ratio"], None)
         report = json.loads((self.folder / "r.json").read_text(encoding="utf-8"))

@@ -53,7 +53,7 @@ PRECISIONS = ["single", "double"]
 STORAGES = ["image", "buffer"]
 TEXELS = ["r", "rgba"]
 SCHEDULES = ["fused", "paper"]
-RIVALS = ["getrf", "getc2", "cusolver", "cusolver-none", "cusolver-mg", "viennacl"]
+RIVALS = ["getrf", "getc2", "cusolver", "cusolver-none", "cusolver-mg", "cusolver-mp", "viennacl"]
 FORMATS = [".mtx", ".npy", ".csv"]
 KINDS = ["random", "dominant", "wilkinson", "tiny-pivot", "hilbert", "kahan", "singular", "graded"]
 
