@@ -136,7 +136,7 @@ class CusolverMp : public Contender {
   void factor() override;
   Outcome outcome() override;
   void solve() override;
-  Matrix download() override;
+  Matrix download() override { return x_.download(); }
 
  private:
   static constexpr int kType = std::is_same_v<Real, double> ? kDouble : kFloat;
@@ -307,15 +307,6 @@ void CusolverMp<Real>::solve() {
                    "cusolverMpGetrs");
   });
   if (info_of(0) != 0) fail("cusolverMpGetrs", "info is " + std::to_string(info_of(0)));
-}
-
-template <typename Real>
-Matrix CusolverMp<Real>::download() {
-  Matrix x(static_cast<std::size_t>(n_), static_cast<std::size_t>(nrhs_));
-  std::vector<Real> values(x.values().size());
-  x_.download(values);
-  std::copy(values.begin(), values.end(), x.values().begin());
-  return x;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "baselines/cuda_runtime.hpp"
+#include "matrix/matrix.hpp"
 #include "opencl/device.hpp"
 #include "solve/problem.hpp"
 
@@ -43,11 +44,14 @@ class DealtMatrix {
       lugpu::upload<Real>(there, matrix.part(first, count));
     });
   }
-  /// Column after column.
-  void download(std::vector<Real>& host) const {
+  Matrix download() const {
+    std::vector<Real> values(rows_ * columns_);
     for_blocks([&](const Real* there, std::size_t first, std::size_t count) {
-      copy(host.data() + first * rows_, there, count * rows_ * sizeof(Real), kDeviceToHost);
+      copy(values.data() + first * rows_, there, count * rows_ * sizeof(Real), kDeviceToHost);
     });
+    Matrix all(rows_, columns_);
+    std::copy(values.begin(), values.end(), all.values().begin());
+    return all;
   }
   void copy_from(const DealtMatrix& other) const {
     for (std::size_t d = 0; d < devices_.size(); ++d) {
