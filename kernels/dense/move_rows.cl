@@ -1,25 +1,26 @@
-// The interchanges of a panel, as a list of rows that move, in columns of a row-major A: `columns`
+// The interchanges of a panel, as lists of rows that move, in columns of a row-major A: `columns`
 // packs from pack `first` on, 16 bytes each (build with LUGPU_RGBA). Through `moved`, a row for
 // each: some go where others come from. A row that came to the device wrong moves another one of A,
 // which the checks find.
 
-// moved(i, :) = A(from(i), :)
+// moved(i, :) = A(rows(start + i), :)
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void take_rows(
     __global const real* restrict a, int pitch, __global real* restrict moved, int moved_pitch,
-    __global const int* restrict from, int n, int first, int columns) {
+    __global const int* restrict rows, int start, int n, int first, int columns) {
   const int j = get_global_id(0), i = get_global_id(1);
   if (j >= columns) return;
   __global const pack* row =
-      (__global const pack*)(a + (size_t)clamp(from[i], 0, n - 1) * pitch) + first;
+      (__global const pack*)(a + (size_t)clamp(rows[start + i], 0, n - 1) * pitch) + first;
   ((__global pack*)(moved + (size_t)i * moved_pitch) + first)[j] = row[j];
 }
 
-// A(to(i), :) = moved(i, :)
+// A(rows(start + i), :) = moved(i, :)
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void put_rows(
     __global real* restrict a, int pitch, __global const real* restrict moved, int moved_pitch,
-    __global const int* restrict to, int n, int first, int columns) {
+    __global const int* restrict rows, int start, int n, int first, int columns) {
   const int j = get_global_id(0), i = get_global_id(1);
   if (j >= columns) return;
-  __global pack* row = (__global pack*)(a + (size_t)clamp(to[i], 0, n - 1) * pitch) + first;
+  __global pack* row =
+      (__global pack*)(a + (size_t)clamp(rows[start + i], 0, n - 1) * pitch) + first;
   row[j] = ((__global const pack*)(moved + (size_t)i * moved_pitch) + first)[j];
 }

@@ -18,8 +18,8 @@ std::size_t Blocked::block_size(const Device& device, const Shape& shape) {
   return device.type == "cpu" ? BlockedCpu::block_size(shape) : BlockedGpu::block_size(shape);
 }
 
-std::size_t Blocked::early_columns(const Device& device, std::size_t m, std::size_t n) {
-  return device.type == "cpu" ? 0 : BlockedGpu::early_columns(m, n);
+std::size_t Blocked::part_columns(const Device& device, std::size_t m, std::size_t n) {
+  return device.type == "cpu" ? 0 : BlockedGpu::part_columns(m, n);
 }
 
 Shortcut Blocked::shortcut(const Device& device, const Shape& shape) {
@@ -73,11 +73,15 @@ void Blocked::factor(PingPong& a, Surface& lu) {
   }
 }
 
-void Blocked::factor(Surface& a, const std::function<void()>& early) {
+void Blocked::factor(Surface& a) {
+  factor(a, 0, {});
+}
+
+void Blocked::factor(Surface& a, std::size_t columns, const std::function<void()>& enqueued) {
   transposed_.reset();
   shape_.m = a.rows();
   shape_.n = a.columns();
-  factorize(a, early);
+  factorize(a, {columns, enqueued});
 }
 
 void Blocked::solve(const Surface& lu, Surface& x, Op op) {

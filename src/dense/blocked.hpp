@@ -44,12 +44,15 @@ class Blocked {
   virtual ~Blocked() = default;
 
   /// Enqueues the factorization of `a`, m x n or smaller. L (unit, below the diagonal) and U
-  /// overwrite it. Once columns 0 : early_columns() have them, but for interchanges that are still
-  /// to come, calls `early`, which may enqueue what reads them.
-  void factor(Surface& a, const std::function<void()>& early = {});
-  /// How many columns of an m x n panel, for a shape with updates_others, are there much earlier
-  /// than the others; 0 for none, then factor() calls nothing.
-  static std::size_t early_columns(const Device& device, std::size_t m, std::size_t n);
+  /// overwrite it.
+  void factor(Surface& a);
+  /// The same in parts of `columns` columns, a multiple of the kernels': once one that is not the
+  /// last has been enqueued, calls `enqueued`, which may enqueue what reads it. The interchanges of
+  /// later parts are left to the caller.
+  void factor(Surface& a, std::size_t columns, const std::function<void()>& enqueued);
+  /// Columns of a part in which an m x n panel, for a shape with updates_others, may be factored; 0
+  /// if it is not worth while.
+  static std::size_t part_columns(const Device& device, std::size_t m, std::size_t n);
   /// Enqueues the factorization of the n x n matrix in a.src, for a shape with ping_pong; the
   /// surfaces of the pair may be images, of any texels, and are overwritten. L and U go to `lu`, an
   /// n x n buffer of single elements. A step reads and writes every element of the trailing matrix
@@ -118,7 +121,12 @@ class Blocked {
  protected:
   Blocked(DeviceContext& context, const Shape& shape);
 
-  virtual void factorize(Surface& a, const std::function<void()>& early) = 0;
+  /// Parts: of what factor() says, none if `columns` is 0.
+  struct Parts {
+    std::size_t columns = 0;
+    const std::function<void()>& enqueued;
+  };
+  virtual void factorize(Surface& a, const Parts& parts) = 0;
   /// X = inv(T) X, by blocks of solve_block_size() rows.
   virtual void solve_triangle(const Triangle& t, Surface& x);
   /// x(first:first+rows, :) = inv(T(first:first+rows, first:first+rows)) x(first:first+rows, :)

@@ -119,7 +119,7 @@ std::uint64_t BlockedCpu::multiply(Surface& a) {
 }
 
 // As many panels in a launch as take it some time.
-void BlockedCpu::factorize(Surface& a, const std::function<void()>&) {
+void BlockedCpu::factorize(Surface& a, const Parts&) {
   const std::size_t nb = shape_.nb, pivots = std::min(shape_.m, shape_.n);
   const std::size_t size = element_size(shape_.precision);
   const std::size_t threads =

@@ -17,7 +17,7 @@ class BlockedCpu : public Blocked {
   static std::uint64_t tile_bytes(const Device& device, Precision precision);
 
  private:
-  void factorize(Surface& a, const std::function<void()>& early) override;
+  void factorize(Surface& a, const Parts& parts) override;
   void solve_triangle(const Triangle& t, Surface& x) override;
   void solve_block(const Triangle& t, const Columns& x, std::size_t first,
                    std::size_t rows) override;

@@ -27,6 +27,7 @@ constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kBlock = 6 * kPanel;
 constexpr std::size_t kWideBlock = 2 * kBlock;
+constexpr std::size_t kPart = 3 * kPanel;
 constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
 // Work-groups of a panel: gpu/pivot_search.clh and gpu/panel_rows.clh have 16 bits for its rows, of
 // which the last number is none, and for steps.
@@ -438,13 +439,13 @@ std::size_t BlockedGpu::tiles(const LuUpdate& of) const {
   return ceiling(of.column_end - of.column, kTile) * ceiling(shape_.m - of.k_end, kTile);
 }
 
-// Panel `panel` to the other columns up to right_end: its interchanges, and its rows of U in the
+// Panel `panel` to the other columns left : right_end: its interchanges, and its rows of U in the
 // columns up to solve_end.
-void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,
-                                    std::size_t right_end) {
+void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t left,
+                                    std::size_t solve_end, std::size_t right_end) {
   const std::size_t width = std::min(kPanel, std::min(shape_.m, shape_.n) - panel);
-  const std::size_t left = shape_.pivot == Pivot::none ? 0 : panel / kPanel;
-  const std::size_t strips = left + ceiling(right_end - panel - width, kPanel);
+  const std::size_t left_strips = shape_.pivot == Pivot::none ? 0 : (panel - left) / kPanel;
+  const std::size_t strips = left_strips + ceiling(right_end - panel - width, kPanel);
   // L in halves, as far as columns are still to be updated with it.
   const std::size_t pieces =
       split_.rows > 0 && shape_.pivot != Pivot::none
@@ -454,7 +455,8 @@ void BlockedGpu::exchange_and_solve(Surface& a, std::size_t panel, std::size_t s
                {.n = shape_.n,
                 .panel = panel,
                 .width = width,
-                .left_strips = left,
+                .left = left,
+                .left_strips = left_strips,
                 .strips = strips,
                 .solve_end = solve_end,
                 .pieces = pieces});
@@ -678,7 +680,7 @@ void BlockedGpu::factor_panel(Surface& lu, std::size_t k) {
 }
 
 void BlockedGpu::exchange_and_solve(Surface& lu, std::size_t k) {
-  exchange_and_solve(lu, k, shape_.n, shape_.n);
+  exchange_and_solve(lu, k, 0, shape_.n, shape_.n);
 }
 
 void BlockedGpu::update(const PingPong& a, const Surface& lu, std::size_t k) {
@@ -697,12 +699,12 @@ std::size_t BlockedGpu::resident_from() const {
   return std::min(ceiling(shape_.m - most, shape_.nb) * shape_.nb, end);
 }
 
-// ResidentLu may have the last rows, and the columns from there on.
-std::size_t BlockedGpu::early_columns(std::size_t m, std::size_t n) {
-  return n > kBlock && m >= kBlock + ResidentLu::kMostRows ? kBlock : 0;
+// ResidentLu may have the last rows, and the columns from there on at once.
+std::size_t BlockedGpu::part_columns(std::size_t m, std::size_t n) {
+  return n > kPart && m >= n + ResidentLu::kMostRows ? kPart : 0;
 }
 
-void BlockedGpu::factorize(Surface& a, const std::function<void()>& early) {
+void BlockedGpu::factorize(Surface& a, const Parts& parts) {
   const std::size_t m = shape_.m, n = shape_.n, end = std::min(m, n), resident = resident_from();
   start();
   if (end == 0) return;
@@ -717,8 +719,10 @@ void BlockedGpu::factorize(Surface& a, const std::function<void()>& early) {
   for (const LuStep& step : lu_schedule(plan)) {
     if (step.block_ends) split_ = {};  // all columns have the updates of the block before
     const std::size_t after = step.panel_end;
-    exchange_and_solve(a, step.panel, step.solve_end, step.exchange_end);
-    if (early && after == early_columns(m, n)) early();
+    const std::size_t part = parts.columns;
+    const std::size_t left = part > 0 ? step.panel / part * part : 0;
+    exchange_and_solve(a, step.panel, left, step.solve_end, step.exchange_end);
+    if (part > 0 && after % part == 0 && after < end) parts.enqueued();
     if (step.block_ends && step.solve_end < n) {
       compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
                         {a, after, n - after});

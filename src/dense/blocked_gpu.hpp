@@ -26,7 +26,7 @@ class BlockedGpu : public Blocked {
   /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
-  static std::size_t early_columns(std::size_t m, std::size_t n);
+  static std::size_t part_columns(std::size_t m, std::size_t n);
   /// As Blocked's. Half products without pivoting only: the matrices that need pivots are seldom as
   /// well-conditioned as they would have to be. Local pivots where panels have several work-groups.
   static Shortcut shortcut(const Device& device, const Shape& shape);
@@ -109,7 +109,7 @@ class BlockedGpu : public Blocked {
     std::size_t n, panel, width, left = 0, left_strips = 0, strips = 0, solve_end = 0, pieces = 0;
   };
   void run_exchange(const char* phase, Surface& a, const Exchange& of);
-  void exchange_and_solve(Surface& a, std::size_t panel, std::size_t solve_end,
+  void exchange_and_solve(Surface& a, std::size_t panel, std::size_t left, std::size_t solve_end,
                           std::size_t right_end);
   std::size_t first_rows() const;
   void update_and_factor(Surface& a, const LuUpdate& next, std::size_t width, const LuUpdate& near,
@@ -137,7 +137,7 @@ class BlockedGpu : public Blocked {
   void list_moves(std::size_t panel, std::size_t width);
 
   std::size_t resident_from() const;
-  void factorize(Surface& a, const std::function<void()>& early) override;
+  void factorize(Surface& a, const Parts& parts) override;
   void solve_triangle(const Triangle& t, Surface& x) override;
   void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                       const Columns& x) override;

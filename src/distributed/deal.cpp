@@ -71,12 +71,10 @@ class Share {
     return std::max({columns, solution, factors});
   }
   // For `count` block columns at a time, of `all`: buffers for windows are there only while A is
-  // factored, and panels travel in two parts only without windows and between devices.
+  // factored.
   std::uint64_t bytes(std::size_t count, std::size_t all) const {
     if (count < all) return to_factor() + std::max(slabs(count), to_solve());
-    const bool travels = device_count(options_) > 1;
-    const std::size_t early = travels ? Blocked::early_columns(device_, size_.n, nb_) : 0;
-    return to_factor() + slabs(count) + to_solve() + (early > 0 ? size_.n * row(early) : 0);
+    return to_factor() + slabs(count) + to_solve();
   }
 
  private:

@@ -32,19 +32,20 @@ std::size_t room_bytes(const BlockColumns& dealt, Precision precision) {
          element_size(precision);
 }
 
-// Rows of A(:, first:end) move. Where these end is padding, or a pack does.
+// Rows of A(:, first:end) move as the `count` moves of the device's list say, or back. Where these
+// columns end is padding, or a pack does.
 void move_rows(DeviceContext& context, const Surface& columns, std::size_t first, std::size_t end,
-               const Surface& moved, std::size_t rows, const cl::Buffer& from,
-               const cl::Buffer& to) {
+               const Surface& moved, const cl::Buffer& moves, std::size_t count,
+               bool back = false) {
   const Surface a = columns.with_texel(Texel::rgba);
   const std::size_t packs = a.texels(first, end);
-  const auto run = [&](const char* function, const cl::Buffer& list) {
-    context.run("interchange", a.kernel("dense/move_rows.cl", function), {packs, rows}, a, moved,
-                list, static_cast<cl_int>(a.rows()), static_cast<cl_int>(first / a.pack()),
-                static_cast<cl_int>(packs));
+  const auto run = [&](const char* function, std::size_t start) {
+    context.run("interchange", a.kernel("dense/move_rows.cl", function), {packs, count}, a, moved,
+                moves, static_cast<cl_int>(start), static_cast<cl_int>(a.rows()),
+                static_cast<cl_int>(first / a.pack()), static_cast<cl_int>(packs));
   };
-  run("take_rows", from);
-  run("put_rows", to);
+  run("take_rows", back ? count : 0);
+  run("put_rows", back ? 0 : count);
 }
 
 // X(R, :) -= T(R, K) X(K, :), K = k : k+width, R all rows below or, if T is upper, above.
@@ -72,8 +73,8 @@ DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& de
     : context(its_context),
       panels{Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer),
              Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer)},
-      from(context.allocate(2 * dealt.nb * sizeof(cl_int))),
-      to(context.allocate(2 * dealt.nb * sizeof(cl_int))),
+      moves(context.allocate(4 * dealt.nb * sizeof(cl_int))),
+      info(context.allocate(dealt.blocks() * sizeof(cl_int))),
       blocked(Blocked::make(context, panel_shape(dealt, options))),
       // Where several share, others would wait for a panel that comes as late as the last product
       // beside it.
@@ -196,14 +197,13 @@ void DistributedLu::allocate_slabs() {
   };
   for (std::size_t d = 0; d < members_.size(); ++d) {
     Member& member = *members_[d];
-    const std::size_t early = early_columns(0);
-    if (early > 0) member.early = make(member, dealt_.n, early);
     const std::size_t end = std::min(dealt_.window, dealt_.blocks());
     for (const BlockColumns::Columns& columns : dealt_.on_device(first_ + d, 0, end)) {
       member.slabs.push_back(make(member, dealt_.n, columns.end));
     }
     const std::size_t widest = member.slabs.empty() ? 0 : member.slabs.front().columns();
-    member.moved = make(member, 2 * dealt_.nb, std::max(widest, early));
+    const std::size_t left = part_columns(0) > 0 ? dealt_.width(0) : 0;  // see interchange_left()
+    member.moved = make(member, 2 * dealt_.nb, std::max(widest, left));
   }
 }
 
@@ -359,20 +359,9 @@ Surface DistributedLu::panel(const Member& member, std::size_t j) const {
   return member.panels[j % 2].part(dealt_.n - dealt_.first(j), dealt_.width(j));
 }
 
-std::size_t DistributedLu::early_columns(std::size_t j) const {
+std::size_t DistributedLu::part_columns(std::size_t j) const {
   if (home_ || dealt_.devices == 1) return 0;
-  return Blocked::early_columns(context_.device(), dealt_.n - dealt_.first(j), dealt_.width(j));
-}
-
-// Later interchanges of their rows do not reach the copy.
-void DistributedLu::copy_early(std::size_t j) {
-  Member& member = owner(j);
-  const Surface panel = this->panel(member, j);
-  member.context.queue().enqueueCopyBufferRect(
-      cl::Buffer(panel.memory()(), true), cl::Buffer(member.early->memory()(), true), {}, {},
-      {early_columns(j) * element(), panel.rows(), 1}, panel.pitch() * element(), 0,
-      member.early->pitch() * element(), 0);
-  member.context.queue().enqueueMarkerWithWaitList(nullptr, &early_);
+  return Blocked::part_columns(context_.device(), dealt_.n - dealt_.first(j), dealt_.width(j));
 }
 
 // Between rows of block column j from `row` on, in its slab, and a panel.
@@ -402,8 +391,11 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
     member.context.queue().enqueueBarrierWithWaitList(&left);
   }
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
-  if (early_columns(j) > 0) {
-    member.blocked->factor(surface, [&] { copy_early(j); });
+  parts_factored_.clear();
+  if (part_columns(j) > 0) {
+    member.blocked->factor(surface, part_columns(j), [&] {
+      member.context.queue().enqueueMarkerWithWaitList(nullptr, &parts_factored_.emplace_back());
+    });
   } else if (others.empty()) {
     member.blocked->factor(surface);
   } else {
@@ -413,66 +405,71 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
                                   others);
   }
   member.context.queue().enqueueMarkerWithWaitList(nullptr, &factored_);
-  if (!home_) copy_columns(j, dealt_.first(j), surface, Direction::from_panel);
+  member.context.queue().enqueueCopyBuffer(member.blocked->info(), member.info, 0,
+                                           j * sizeof(cl_int), sizeof(cl_int));
 }
 
 // The factored panel and its pivots to the host and to the devices that do not have them.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
-  const std::size_t device = dealt_.owner(j), top = dealt_.first(j), early = early_columns(j);
-  if (early > 0) send_columns(j, 0, early);
-  cl_int info = 0;
-  std::vector<int> ipiv(options_.pivot == Pivot::none ? 0 : dealt_.width(j));
-  if (owns(j)) {
-    transport_->read(device - first_, factored_, owner(j).blocked->info(), {&info, 1});
-    if (!ipiv.empty()) {
-      transport_->read(device - first_, factored_, owner(j).blocked->ipiv(), ipiv);
+  const std::size_t device = dealt_.owner(j), top = dealt_.first(j), width = dealt_.width(j);
+  const std::size_t part = part_columns(j) > 0 ? part_columns(j) : width;
+  std::vector<int> ipiv;
+  for (std::size_t first = 0; first < width; first += part) {
+    const std::size_t end = std::min(first + part, width);
+    const cl::Event ready = end == width ? factored_
+                            : owns(j)    ? parts_factored_[first / part]
+                                         : cl::Event();
+    if (options_.pivot != Pivot::none) {
+      ipiv.resize(end);
+      const auto pivots = std::span(ipiv).subspan(first);
+      if (owns(j)) {
+        transport_->read(device - first_, ready, owner(j).blocked->ipiv(), first, pivots);
+      }
+      processes_.broadcast(pivots.data(), pivots.size_bytes(), process_of(device));
     }
+    leaving_[j % 2] = at_home_[j] = send_columns(j, first, end, ready, [&] {
+      if (first > 0 && !ipiv.empty()) interchange_left(j, first, std::span(ipiv).subspan(first));
+      if (end == width) moves_[j] = row_moves(ipiv, top, dealt_.n);
+    });
   }
-  processes_.broadcast(&info, sizeof info, process_of(device));
-  processes_.broadcast(ipiv.data(), ipiv.size() * sizeof ipiv[0], process_of(device));
-  if (info_ == 0 && info != 0) info_ = info > 0 ? info + static_cast<int>(top) : info;
-  moves_[j] = row_moves(ipiv, top, dealt_.n);
   for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
-  leaving_[j % 2] = at_home_[j] = send_columns(j, early, dealt_.width(j));
-  if (early > 0) interchange_early(j, ipiv);
-  if (home_) store_columns_above(j);
+  if (home_) {
+    store_columns_above(j);
+  } else if (owns(j)) {
+    copy_columns(j, top, panel(owner(j), j), Direction::from_panel);
+  }
 }
 
-// Columns first : end of panel j from its owner to the others; if that is all of it, with padding.
-cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::size_t end) {
+// Columns first : end of panel j, once `ready`, from its owner to the others; if that is all of it,
+// with padding.
+cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::size_t end,
+                                      const cl::Event& ready,
+                                      const std::function<void()>& meanwhile) {
   const std::size_t device = dealt_.owner(j), top = dealt_.first(j);
   const std::size_t pitch =
       Surface::pitch_of(dealt_.nb, options_.precision, Storage::buffer) * element();
-  const bool whole = first == 0 && end == dealt_.width(j), from_copy = first == 0 && !whole;
+  const bool whole = first == 0 && end == dealt_.width(j);
   std::vector<PanelTransport::Strip> strips;
   for (const auto& each : members_) {
     strips.push_back({each->panels[j % 2].memory(), first * element(), pitch});
   }
-  if (from_copy && owns(j)) {
-    const Surface& copy = *owner(j).early;
-    strips[device - first_] = {copy.memory(), 0, copy.pitch() * element()};
-  }
-  return transport_->send({process_of(device), device % per_process_},
-                          from_copy ? early_ : factored_, strips, idle_, dealt_.n - top,
+  return transport_->send({process_of(device), device % per_process_}, ready, strips, idle_,
+                          dealt_.n - top, first * element(),
                           whole ? pitch : (end - first) * element(),
-                          home_ ? home_->row(j, top) : nullptr);
+                          home_ ? home_->row(j, top) : nullptr, meanwhile);
 }
 
-// In the early columns of panel j, the interchanges of its other columns, on all devices but the
-// owner.
-void DistributedLu::interchange_early(std::size_t j, std::span<const int> ipiv) {
-  if (ipiv.empty()) return;
-  const std::size_t early = early_columns(j);
-  std::vector<int> others;
-  for (const int row : ipiv.subspan(early)) others.push_back(row - static_cast<int>(early));
-  const RowMoves& moves = moves_of_early_[j] = row_moves(others, early, dealt_.n - dealt_.first(j));
-  for (std::size_t d = 0; d < members_.size(); ++d) {
-    if (first_ + d == dealt_.owner(j)) continue;
-    Member& member = *members_[d];
-    send_moves(member, moves);
-    move_rows(member.context, panel(member, j), 0, early, *member.moved, moves.from.size(),
-              member.from, member.to);
+// In columns 0 : first of panel j, on all devices, the interchanges of the part that starts there.
+void DistributedLu::interchange_left(std::size_t j, std::size_t first, std::span<const int> ipiv) {
+  std::vector<int> of_part(ipiv.begin(), ipiv.end());
+  for (int& row : of_part) row -= static_cast<int>(first);
+  moves_in_panel_[j].push_back(row_moves(of_part, first, dealt_.n - dealt_.first(j)));
+  const RowMoves& moves = moves_in_panel_[j].back();
+  for (const auto& member : members_) {
+    send_moves(*member, moves);
+    move_rows(member->context, panel(*member, j), 0, first, *member->moved, member->moves,
+              moves.count());
   }
 }
 
@@ -535,8 +532,7 @@ std::vector<Blocked::Columns> DistributedLu::interchange(std::size_t d, std::siz
   std::vector<Blocked::Columns> columns;
   for (const auto& [slab, first, end] : dealt_.on_device(first_ + d, from, to)) {
     Surface& a = member.slabs[slab];
-    move_rows(member.context, a, first, end, *member.moved, moves_[j].from.size(), member.from,
-              member.to);
+    move_rows(member.context, a, first, end, *member.moved, member.moves, moves_[j].count());
     columns.push_back({a, first, end - first});
   }
   return columns;
@@ -550,10 +546,10 @@ void DistributedLu::mark_idle() {
 }
 
 void DistributedLu::send_moves(Member& member, const RowMoves& moves) {
-  const std::size_t bytes = moves.from.size() * sizeof(cl_int);
-  if (bytes == 0) return;
-  member.context.queue().enqueueWriteBuffer(member.from, CL_FALSE, 0, bytes, moves.from.data());
-  member.context.queue().enqueueWriteBuffer(member.to, CL_FALSE, 0, bytes, moves.to.data());
+  const std::span rows(moves.rows);
+  if (rows.empty()) return;
+  member.context.queue().enqueueWriteBuffer(member.moves, CL_FALSE, 0, rows.size_bytes(),
+                                            rows.data());
 }
 
 // Before panel j is used, on every device.
@@ -572,8 +568,8 @@ void DistributedLu::factor_blocks() {
   info_ = 0;
   ipiv_.clear();
   moves_.assign(dealt_.blocks(), {});
-  moves_of_early_.assign(dealt_.blocks(), {});
-  factored_ = early_ = cl::Event();
+  moves_in_panel_.assign(dealt_.blocks(), {});
+  factored_ = cl::Event();
   leaving_ = {};
   at_home_.assign(dealt_.blocks(), {});
   stored_.assign(dealt_.blocks(), {});
@@ -588,10 +584,26 @@ void DistributedLu::factor_blocks() {
   }
   finish();
   transport_->finish();
+  read_info();
   if (!home_) return;
   for (const auto& member : members_) {
     member->slabs.clear();
     member->moved.reset();
+  }
+}
+
+// That of the first panel that has one.
+void DistributedLu::read_info() {
+  std::vector<int> info(dealt_.blocks());
+  if (info.empty()) return;
+  for (std::size_t d = 0; d < dealt_.devices; ++d) {
+    std::vector<int> own(info.size());
+    if (is_here(d)) transport_->read(d - first_, {}, member(d).info, 0, own);
+    processes_.broadcast(own.data(), own.size() * sizeof own[0], process_of(d));
+    for (std::size_t j = d; j < info.size(); j += dealt_.devices) info[j] = own[j];
+  }
+  for (std::size_t j = 0; j < info.size() && info_ == 0; ++j) {
+    if (info[j] != 0) info_ = static_cast<int>(dealt_.first(j)) + info[j];
   }
 }
 
@@ -735,13 +747,12 @@ void DistributedLu::solve_triangle(bool upper, Op op) {
 void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& part) {
   Member& member = reader(j);
   const std::size_t k = dealt_.first(j), columns = member.x->columns();
-  const std::size_t moved = moves_[j].from.size();
+  const std::size_t moved = moves_[j].count();
   const Blocked::Columns x = {*member.x, 0, columns};
   if (op == Op::none) {
     if (!upper && moved > 0) {
       send_moves(member, moves_[j]);
-      move_rows(member.context, *member.x, 0, columns, *member.moved_x, moved, member.from,
-                member.to);
+      move_rows(member.context, *member.x, 0, columns, *member.moved_x, member.moves, moved);
     }
     const Blocked::Triangle t = {part.of, upper, !upper, part.top, part.left};
     if (columns > kFewColumns) return member.blocked->solve_columns(t, k, dealt_.width(j), x);
@@ -753,8 +764,7 @@ void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& pa
   member.blocked->solve_rows({rows.of, upper, upper, rows.top, rows.left}, k, dealt_.width(j), x);
   if (upper && moved > 0) {
     send_moves(member, moves_[j]);
-    move_rows(member.context, *member.x, 0, columns, *member.moved_x, moved, member.to,
-              member.from);
+    move_rows(member.context, *member.x, 0, columns, *member.moved_x, member.moves, moved, true);
   }
 }
 

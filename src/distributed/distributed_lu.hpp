@@ -75,9 +75,9 @@ class DistributedLu : public DenseFactorization {
     DeviceContext& context;
     std::vector<Surface> slabs;     // its columns of A, then of L and U; in windows, while factored
     std::array<Surface, 2> panels;  // copies of panels, one for every other block column
-    std::optional<Surface> early;   // a copy of early_columns() on their way
-    std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab, or `early`
-    cl::Buffer from, to;            // likewise
+    std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab, or a panel
+    cl::Buffer moves;               // likewise, RowMoves of a panel
+    cl::Buffer info;                // of each of its panels
     std::unique_ptr<Blocked> blocked;
     bool beside;                        // whether Blocked::factor_beside() is used
     std::optional<Surface> x, moved_x;  // of solve
@@ -117,11 +117,12 @@ class DistributedLu : public DenseFactorization {
   Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
-  /// Columns of panel j that travel while the others are factored, where several devices share A.
-  std::size_t early_columns(std::size_t j) const;
-  void copy_early(std::size_t j);
-  cl::Event send_columns(std::size_t j, std::size_t first, std::size_t end);
-  void interchange_early(std::size_t j, std::span<const int> ipiv);
+  /// Columns of each part of panel j, which travels while the next one is factored; 0 if it travels
+  /// whole.
+  std::size_t part_columns(std::size_t j) const;
+  cl::Event send_columns(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready,
+                         const std::function<void()>& meanwhile);
+  void interchange_left(std::size_t j, std::size_t first, std::span<const int> ipiv);
   enum class Direction { to_panel, from_panel };
   void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
   void factor_blocks();
@@ -130,6 +131,7 @@ class DistributedLu : public DenseFactorization {
   void publish_panel(std::size_t j);
   void fetch_panel(std::size_t j);
   void store_columns_above(std::size_t j);
+  void read_info();
   void begin_step(std::size_t j);
   void mark_idle();
   void send_moves(Member& member, const RowMoves& moves);
@@ -161,14 +163,15 @@ class DistributedLu : public DenseFactorization {
   std::vector<std::unique_ptr<Member>> members_;  // of this process
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
-  std::vector<RowMoves> moves_;           // of each panel
-  std::vector<RowMoves> moves_of_early_;  // likewise, of its other columns in the early ones
-  std::vector<int> ipiv_;                 // of Outcome
-  int info_ = 0;                          // of Outcome
-  cl::Event early_, factored_;      // the early columns of the last panel, all of it, on its owner
-  std::vector<cl::Event> at_home_;  // when each panel is at home; none: it is
-  std::vector<cl::Event> stored_;   // when the rows of U above each panel are there
-  std::size_t replaced_ = 0;        // so many block columns have those of the next window for them
+  std::vector<RowMoves> moves_;                        // of each panel
+  std::vector<std::vector<RowMoves>> moves_in_panel_;  // likewise, of each part but the first
+  std::vector<int> ipiv_;                              // of Outcome
+  int info_ = 0;                                       // of Outcome
+  std::vector<cl::Event> parts_factored_;  // each part but the last of the last panel, on its owner
+  cl::Event factored_;                     // all of it
+  std::vector<cl::Event> at_home_;         // when each panel is at home; none: it is
+  std::vector<cl::Event> stored_;          // when the rows of U above each panel are there
+  std::size_t replaced_ = 0;  // so many block columns have those of the next window for them
   std::array<cl::Event, 2> leaving_;  // when what is in panels[0], [1] has left; none: it has
   std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
   std::size_t holder_ = 0;            // the device that has X

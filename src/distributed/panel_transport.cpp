@@ -71,10 +71,11 @@ void PanelTransport::note(std::size_t d, Timeline::Way way, const cl::Event& eve
 }
 
 void PanelTransport::read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from,
-                          std::span<cl_int> to) {
+                          std::size_t first, std::span<cl_int> to) {
   const std::vector<cl::Event> waits = after({ready});
   cl::Event read;
-  links_[owner].ints.enqueueReadBuffer(from, CL_TRUE, 0, to.size_bytes(), to.data(), &waits, &read);
+  links_[owner].ints.enqueueReadBuffer(from, CL_TRUE, first * sizeof(cl_int), to.size_bytes(),
+                                       to.data(), &waits, &read);
   links_[owner].device->timeline().add_readback("panel", links_[owner].timed ? read : cl::Event());
 }
 
@@ -83,6 +84,7 @@ char* PanelTransport::next_room() {
   for (const cl::Event& sent : rooms_[0].sent) {
     if (sent()) sent.wait();
   }
+  rooms_[0].sent.clear();
   if (shared_) processes_.barrier();
   return rooms_[0].data;
 }
@@ -119,14 +121,21 @@ void PanelTransport::write_to_others(std::size_t owner, std::span<const Strip> s
 
 cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
                                std::span<const Strip> strips, std::span<const cl::Event> idle,
-                               std::size_t rows, std::size_t width, char* host) {
+                               std::size_t rows, std::size_t before, std::size_t width, char* host,
+                               const std::function<void()>& meanwhile) {
   const std::vector<cl::Event> waits = after({ready});
   if (links_.size() == 1 && processes_.size() == 1) {
-    return host ? read(0, strips[0], {0, rows, width, host, width}, waits) : cl::Event();
+    cl::Event left;
+    if (host) left = read(0, strips[0], {0, rows, width, host, width}, waits);
+    meanwhile();
+    return left;
   }
-  if (!host && !rooms_[0].data) return {};
+  if (!host && !rooms_[0].data) {
+    meanwhile();
+    return {};
+  }
   const bool shared = !host && shared_;
-  if (!host) host = next_room();
+  if (!host) host = (before == 0 ? next_room() : rooms_[0].data) + rows * before;
   const bool here = owner.process == processes_.rank();
   const std::size_t from = here ? owner.device : links_.size();
   const std::size_t of_piece = std::max<std::size_t>(kPieceBytes / width, 1);
@@ -150,6 +159,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
     }
     gone[i] = read(from, strips[from], pieces[i], waits);
   }
+  meanwhile();
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     if (here) {
       gone[i].wait();
@@ -164,7 +174,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
     const std::vector<cl::Event> written = {sent[d]};
     links_[d].device->queue().enqueueBarrierWithWaitList(&written);
   }
-  rooms_[0].sent = std::move(sent);
+  std::move(sent.begin(), sent.end(), std::back_inserter(rooms_[0].sent));
   if (here) {
     for (const auto& wait : broadcasts) wait();
   }

@@ -31,8 +31,9 @@ class PanelTransport {
   /// Before a factorization, with nothing under way: copies are timed from now on, on the timelines
   /// of their devices, if kernels are.
   void begin();
-  /// Reads ints of the owner once `ready`, an event of its context that has been flushed.
-  void read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from,
+  /// Reads ints of the owner, from index `first` on, once `ready`, an event of its context that has
+  /// been flushed.
+  void read(std::size_t owner, const cl::Event& ready, const cl::Buffer& from, std::size_t first,
             std::span<cl_int> to);
   /// A device of a process.
   struct Place {
@@ -46,11 +47,14 @@ class PanelTransport {
   /// `rows` rows of `width` bytes of strips[owner.device] of process owner.process, once `ready`,
   /// become those of all others: strips[d] of this process is overwritten after `idle[d]`, and what
   /// is enqueued to device d later waits for it. On the way they are at `host`, one after the
-  /// other, where they stay; if that is null, in a room. All processes call it. Returns when they
-  /// have left their owner and its process, or have come to this one. From an only device to the
-  /// host it returns at once, and the event tells when they have left; otherwise there is none.
+  /// other, where they stay; if that is null, in a room, behind the columns of the same panel that
+  /// have been sent before, `before` bytes of each row. All processes call it. Once they are on
+  /// their way, calls `meanwhile`. Returns when they have left their owner and its process, or have
+  /// come to this one. From an only device to the host it returns at once, and the event tells when
+  /// they have left; otherwise there is none.
   cl::Event send(const Place& owner, const cl::Event& ready, std::span<const Strip> strips,
-                 std::span<const cl::Event> idle, std::size_t rows, std::size_t width, char* host);
+                 std::span<const cl::Event> idle, std::size_t rows, std::size_t before,
+                 std::size_t width, char* host, const std::function<void()>& meanwhile);
   /// The same from the host to the first panels.size() devices, after `ready` too, each an event or
   /// none. Returns at once.
   void send_from_host(const char* host, std::span<const cl::Memory> panels,
@@ -113,7 +117,7 @@ class PanelTransport {
   std::shared_ptr<char> shared_;  // the rooms, if all processes have them in common
   Staging staging_;
   ProcessGroup& processes_;
-  std::array<Room, 2> rooms_;  // one for every other send()
+  std::array<Room, 2> rooms_;  // one for every other panel
   std::vector<char> signs_;    // that pieces are in memory that all have in common, for others
 };
 

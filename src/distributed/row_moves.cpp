@@ -31,13 +31,14 @@ RowMoves row_moves(std::span<const int> ipiv, std::size_t top, std::size_t n) {
   for (std::size_t k = 0; k < width; ++k) {
     std::swap(holds[k], holds[place_of(static_cast<int>(top) + ipiv[k])]);
   }
-  RowMoves moves;
+  std::vector<int> moves, to;
   for (std::size_t p = 0; p < rows.size(); ++p) {
     if (holds[p] == rows[p]) continue;
-    moves.from.push_back(holds[p]);
-    moves.to.push_back(rows[p]);
+    moves.push_back(holds[p]);
+    to.push_back(rows[p]);
   }
-  return moves;
+  moves.insert(moves.end(), to.begin(), to.end());
+  return {moves};
 }
 
 }  // namespace lugpu

@@ -7,9 +7,11 @@
 
 namespace lugpu {
 
-/// Row to[i] becomes what was row from[i]; all other rows stay.
+/// Row rows[count() + i] becomes what was row rows[i], for i = 0 : count(); all other rows stay.
 struct RowMoves {
-  std::vector<int> from, to;
+  std::vector<int> rows;
+
+  std::size_t count() const { return rows.size() / 2; }
 };
 
 /// For interchanges of rows top + k and top + ipiv[k], in this order, ipiv 0-based. At most 2
