@@ -368,7 +368,7 @@ TEST_P(DistributedTest, RealMatrices) {
   }
 }
 
-// A first panel in four parts, the last one narrower; ResidentLu may have the last columns of the
+// A first panel in three parts, the last one narrower; ResidentLu may have the last columns of the
 // other panels, which are whole. The last block column is a device's only one, and narrower than
 // what interchange_left() has.
 TEST_P(DistributedTest, PanelsInParts) {
@@ -377,8 +377,8 @@ TEST_P(DistributedTest, PanelsInParts) {
   if (quick && (pivot == Pivot::none || precision != Precision::single_precision)) {
     GTEST_SKIP() << "PoCL takes a minute";
   }
-  const std::size_t nb = 640;
-  for (const std::size_t n : quick ? Numbers{2700} : Numbers{2687, 2700, 5000}) {
+  const std::size_t nb = 448;
+  for (const std::size_t n : quick ? Numbers{2500} : Numbers{2495, 2500, 5000}) {
     SCOPED_TRACE(n);
     const Matrix a = harmless(n);
     const LuFactors four = factor(make(contexts_as_of_gpus(4), n, 0, nb), a);

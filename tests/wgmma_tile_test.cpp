@@ -22,8 +22,10 @@ TEST(WgmmaTile, UpdatesItsRegionAlone) {
 
   const struct {
     int rows, columns, k_first, k_end;
-  } cases[] = {{150, 139, 0, 128}, {128, 128, 64, 128}, {3, 1, 32, 128}};
-  for (const auto& [rows, columns, k_first, k_end] : cases) {
+    bool narrow;
+  } cases[] = {{150, 139, 0, 128, false}, {128, 128, 64, 128, false}, {3, 1, 32, 128, false},
+               {150, 139, 0, 128, true},  {128, 64, 64, 128, true},   {3, 1, 32, 128, true}};
+  for (const auto& [rows, columns, k_first, k_end, narrow] : cases) {
     const int row = 133, row_end = row + rows, column = 144, column_end = column + columns;
     const int pitch = column_end / 4 * 4 + 20, height = row_end + 3;
     const Matrix a =
@@ -42,11 +44,14 @@ TEST(WgmmaTile, UpdatesItsRegionAlone) {
     const std::size_t bytes = result.size() * sizeof(float);
     const cl::Buffer buffer = context.allocate(bytes);
     context.queue().enqueueWriteBuffer(buffer, CL_TRUE, 0, bytes, result.data());
-    const std::size_t tiles = rows > 128 ? 4 : 1;
+    const std::size_t width = narrow ? 64 : 128;
+    const std::size_t tiles = ceiling(static_cast<std::size_t>(rows), std::size_t{128}) *
+                              ceiling(static_cast<std::size_t>(columns), width);
     context.run("test",
                 {"nvidia/update_tiles.cl", "update_tiles", Precision::single_precision,
-                 Storage::buffer, Texel::rgba},
-                {tiles * 256}, buffer, pitch, row, row_end, column, column_end, k_first, k_end);
+                 Storage::buffer, Texel::rgba, narrow ? " -DNARROW_TILES" : ""},
+                {tiles * 2 * width}, buffer, pitch, row, row_end, column, column_end, k_first,
+                k_end);
     context.queue().enqueueReadBuffer(buffer, CL_TRUE, 0, bytes, result.data());
 
     double largest = 0;
@@ -66,8 +71,8 @@ TEST(WgmmaTile, UpdatesItsRegionAlone) {
         largest = std::max(largest, std::abs(place(i, j) - sum) / weight);
       }
     }
-    EXPECT_LE(largest, 0x1p-20) << rows << " x " << columns;
-    EXPECT_EQ(touched, 0) << rows << " x " << columns;
+    EXPECT_LE(largest, 0x1p-20) << rows << " x " << columns << (narrow ? ", narrow" : "");
+    EXPECT_EQ(touched, 0) << rows << " x " << columns << (narrow ? ", narrow" : "");
   }
 }
 

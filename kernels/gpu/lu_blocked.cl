@@ -97,8 +97,8 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     row = beside.row + place.x * 128, column = beside.column + place.y * 128;
     t -= (size_t)beside.t_top * t_pitch + beside.t_left;
 #ifdef LUGPU_WGMMA
-    update_square_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end,
-                       beside.k, beside.k_end, (__local char*)scratch);
+    update_wgmma_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end,
+                      beside.k, beside.k_end, (__local char*)scratch);
 #else
     update_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end, beside.k,
                 beside.k_end, false, (__local real*)scratch);
@@ -126,7 +126,7 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   const int2 place = place_of_tile(tile, (m - row + 127) / 128, across);
   row += place.x * 128, column += place.y * 128;
 #ifdef LUGPU_WGMMA
-  update_square_tile(
+  update_wgmma_tile(
       a, pitch, a, pitch, row, column, m, column_end, k, k_end, (__local char*)scratch);
 #else
   update_tile(

@@ -10,7 +10,8 @@
 //
 // Build options: NB; LUGPU_RGBA; LUGPU_NVIDIA for the matrix units of NVIDIA's GPUs; LUGPU_WGMMA
 // besides, for singles, for those of compute capability 9.0: the host has to patch the program
-// then; NARROW_TILES besides, for doubles, if compute_rows is to have tiles of 128 x 64.
+// then; NARROW_TILES besides, for doubles and with LUGPU_WGMMA, if compute_rows is to have tiles of
+// 128 x 64.
 
 #define TILE_FENCES (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)  // A(b) is read and overwritten
 #include "gpu/strip.clh"
@@ -135,8 +136,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void compute_ro
       __global const real* m = inverses + (size_t)block * SIDE * SIDE;
       __global const real* left_of = by_inverse ? m - ((ptrdiff_t)row * SIDE + row) : l;
 #ifdef LUGPU_WGMMA
-      update_square_tile(left_of, by_inverse ? SIDE : pitch, a, a_pitch, row, column, row_end, end,
-                         from, to, (__local char*)scratch);
+      update_wgmma_tile(left_of, by_inverse ? SIDE : pitch, a, a_pitch, row, column, row_end, end,
+                        from, to, (__local char*)scratch);
 #else
       update_tile(left_of, by_inverse ? SIDE : pitch, a, a_pitch, row, column, row_end, end, from,
                   to, false, (__local real*)scratch);

@@ -91,7 +91,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
   const int by_tile = column % 16 == 0 ? depth / DEPTH_STEP * DEPTH_STEP : 0;
   if (by_tile > 0) {
 #ifdef LUGPU_WGMMA
-    update_square_tile(
+    update_wgmma_tile(
         t, pitch, x, x_pitch, row, column, last, x_end, k, k + by_tile, (__local char*)scratch);
 #else
     update_tile(t, pitch, x, x_pitch, row, column, last, x_end, k, k + by_tile, false,

@@ -416,13 +416,14 @@ KernelId BlockedGpu::kernel(const char* file, const char* function) const {
   const std::string name = function;
   const bool updates = name == "update_and_factor";
   if (updates && shape_.shortcut == Shortcut::local_pivots) id.options += " -DLOCAL_PIVOTS";
-  if ((name == "subtract_block" || name == "compute_rows") && has_narrow_tiles()) {
-    id.options += " -DNARROW_TILES";
-  }
+  const bool narrow = has_narrow_tiles(name);
+  if (narrow) id.options += " -DNARROW_TILES";
   if (kernels_.wgmma && (updates || name == "subtract_block" || name == "compute_rows")) {
     id.options += " -DLUGPU_WGMMA";
     const bool halves = updates && splits_own();
-    const std::size_t bytes = halves ? HALVES_LOCAL_BYTES : WGMMA_LOCAL_BYTES;
+    const std::size_t bytes = halves   ? HALVES_LOCAL_BYTES
+                              : narrow ? NARROW_WGMMA_LOCAL_BYTES
+                                       : WGMMA_LOCAL_BYTES;
     id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, bytes, 2};
   } else if (updates && shape_.precision == Precision::single_precision &&
              compute_capability(context_.device()) > 0) {
@@ -798,8 +799,18 @@ std::size_t BlockedGpu::solve_block_size() const {
   return kPanel;
 }
 
-std::pair<std::size_t, std::size_t> BlockedGpu::tile_of_products() const {
-  return has_narrow_tiles() ? std::pair(kTile / 2, kItems / 2) : std::pair(kTile, kItems);
+// In double two work-groups then share a multiprocessor. compute_rows() takes a strip of columns
+// one row of tiles after the other: it is sooner done with a narrow one.
+bool BlockedGpu::has_narrow_tiles(const std::string& function) const {
+  const bool rows = function == "compute_rows", products = function == "subtract_block";
+  if (shape_.precision == Precision::double_precision) {
+    return kernels_.nvidia && (rows || products);
+  }
+  return kernels_.wgmma && rows;
+}
+
+std::pair<std::size_t, std::size_t> BlockedGpu::tile_of(const std::string& function) const {
+  return has_narrow_tiles(function) ? std::pair(kTile / 2, kItems / 2) : std::pair(kTile, kItems);
 }
 
 void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
@@ -821,7 +832,7 @@ void BlockedGpu::compute_rows_of_u(const char* phase, const Triangle& l, std::si
   }
   context_.run(phase, kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, l.of,
                to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe_);
-  const auto [columns, items] = tile_of_products();
+  const auto [columns, items] = tile_of("compute_rows");
   context_.run(phase, kernel("gpu/rows_of_u.cl", "compute_rows"),
                {ceiling(a.count, columns) * items}, l.of, to_int(l.top), to_int(l.left), a.of,
                to_int(a.first), to_int(a.count), to_int(k), to_int(width), inverses_, safe_);
@@ -837,7 +848,7 @@ void BlockedGpu::solve_block(const Triangle& t, const Columns& x, std::size_t fi
 
 void BlockedGpu::subtract_block(const Triangle& t, const Columns& x, std::size_t k,
                                 std::size_t rows, std::size_t first, std::size_t last) {
-  const auto [columns, items] = tile_of_products();
+  const auto [columns, items] = tile_of("subtract_block");
   context_.run("solve", kernel("gpu/solve.cl", "subtract_block"),
                {ceiling(last - first, kTile) * ceiling(x.count, columns) * items}, t.of,
                to_int(t.top), to_int(t.left), x.of, to_int(x.first), to_int(x.count), to_int(k),

@@ -119,12 +119,10 @@ class BlockedGpu : public Blocked {
   BesideTiles take_beside();
   /// Whether products of the matrix's own blocks are computed in halves.
   bool splits_own() const { return kernels_.halves > 0 && !shape_.updates_others; }
-  /// Whether subtract_block() and compute_rows() have tiles half as wide, by half as many
-  /// work-items; the columns and work-items of their tiles.
-  bool has_narrow_tiles() const {
-    return kernels_.nvidia && shape_.precision == Precision::double_precision;
-  }
-  std::pair<std::size_t, std::size_t> tile_of_products() const;
+  /// Whether subtract_block() or compute_rows() has tiles half as wide, by half as many work-items;
+  /// the columns and work-items of its tiles.
+  bool has_narrow_tiles(const std::string& function) const;
+  std::pair<std::size_t, std::size_t> tile_of(const std::string& function) const;
   KernelId halves_kernel(const char* file, const char* function) const;
   void split_operands(Surface& a, std::size_t k, std::size_t k_end);
   void update_by_halves(const Triangle& l, std::size_t k, std::size_t width, const Columns& a);
