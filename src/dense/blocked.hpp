@@ -46,12 +46,12 @@ class Blocked {
   /// Enqueues the factorization of `a`, m x n or smaller. L (unit, below the diagonal) and U
   /// overwrite it.
   void factor(Surface& a);
-  /// The same in parts of `columns` columns, a multiple of the kernels': once one that is not the
-  /// last has been enqueued, calls `enqueued`, which may enqueue what reads it. The interchanges of
-  /// later parts are left to the caller.
+  /// The same in parts of `columns` columns, as part_columns() says: once one that is not the last
+  /// has been enqueued, calls `enqueued`, which may enqueue what reads it. The interchanges of a
+  /// part in the columns before it are left to the caller.
   void factor(Surface& a, std::size_t columns, const std::function<void()>& enqueued);
-  /// Columns of a part in which an m x n panel, for a shape with updates_others, may be factored; 0
-  /// if it is not worth while.
+  /// Columns of each part in which an m x n panel, for a shape with updates_others, is best
+  /// factored for others that wait for it; 0 if in one.
   static std::size_t part_columns(const Device& device, std::size_t m, std::size_t n);
   /// Enqueues the factorization of the n x n matrix in a.src, for a shape with ping_pong; the
   /// surfaces of the pair may be images, of any texels, and are overwritten. L and U go to `lu`, an
@@ -121,7 +121,7 @@ class Blocked {
  protected:
   Blocked(DeviceContext& context, const Shape& shape);
 
-  /// Parts: of what factor() says, none if `columns` is 0.
+  /// As factor() says.
   struct Parts {
     std::size_t columns = 0;
     const std::function<void()>& enqueued;

@@ -27,8 +27,8 @@ constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kBlock = 6 * kPanel;
 constexpr std::size_t kWideBlock = 2 * kBlock;
-constexpr std::size_t kPart = 3 * kPanel;
-constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
+constexpr std::size_t kPart = 3 * kPanel;  // columns of part_columns()
+constexpr std::size_t kFewColumns = 64;    // of right-hand sides that are solved for one by one
 // Work-groups of a panel: gpu/pivot_search.clh and gpu/panel_rows.clh have 16 bits for its rows, of
 // which the last number is none, and for steps.
 constexpr std::size_t kMostGroups = 0xffff / kItems;

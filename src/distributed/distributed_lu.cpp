@@ -392,12 +392,10 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
   }
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
   parts_factored_.clear();
-  if (part_columns(j) > 0) {
+  if (others.empty()) {
     member.blocked->factor(surface, part_columns(j), [&] {
       member.context.queue().enqueueMarkerWithWaitList(nullptr, &parts_factored_.emplace_back());
     });
-  } else if (others.empty()) {
-    member.blocked->factor(surface);
   } else {
     const std::size_t k = dealt_.first(j - 1);
     const Surface before = panel(member, j - 1);
