@@ -124,15 +124,12 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
                                std::size_t rows, std::size_t before, std::size_t width, char* host,
                                const std::function<void()>& meanwhile) {
   const std::vector<cl::Event> waits = after({ready});
-  if (links_.size() == 1 && processes_.size() == 1) {
+  const bool alone = links_.size() == 1 && processes_.size() == 1;
+  if (alone || (!host && !rooms_[0].data)) {  // no others
     cl::Event left;
     if (host) left = read(0, strips[0], {0, rows, width, host, width}, waits);
     meanwhile();
     return left;
-  }
-  if (!host && !rooms_[0].data) {
-    meanwhile();
-    return {};
   }
   const bool shared = !host && shared_;
   if (!host) host = (before == 0 ? next_room() : rooms_[0].data) + rows * before;
