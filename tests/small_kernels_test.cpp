@@ -216,7 +216,7 @@ TEST(SmallKernels, BatchesOfLargerMembers) {
     } else {
       context.run("test",
                   {"gpu/batch_blocked.cl", "factor_batch", kSingle, Storage::buffer, Texel::rgba,
-                   " -DPIVOT=PARTIAL -DORDER=64 -DITEMS=32"},
+                   " -DPIVOT=PARTIAL -DORDER=64 -DITEMS=32 -DCOLUMNS=32"},
                   {32}, matrix, ipiv, jpiv, info, as_int(kN), cl_int{1});
     }
     LuFactors factors{Matrix(kN, kN), {}, values_of<cl_int>(context, info, 1)[0]};

@@ -1,88 +1,84 @@
-// LU of many matrices of order 33 to 128, without or with partial pivoting, left-looking by panels
-// of NB columns. A matrix has ITEMS work-items. Of each panel,
+// LU of many matrices of order 33 to 128, without or with partial pivoting. A matrix has ITEMS
+// work-items, and COLUMNS of its columns at a time, a window, are in local memory:
 //
-//   1. its rows come to registers (load_panel): the row at position i to work-item i % ITEMS, as
-//      its row i / ITEMS;
-//   2. the columns left of it make rows of U of it, one after the other, and subtract their
-//      products with L from all others (update);
-//   3. its columns are factored (take_step). Rows do not move: their places are followed;
-//   4. it goes to its place (store_panel). In other columns the rows stay where they are: rows_at
-//      has them by their positions (compose), and in the end those of L go there (interchange).
+//   1. They come there, their rows in the order of now (bring_columns).
+//   2. NB columns of earlier windows after the other make rows of U of them and subtract their
+//      products from what is below (update).
+//   3. They are factored by panels of NB columns. The rows of a panel are in the registers of a
+//   team
+//      of work-items and do not move: their positions are followed (factor_panel). The window's
+//      other columns are interchanged (interchange), and those right of the panel updated (update).
+//   4. They go to the matrix (store_columns), where columns of earlier windows are interchanged.
 //
-// A row of U, or one that has been chosen, goes to local memory, for all to take, and from there to
-// the matrix. In registers it may become anything.
-//
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, two or three times ITEMS; ITEMS; those
-// of gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, ITEMS and COLUMNS, of which the first
+// and the last are multiples of NB; LUGPU_MATRIX_UNITS, with those of NVIDIA's GPUs; those of
+// gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
-#ifdef LUGPU_NVIDIA
+#ifdef LUGPU_MATRIX_UNITS
+#include "nvidia/matrix_units.clh"
+#elif defined(LUGPU_NVIDIA)
 #include "nvidia/copies.clh"
 #endif
 
-#define ROWS (ORDER / ITEMS)
-#define WARP 32
-#define WARPS (ITEMS / WARP)
 #define NB 16
-#define PACKS (NB / PACK)  // of a row of the panel
-#define PANELS (ORDER / NB)
-#define SLAB 8  // columns
-#define SLAB_PACKS (SLAB / PACK)
-// Packs of L in a panel's columns that a work-item moves.
-#define MOVED (((ORDER - NB) * PACKS + ITEMS - 1) / ITEMS)
+#define PACKS (NB / PACK)  // of a row of a panel
+#define PITCH (COLUMNS + PACK)
+#define CORNER_PITCH (NB + PACK)
+#ifdef LUGPU_NVIDIA
+#define TEAM 32  // a warp
+#else
+#define TEAM ITEMS
+#endif
+#define TEAMS (ITEMS / TEAM)
+#define ROWS ((ORDER + TEAM - 1) / TEAM)  // of a work-item
+#define CHOSEN 0x8000                     // a position behind all others, as is NOWHERE
+#define FETCHES 4                         // packs of the matrix that a work-item asks for at once
+#define CHUNK 4                           // packs of a row that are interchanged together
+#define MOVED (2 * NB * CHUNK / TEAM)     // of these, by a work-item
 
-// slab: columns of the matrix on their way from or to it, while others are used; rows are read 16
-// bytes at a time without bank conflicts. chosen: rows of U. rows_at, for even and odd panels:
-// where the row at a position is in the columns of each panel that has been factored, and behind
-// these in all others. comes_from: the position that the row now at this one had before the panel.
+#include "gpu/batch_product.clh"
+
+// corner: the first NB rows of L of a panel in an earlier window. row_at, row_before: the positions
+// that rows had at first, and before the window; comes_from: before the panel. pivots: their
+// positions, from the panel's first row on. of_pivots: scale and inverse, of even and odd columns.
 typedef struct {
-  pack slab[2][ORDER][SLAB_PACKS + 1];
-  pack chosen[NB][PACKS];
-  uchar rows_at[2][PANELS + 1][ORDER], comes_from[ORDER];
+  pack window[ORDER * PITCH / PACK];
+#if COLUMNS < ORDER
+  pack corner[NB * CORNER_PITCH / PACK];
+  uchar row_at[ORDER], row_before[ORDER];
+#endif
+  uchar comes_from[ORDER], pivots[NB];
+  real of_pivots[2][2];
 #ifndef LUGPU_NVIDIA
-  key_type keys[2][ITEMS];
-  uint places[2][ITEMS];
-#elif WARPS > 1
-  key_type keys[2][WARPS];
-  uint places[2][WARPS];
+  key_type keys[2][TEAM];
+  uint places[2][TEAM];
 #endif
 } scratch_of;
 
-// Where the rows are in the columns of a panel while that from column `first` on is factored.
-inline const __local uchar* rows_in(int panel, int first, const __local scratch_of* shared) {
-  return shared->rows_at[first / NB % 2][panel];
-}
+inline int team_here() { return get_local_id(0) / TEAM; }
+inline int number_in_team() { return get_local_id(0) % TEAM; }
 
-// Waits for the work-items of a matrix and for what they wrote.
-inline void wait_for_matrix() {
-#if defined(LUGPU_NVIDIA) && WARPS == 1
+// Waits for the work-items of a team, or of a matrix, and for what they wrote.
+inline void wait_for_team() {
+#ifdef LUGPU_NVIDIA
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 #else
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #endif
 }
+inline void wait_for_matrix() {
+#ifdef LUGPU_NVIDIA
+  if (TEAMS == 1) {
+    wait_for_team();
+    return;
+  }
+#endif
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
 
-// A pack of the matrix to registers.
-inline void load_elements(const __global real* from, int n, real* x) {
-  if (is_aligned(n)) {
-    const pack values = *(const __global pack*)from;
-    UNROLL
-    for (int e = 0; e < PACK; ++e) x[e] = element_of(values, e);
-  } else {
-    UNROLL
-    for (int e = 0; e < PACK; ++e) x[e] = from[e];
-  }
-}
-// The first `count` elements of a pack to the matrix.
-inline void store_elements(__global real* to, int n, int count, pack values) {
-  if (is_aligned(n) && count > 0) *(__global pack*)to = values;
-  if (is_aligned(n)) return;
-  UNROLL
-  for (int e = 0; e < PACK; ++e) {
-    if (e < count) to[e] = element_of(values, e);
-  }
-}
-// Copies to local memory, where elements arrive by wait_for_slabs().
+// An element of the matrix, or a pack, of which so many elements are in the matrix, to local
+// memory, where it is after wait_for_copies().
 inline void copy_element(__local real* to, const __global real* from) {
 #if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((uint)(size_t)to), "l"(from)
@@ -94,238 +90,160 @@ inline void copy_element(__local real* to, const __global real* from) {
   *to = *from;
 #endif
 }
-// The first `count` elements of a pack of the matrix; the others become 0.
-inline void copy_elements(__local pack* to, const __global real* from, int n, int count) {
-  if (is_aligned(n) && count > 0) {
+inline void copy_elements(__local real* to, const __global real* from, int n, int count) {
 #ifdef LUGPU_NVIDIA
-    copy_16_bytes((__local real*)to, from);
-#else
-    *to = *(const __global pack*)from;
-#endif
+  if (is_aligned(n)) {
+    copy_16_bytes(to, from);
     return;
   }
+#endif
   UNROLL
   for (int e = 0; e < PACK; ++e) {
-    if (e < count) copy_element((__local real*)to + e, from + e);
-    if (e >= count) ((__local real*)to)[e] = 0;
+    if (e < count) copy_element(to + e, from + e);
   }
 }
-inline void end_of_slab() {
+inline void wait_for_copies() {
 #ifdef LUGPU_NVIDIA
-  asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-// Waits for all slabs, or for all but the last.
-inline void wait_for_slabs(bool but_the_last) {
-#ifdef LUGPU_NVIDIA
-  if (but_the_last) asm volatile("cp.async.wait_group 1;" ::: "memory");
-  if (!but_the_last) asm volatile("cp.async.wait_group 0;" ::: "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
   wait_for_matrix();
 }
 
-// Columns column : column + SLAB of the matrix, n x n, from position `top` on to a slab; 0 right of
-// the matrix. rows: by their positions.
-inline void bring_slab(const __global real* a, int n, int top, int column,
-                       const __local uchar* rows, __local pack (*slab)[SLAB_PACKS + 1]) {
-#pragma unroll 1
-  for (int t = get_local_id(0); t < (n - top) * SLAB_PACKS; t += ITEMS) {
-    const int i = top + t / SLAB_PACKS, p = t % SLAB_PACKS, j = column + p * PACK;
-    copy_elements(&slab[i][p], a + rows[i] * n + j, n, n - j);
-  }
-  end_of_slab();
-}
-
-// The reverse.
-inline void store_slab(__global real* a, int n, int top, int column,
-                       const __local pack (*slab)[SLAB_PACKS + 1]) {
-#pragma unroll 1
-  for (int t = get_local_id(0); t < (n - top) * SLAB_PACKS; t += ITEMS) {
-    const int i = top + t / SLAB_PACKS, p = t % SLAB_PACKS, j = column + p * PACK;
-    store_elements(a + i * n + j, n, n - j, slab[i][p]);
-  }
-}
-
-// Where row r of the work-item is in a slab; the last one's place if there is no such row.
-inline int place_in_slab(int r, int n) { return min((int)get_local_id(0) + ITEMS * r, n - 1); }
-
-// The panel from column `first` on.
-inline void load_panel(real (*x)[NB], const __global real* a, int n, int first,
-                       __local scratch_of* shared) {
-  bring_slab(a, n, 0, first, rows_in(first / NB, first, shared), shared->slab[0]);
-  UNROLL
-  for (int s = 0; s < NB / SLAB; ++s) {
-    const bool more = s + 1 < NB / SLAB;
-    if (more)
-      bring_slab(a, n, 0, first + (s + 1) * SLAB, rows_in(first / NB, first, shared),
-                 shared->slab[(s + 1) % 2]);
-    wait_for_slabs(more);
+// Rows top : bottom of columns column : column + width of the matrix, n x n, to local memory; row i
+// is that of rows[i], or itself.
+inline void bring_columns(const __global real* a, int n, int top, int bottom, int column,
+                          const int width, const __local uchar* rows, __local real* to,
+                          const int pitch) {
+  const int packs = width / PACK, at_once = ITEMS / packs;  // rows
+  const int me = get_local_id(0), j = me % packs * PACK, left = n - column - j;
+  const int end = me / packs < at_once && left > 0 ? bottom : 0;
+  a += column + j;
+  to += j;
+  for (int first = top + me / packs; first < end; first += FETCHES * at_once) {
+    int from[FETCHES];
     UNROLL
-    for (int r = 0; r < ROWS; ++r) {
-      UNROLL
-      for (int p = 0; p < SLAB_PACKS; ++p) {
-        const pack values = shared->slab[s % 2][place_in_slab(r, n)][p];
-        UNROLL
-        for (int e = 0; e < PACK; ++e) x[r][s * SLAB + p * PACK + e] = element_of(values, e);
-      }
+    for (int f = 0; f < FETCHES; ++f) {
+      const int i = min(first + f * at_once, bottom - 1);
+      from[f] = rows ? rows[i] : i;
     }
-    wait_for_matrix();
+    UNROLL
+    for (int f = 0; f < FETCHES; ++f) {
+      const int i = first + f * at_once;
+      if (i < end) copy_elements(to + (i - top) * pitch, a + from[f] * n, n, left);
+    }
   }
+  wait_for_copies();
 }
 
-// A row to local memory.
-inline void publish(const real* x, __local pack* to) {
-  UNROLL
-  for (int p = 0; p < PACKS; ++p) to[p] = pack_of(x + p * PACK);
-}
-
-// Rows top : top + NB, which have been chosen, to the matrix.
-inline void store_chosen(__global real* a, int n, int top, int first,
-                         const __local scratch_of* shared) {
-#pragma unroll 1
-  for (int t = get_local_id(0); t < min(NB, n - top) * PACKS; t += ITEMS) {
-    const int i = t / PACKS, p = t % PACKS, j = first + p * PACK;
-    store_elements(a + (top + i) * n + j, n, n - j, shared->chosen[i][p]);
-  }
-}
-
-// Column k of the matrix, whose L is l, makes row k of U, and subtracts its product with L from all
-// rows but the first `done` of each work-item. (Loops begin at 0 so that the compiler unrolls them
-// early, and registers have fixed numbers.)
-inline void subtract_row(real (*x)[NB], const int done, int k, const real* l,
-                         __local scratch_of* shared) {
-  __local pack* u = shared->chosen[k % NB];
-  const uint mine = k % ITEMS == get_local_id(0) ? 1u << k / ITEMS : 0;
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) {
-    if (r >= done && (mine >> r & 1)) publish(x[r], u);
-  }
-  wait_for_matrix();
-  UNROLL
-  for (int p = 0; p < PACKS; ++p) {
-    const pack of_u = u[p];
+// Rows top : n of the window to COLUMNS columns of the matrix from `column` on.
+inline void store_columns(__global real* a, int n, int top, int column,
+                          const __local real* window) {
+  const int packs = COLUMNS / PACK, at_once = ITEMS / packs;  // rows
+  const int me = get_local_id(0), j = me % packs * PACK, left = n - column - j;
+  const int end = me / packs < at_once && left > 0 ? n : 0;
+  a += column + j;
+  window += j;
+  for (int i = top + me / packs; i < end; i += at_once) {
+    if (is_aligned(n)) {
+      *(__global pack*)(a + i * n) = *(const __local pack*)(window + i * PITCH);
+      continue;
+    }
     UNROLL
     for (int e = 0; e < PACK; ++e) {
-      UNROLL
-      for (int r = 0; r < ROWS; ++r) {
-        if (r >= done) x[r][p * PACK + e] = fma(-l[r], element_of(of_u, e), x[r][p * PACK + e]);
-      }
-    }
-  }
-}
-
-// That for the SLAB columns from k on.
-inline void subtract_slab(real (*x)[NB], const int done, int k, int n,
-                          const __local pack (*slab)[SLAB_PACKS + 1], __local scratch_of* shared) {
-#pragma unroll 1
-  for (int p = 0; p < SLAB_PACKS; ++p) {
-    real l[PACK][ROWS];
-    UNROLL
-    for (int r = 0; r < ROWS; ++r) {
-      const pack values = slab[place_in_slab(r, n)][p];
-      UNROLL
-      for (int e = 0; e < PACK; ++e) l[e][r] = element_of(values, e);
-    }
-    UNROLL
-    for (int e = 0; e < PACK; ++e) subtract_row(x, done, k + p * PACK + e, l[e], shared);
-  }
-}
-
-// The columns left of the panel.
-inline void update(real (*x)[NB], __global real* a, int n, int first, __local scratch_of* shared) {
-  if (first > 0) bring_slab(a, n, 0, 0, rows_in(0, first, shared), shared->slab[0]);
-  for (int k = 0; k < first; k += SLAB) {
-    const int next = k + SLAB;
-    if (next < first)
-      bring_slab(
-          a, n, next, next, rows_in(next / NB, first, shared), shared->slab[next / SLAB % 2]);
-    wait_for_slabs(next < first);
-    const __local pack(*slab)[SLAB_PACKS + 1] = shared->slab[k / SLAB % 2];
-#ifdef UNROLLED
-    if (k / ITEMS == 0) subtract_slab(x, 0, k, n, slab, shared);
-    if (k / ITEMS == 1) subtract_slab(x, 1, k, n, slab, shared);
-    if (k / ITEMS == 2) subtract_slab(x, 2, k, n, slab, shared);
-#else
-    subtract_slab(x, k / ITEMS, k, n, slab, shared);
-#endif
-    wait_for_matrix();
-    if (next % NB == 0) store_chosen(a, n, next - NB, first, shared);
-    wait_for_matrix();
-  }
-}
-
-#if PIVOT == PARTIAL
-// The place of the best candidate of the matrix, in column c of the panel.
-inline uint best_of_matrix(key_type key, uint place, int c, __local scratch_of* shared) {
-#ifndef LUGPU_NVIDIA
-  return best_of(key, place, get_local_id(0), ITEMS, shared->keys[c % 2], shared->places[c % 2]);
-#elif WARPS == 1
-  return best_of_warp(key, place);
-#else
-  const key_type largest = largest_of_warp(key);
-  const uint proposed = warp_min(key == largest ? place : NO_PLACE);
-  if (get_local_id(0) % WARP == 0) {
-    shared->keys[c % 2][get_local_id(0) / WARP] = largest;
-    shared->places[c % 2][get_local_id(0) / WARP] = proposed;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  key_type best = 0;
-  uint where = NO_PLACE;
-  UNROLL
-  for (int w = 0; w < WARPS; ++w)
-    compare(shared->keys[c % 2][w], shared->places[c % 2][w], &best, &where);
-  return where;
-#endif
-}
-#endif
-
-// Column c of the panel, which is k of the matrix. places: of the rows, NO_PLACE where there is
-// none or it has been chosen. pivot_of_me: of column me of the panel. Returns whether the pivot is
-// zero.
-inline bool take_step(real (*x)[NB], uint* places, const int c, int k, uint* pivot_of_me,
-                      __local scratch_of* shared) {
-  const int me = get_local_id(0);
-#if PIVOT == NONE
-  const uint pivot = place_of(0, k, k);
-#else
-  key_type keys[ROWS], best = 0;
-  uint where = NO_PLACE;
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) {
-    keys[r] = places[r] == NO_PLACE ? 0 : rank_of(x[r][c]);
-    best = max(best, keys[r]);
-  }
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) where = min(where, keys[r] == best ? places[r] : NO_PLACE);
-  const uint pivot = best_of_matrix(best, where, c, shared);
-  *pivot_of_me = me == c ? pivot : *pivot_of_me;
-#endif
-  // (A comparison of r itself the compiler turns into a computed address, and the rows go to
-  // memory.)
-  const uint mine = row_of(pivot) % ITEMS == me ? 1u << row_of(pivot) / ITEMS : 0;
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) {
-    if (mine >> r & 1) {
-      publish(x[r], shared->chosen[c]);
-      places[r] = NO_PLACE;
-      shared->comes_from[k] = row_of(pivot);
+      if (e < left) a[i * n + e] = window[i * PITCH + e];
     }
   }
   wait_for_matrix();
-  const __local pack* u = shared->chosen[c];
-  const real value = ((const __local real*)u)[c];
-  real scale = 1, inverse = inverse_of(value), l[ROWS];
-  if (!has_inverse(value)) reciprocal(value, &scale, &inverse);
+}
+
+// A row of a panel: its elements; its position, from the panel's first row on, CHOSEN + c if it was
+// chosen in column c, NOWHERE if it is none; and a mask for its keys, 0 in these two cases.
+typedef struct {
+  real x[NB];
+  uint position;
+  key_type live;
+} panel_row;
+
+// The best candidate of a work-item in column c: its key, position and value. Returns 1 << its
+// number. (A number that is compared with others the compiler turns into a computed address, and
+// the rows go to memory.)
+inline uint best_of_rows(const panel_row* rows, const int count, const int c, key_type* best,
+                         uint* where, real* value) {
+  uint which = 1;
+  *best = rank_of(rows[0].x[c]) & rows[0].live;
+  *where = rows[0].position;
+  *value = rows[0].x[c];
+  UNROLL
+  for (int r = 1; r < ROWS; ++r) {
+    if (r >= count) continue;
+    const key_type key = rank_of(rows[r].x[c]) & rows[r].live;
+    const bool better = (key > *best) | ((key == *best) & (rows[r].position < *where));
+    *best = better ? key : *best;
+    *where = better ? rows[r].position : *where;
+    *value = better ? rows[r].x[c] : *value;
+    which = better ? 1u << r : which;
+  }
+  return which;
+}
+
+// Column c of a panel with `count` rows to a work-item. u: where its row of U goes, for all to
+// take. smallest: the magnitude of all pivots.
+inline void take_step(panel_row* rows, const int count, const int c, __local pack* u,
+                      real* smallest, __local scratch_of* shared) {
+  key_type key;
+  uint where;
+  real value, scale, inverse;
+#if PIVOT == NONE
+  const uint which = 1;
+  where = c;
+  value = rows[0].x[c];
+  bool mine = number_in_team() == c;
+#else
+  const uint which = best_of_rows(rows, count, c, &key, &where, &value);
+#ifdef LUGPU_NVIDIA
+  const int winner = highest_lane(winning_lane(key, where));
+  bool mine = number_in_team() == winner;
+  const uint pivot = from_lane(where, winner);
+#else
+  const uint pivot =
+      best_of(key, where, get_local_id(0), TEAM, shared->keys[c % 2], shared->places[c % 2]);
+  bool mine = pivot == where;
+#endif
+#endif
+  mine &= where < CHOSEN;  // a column behind the matrix has no pivot
+  // All take the inverse of their best before they know whose is the pivot.
+  reciprocal(value, &scale, &inverse);
+  __local real* of_pivot = (__local real*)shared->of_pivots[c % 2];
+  if (mine) {
+    of_pivot[0] = scale;
+    of_pivot[1] = inverse;
+    shared->pivots[c] = where;
+  }
+  const uint chosen = mine ? which : 0;
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
+    if (r >= count) continue;
+    const bool this_one = chosen >> r & 1;
+    if (this_one) {
+      UNROLL
+      for (int p = 0; p < PACKS; ++p) {
+        if (p >= c / PACK) u[p] = pack_of(rows[r].x + p * PACK);
+      }
+    }
 #if PIVOT == PARTIAL
-    // Who is at position k goes to the pivot's.
-    const uint moved = place_of(0, row_position_of(pivot), row_of(places[r]));
-    places[r] = places[r] < place_of(0, k + 1, 0) ? moved : places[r];
+    // Who is at position c goes to the pivot's.
+    rows[r].position = rows[r].position == c ? pivot : rows[r].position;
 #endif
-    l[r] = x[r][c] * scale * inverse;
-    x[r][c] = l[r];
+    rows[r].position = this_one ? CHOSEN + c : rows[r].position;
+    rows[r].live = this_one ? 0 : rows[r].live;
   }
+  wait_for_team();
+  real l[ROWS];
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    if (r < count) l[r] = rows[r].x[c] * of_pivot[0] * of_pivot[1];
+  }
+  *smallest = fmin(*smallest, fabs(((const __local real*)u)[c]));
   UNROLL
   for (int p = 0; p < PACKS; ++p) {
     if (p < c / PACK) continue;
@@ -335,71 +253,169 @@ inline bool take_step(real (*x)[NB], uint* places, const int c, int k, uint* piv
       UNROLL
       for (int r = 0; r < ROWS; ++r) {
         const int j = p * PACK + e;
-        if (j > c) x[r][j] = fma(-l[r], element_of(of_u, e), x[r][j]);
+        if (r < count && j > c) rows[r].x[j] = fma(-l[r], element_of(of_u, e), rows[r].x[j]);
       }
     }
   }
-  return value == 0;
-}
-
-// The factored panel to the matrix, and where its rows come from.
-inline void store_panel(real (*x)[NB], __global real* a, int n, int first, const uint* places,
-                        __local scratch_of* shared) {
-  store_chosen(a, n, first, first, shared);
   UNROLL
-  for (int s = 0; s < NB / SLAB; ++s) {
+  for (int r = 0; r < ROWS; ++r) {
+    if (r >= count) continue;
+    rows[r].x[c] = l[r];
+#if PIVOT == NONE && defined(LUGPU_NVIDIA)
+    // Otherwise the compiler leaves rows without pivots to the end, and keeps all rows of U for
+    // them.
     UNROLL
-    for (int r = 0; r < ROWS; ++r) {
-      if (places[r] == NO_PLACE) continue;
-      const int position = row_position_of(places[r]);
-      if (s == 0) shared->comes_from[position] = row_of(places[r]);
-      UNROLL
-      for (int p = 0; p < SLAB_PACKS; ++p)
-        shared->slab[s % 2][position][p] = pack_of(x[r] + s * SLAB + p * PACK);
-    }
-    wait_for_matrix();
-    store_slab(a, n, first + NB, first + s * SLAB, shared->slab[s % 2]);
+    for (int j = 0; j < NB; ++j) rows[r].x[j] = calculated_now(rows[r].x[j]);
+#endif
   }
-  wait_for_matrix();
 }
 
-// The interchanges of the panel from column `first` on in rows_at.
-inline void compose(int n, int first, __local scratch_of* shared) {
-  const int panel = first / NB;
-  __local uchar(*after)[ORDER] = shared->rows_at[(panel + 1) % 2];
-  for (int i = get_local_id(0); i < ORDER; i += ITEMS) {
-    const int before = i >= first && i < n ? shared->comes_from[i] : i;
-    for (int p = 0; p < panel; ++p) after[p][i] = shared->rows_at[panel % 2][p][before];
-    after[panel][i] = i;
-    after[panel + 1][i] = shared->rows_at[panel % 2][panel][before];
+// P W = L U of a panel with `left` rows from row `first` of the matrix on, by one team, `count`
+// rows to a work-item. Returns whether a pivot may be zero.
+inline bool factor_rows(int left, const int count, int first, __local pack* panel,
+                        __local scratch_of* shared) {
+  panel_row rows[ROWS];
+  real smallest = INFINITY;
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    if (r >= count) continue;
+    const int i = number_in_team() + TEAM * r;
+    rows[r].position = i < left ? i : NOWHERE;
+    rows[r].live = i < left ? ~(key_type)0 : 0;
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) {
+      const pack values = panel[min(i, left - 1) * (PITCH / PACK) + p];
+      UNROLL
+      for (int e = 0; e < PACK; ++e) rows[r].x[p * PACK + e] = element_of(values, e);
+    }
   }
-  wait_for_matrix();
+  wait_for_team();
+#define STEP(c) take_step(rows, count, c, panel + (c) * (PITCH / PACK), &smallest, shared);
+#ifdef UNROLLED
+#define STEPS_4(c) STEP(c) STEP(c + 1) STEP(c + 2) STEP(c + 3)
+  STEPS_4(0)
+  STEPS_4(4)
+  STEPS_4(8)
+  STEPS_4(12)
+#else
+  for (int c = 0; c < NB; ++c) STEP(c)
+#endif
+  // What is not in its place: L, and of a row that was chosen in column c the packs left of it.
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    if (r >= count || rows[r].position == NOWHERE) continue;
+    const bool chosen = rows[r].position >= CHOSEN;
+    const int c = chosen ? rows[r].position - CHOSEN : NB;
+    const int position = chosen ? c : (int)rows[r].position;
+    shared->comes_from[first + position] = first + number_in_team() + TEAM * r;
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) {
+      if (p < c / PACK) panel[position * (PITCH / PACK) + p] = pack_of(rows[r].x + p * PACK);
+    }
+  }
+  return smallest == 0;
+}
+
+// That with as few rows to a work-item as there are. Returns the first pivot (1-based) that is
+// zero, or INT_MAX.
+inline int factor_panel(int n, int first, __local pack* panel, __local scratch_of* shared) {
+  const int left = n - first;
+  bool zero_pivot;
+#ifdef UNROLLED
+  if (left <= TEAM) zero_pivot = factor_rows(left, 1, first, panel, shared);
+#if ROWS > 2
+  else if (left <= 2 * TEAM)
+    zero_pivot = factor_rows(left, 2, first, panel, shared);
+#endif
+  else
+#endif
+    zero_pivot = factor_rows(left, ROWS, first, panel, shared);
+  int zero = INT_MAX;
+  for (int c = min(NB, left) - 1; c >= 0 && zero_pivot; --c) {
+    if (((const __local real*)panel)[c * PITCH + c] == 0) zero = first + c + 1;
+  }
+  return zero;
 }
 
 #if PIVOT == PARTIAL
-// The rows of L to their positions, in all columns but those of the last panel.
-inline void interchange(__global real* a, int n, const __local scratch_of* shared) {
-  const int row = get_local_id(0) / PACKS, last = (n - 1) / NB;
-#pragma unroll 1
-  for (int panel = 0; panel < last; ++panel) {
-    const int top = (panel + 1) * NB + row;
-    const __local uchar* rows = rows_in(panel, (last + 1) * NB, shared);
-    __global real* there = a + panel * NB + get_local_id(0) % PACKS * PACK;
-    real moved[MOVED][PACK];
+// The interchanges of the panel from `column` on in the window's other columns. Rows come to the
+// panel's first NB positions, and those that were there go to where these come from.
+inline void interchange(int n, int first, int column, __local scratch_of* shared) {
+  const int me = number_in_team();
+  int to[MOVED], from[MOVED];
+  UNROLL
+  for (int m = 0; m < MOVED; ++m) {
+    const int slot = (me + TEAM * m) / CHUNK, k = first + slot % NB;
+    to[m] = k >= n ? 0 : slot < NB ? k : shared->comes_from[k];
+    if (slot >= NB && to[m] < first + NB) to[m] = 0;
+    from[m] = shared->comes_from[to[m]];
+    if (to[m] < first) from[m] = to[m] = 0;
+  }
+  for (int chunk = team_here(); chunk < COLUMNS / PACK / CHUNK; chunk += TEAMS) {
+    if (chunk * CHUNK / PACKS == column / NB) continue;
+    __local pack* there = shared->window + chunk * CHUNK + me % CHUNK;
+    pack moved[MOVED];
     UNROLL
-    for (int s = 0; s < MOVED; ++s) {
-      const int i = min(top + s * (ITEMS / PACKS), n - 1);
-      load_elements(there + rows[i] * n, n, moved[s]);
-    }
-    wait_for_matrix();
+    for (int m = 0; m < MOVED; ++m) moved[m] = there[from[m] * (PITCH / PACK)];
+    wait_for_team();
     UNROLL
-    for (int s = 0; s < MOVED; ++s) {
-      const int i = top + s * (ITEMS / PACKS);
-      if (i < n) store_elements(there + i * n, n, PACK, pack_of(moved[s]));
+    for (int m = 0; m < MOVED; ++m) {
+      if (from[m] != to[m]) there[to[m] * (PITCH / PACK)] = moved[m];
     }
   }
 }
+
+#if COLUMNS < ORDER
+// Interchanges in rows: rows[i] = rows[comes_from[i]], i >= first.
+inline void compose(int n, int first, const __local uchar* comes_from, __local uchar* rows) {
+  uchar of_mine[(ORDER + ITEMS - 1) / ITEMS];
+  UNROLL
+  for (int m = 0; m < (ORDER + ITEMS - 1) / ITEMS; ++m) {
+    const int i = min((int)get_local_id(0) + ITEMS * m, n - 1);
+    of_mine[m] = rows[i < first ? i : comes_from[i]];
+  }
+  wait_for_matrix();
+  UNROLL
+  for (int m = 0; m < (ORDER + ITEMS - 1) / ITEMS; ++m)
+    rows[min((int)get_local_id(0) + ITEMS * m, n - 1)] = of_mine[m];
+  wait_for_matrix();
+}
 #endif
+#endif
+
+// X = inv(L) X in NB rows and so many columns, one to a work-item. L is unit lower triangular.
+inline void make_rows_of_u(__local real* x, const __local real* l, const int pitch, int columns) {
+  for (int j = get_local_id(0); j < columns; j += ITEMS) {
+    real u[NB];
+    UNROLL
+    for (int i = 0; i < NB; ++i) u[i] = x[i * PITCH + j];
+    UNROLL
+    for (int p = 0; p < PACKS; ++p) {
+      UNROLL
+      for (int i = 1; i < NB; ++i) {
+        if (i <= p * PACK) continue;
+        const pack of_l = *(const __local pack*)(l + i * pitch + p * PACK);
+        UNROLL
+        for (int e = 0; e < PACK; ++e) {
+          if (p * PACK + e < i) u[i] = fma(-element_of(of_l, e), u[p * PACK + e], u[i]);
+        }
+      }
+    }
+    UNROLL
+    for (int i = 1; i < NB; ++i) x[i * PITCH + j] = u[i];
+  }
+  wait_for_matrix();
+}
+
+// With NB columns of L, the first of which is `first`: rows of U in so many columns of the window
+// from x on, and X -= L U below. corner: the first rows of these columns.
+inline void update(int n, int first, __local real* x, int columns, const __local real* corner,
+                   const int pitch, const columns_of_l l) {
+  __local real* u = x + first * PITCH;
+  make_rows_of_u(u, corner, pitch, columns);
+  subtract_product(x, l, u, first + NB, n, columns);
+  wait_for_matrix();
+}
 
 // P A = L U of the matrices, n x n, by rows: unit lower L below the diagonal, U on and above it.
 // ipiv: n of each matrix, 0-based: row k was interchanged with that one. info: of each, the first
@@ -411,43 +427,57 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
   const int me = get_local_id(0);
   const size_t matrix = get_group_id(0);
   __global real* a = matrices + matrix * n * n;
-  int zero = INT_MAX;  // the first column whose pivot is zero
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) shared.rows_at[0][0][me + ITEMS * r] = me + ITEMS * r;
+  __local real* window = (__local real*)shared.window;
+  int zero = INT_MAX;
+#if COLUMNS < ORDER
+  for (int i = me; i < ORDER; i += ITEMS) shared.row_at[i] = i;
   wait_for_matrix();
-  for (int first = 0; first < n; first += NB) {
-    real x[ROWS][NB];
-    uint places[ROWS], pivot = NO_PLACE;
-    UNROLL
-    for (int r = 0; r < ROWS; ++r) {
-      const int i = me + ITEMS * r;
-      places[r] = i >= first && i < n ? place_of(0, i, i) : NO_PLACE;
+#endif
+  for (int start = 0; start < n; start += COLUMNS) {
+    const int columns = min(COLUMNS, n - start);
+#if COLUMNS < ORDER
+    bring_columns(a, n, 0, n, start, COLUMNS, shared.row_at, window, PITCH);
+    for (int first = 0; first < start; first += NB) {
+      const columns_of_l l = {0, a + first, n};
+      __local real* corner = (__local real*)shared.corner;
+      bring_columns(a, n, first, first + NB, first, NB, 0, corner, CORNER_PITCH);
+      update(n, first, window, columns, corner, CORNER_PITCH, l);
     }
-    load_panel(x, a, n, first, &shared);
-    update(x, a, n, first, &shared);
-    // (PoCL's compiler takes minutes for a barrier under a condition.)
-#ifdef UNROLLED
-#define STEP(c)                                                             \
-  if (first + c < n && take_step(x, places, c, first + c, &pivot, &shared)) \
-    zero = min(zero, first + c);
-#define STEPS_8(c) \
-  STEP(c) STEP(c + 1) STEP(c + 2) STEP(c + 3) STEP(c + 4) STEP(c + 5) STEP(c + 6) STEP(c + 7)
-    STEPS_8(0)
-    STEPS_8(8)
+    for (int i = me; i < ORDER; i += ITEMS) shared.row_before[i] = i;
 #else
-    for (int c = 0; c < min(NB, n - first); ++c) {
-      const bool is_zero = take_step(x, places, c, first + c, &pivot, &shared);
-      zero = is_zero ? min(zero, first + c) : zero;
+    bring_columns(a, n, 0, n, start, COLUMNS, 0, window, PITCH);
+#endif
+    for (int column = 0; column < columns; column += NB) {
+      const int first = start + column;
+      if (team_here() == 0) {
+        __local pack* panel = shared.window + (first * PITCH + column) / PACK;
+        const int found = factor_panel(n, first, panel, &shared);
+        zero = min(zero, found);
+      }
+      wait_for_matrix();
+#if PIVOT == PARTIAL
+      if (me < NB && first + me < n) ipiv[matrix * n + first + me] = first + shared.pivots[me];
+      interchange(n, first, column, &shared);
+      wait_for_matrix();
+#if COLUMNS < ORDER
+      compose(n, first, shared.comes_from, shared.row_before);
+#endif
+#endif
+      if (column + NB < columns) {
+        const columns_of_l l = {window + column, 0, PITCH};
+        update(n, first, window + column + NB, columns - column - NB,
+               window + first * PITCH + column, PITCH, l);
+      }
     }
+    store_columns(a, n, 0, start, window);
+#if PIVOT == PARTIAL && COLUMNS < ORDER
+    for (int earlier = 0; earlier < start; earlier += COLUMNS) {
+      bring_columns(
+          a, n, start, n, earlier, COLUMNS, shared.row_before, window + start * PITCH, PITCH);
+      store_columns(a, n, start, earlier, window);
+    }
+    compose(n, 0, shared.row_before, shared.row_at);
 #endif
-    store_panel(x, a, n, first, places, &shared);
-#if PIVOT == PARTIAL
-    if (me < NB && first + me < n) ipiv[matrix * n + first + me] = row_position_of(pivot);
-#endif
-    compose(n, first, &shared);
   }
-#if PIVOT == PARTIAL
-  interchange(a, n, &shared);
-#endif
-  if (me == 0) info[matrix] = zero == INT_MAX ? 0 : zero + 1;
+  if (me == 0) info[matrix] = zero == INT_MAX ? 0 : zero;
 }

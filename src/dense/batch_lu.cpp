@@ -35,15 +35,18 @@ BatchKernel full_in_registers(std::size_t left, Precision precision) {
   return {"gpu/batch_full.cl", kMostRegisters, 256, 1};
 }
 
-BatchKernel in_registers(std::size_t n, Precision precision, Pivot pivot) {
+BatchKernel in_registers(bool nvidia, std::size_t n, Precision precision, Pivot pivot) {
   if (by_launches(n, precision, pivot)) return full_in_registers(n, precision);
   if (n <= 4) return {"gpu/batch_small.cl", 4, 4, 32};
   if (n <= 8) return {"gpu/batch_small.cl", 8, 8, 16};
   if (n <= 16) return {"gpu/batch_small.cl", 16, 16, 8};
   if (n <= 32) return {"gpu/batch_small.cl", 32, 32, 2};
-  if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1};
-  if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1};
-  return {"gpu/batch_blocked.cl", kMostRegisters, 64, 1};
+  const bool single = precision == Precision::single_precision;
+  if (!nvidia) return {"gpu/batch_blocked.cl", n <= 64 ? 64U : 128U, 32, 1, single ? 32U : 16U};
+  if (n <= 48) return {"gpu/batch_blocked.cl", 48, 32, 1, 48};
+  if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1, single ? 64U : 32U};
+  if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1, 32};
+  return {"gpu/batch_blocked.cl", kMostRegisters, single ? 64U : 32U, 1, single ? 64U : 32U};
 }
 
 // Of gpu/batch_full.cl: until what is left is as large as the next smaller kernel takes.
@@ -238,20 +241,23 @@ void BatchLu::upload(const Batch<const T>& a) {
 }
 
 BatchKernel BatchLu::gpu_kernel() const {
-  if (path_ == BatchPath::registers) return in_registers(size_.n, precision_, pivot_);
-  return in_memory(has_warp_instructions(context_), size_.n, precision_, pivot_);
+  const bool nvidia = has_warp_instructions(context_);
+  return path_ == BatchPath::registers ? in_registers(nvidia, size_.n, precision_, pivot_)
+                                       : in_memory(nvidia, size_.n, precision_, pivot_);
 }
 
 KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
   KernelId id{kernel.file, "factor_batch", precision_, Storage::buffer, Texel::rgba, options_};
   id.options += definition("ORDER", kernel.order) + definition("ITEMS", kernel.items) +
                 definition("MATRICES", kernel.matrices);
+  if (kernel.columns > 0) id.options += definition("COLUMNS", kernel.columns);
   if (path_ == BatchPath::memory && pivot_ == Pivot::full) {
     id.options += definition("PENDING", steps_pending(kernel, precision_));
   }
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   if (has_warp_instructions(context_)) {
     id.options += " -DLUGPU_NVIDIA";
+    if (has_matrix_units(context_.device(), precision_)) id.options += " -DLUGPU_MATRIX_UNITS";
     const std::size_t most = most_registers(kernel, precision_, pivot_);
     if (most > 0) {
       // NVIDIA's compiler obeys only where the size of the work-group is left open.

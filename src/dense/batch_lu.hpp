@@ -12,11 +12,11 @@
 
 namespace lugpu {
 
-/// A kernel of GPUs: a matrix of order up to `order` has `items` work-items, and a work-group so
-/// many matrices.
+/// A kernel of GPUs: a matrix of order up to `order` has `items` work-items, a work-group so many
+/// matrices, and local memory so many columns of one, where it has any.
 struct BatchKernel {
   const char* file;
-  std::size_t order, items, matrices;
+  std::size_t order, items, matrices, columns = 0;
 };
 
 /// The kernels that factor a batch.
