@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <bit>
 #include <map>
 #include <set>
 #include <span>
@@ -239,6 +240,22 @@ TEST_P(BatchLuTest, FactorsTheOtherTypesOfLapack) {
       EXPECT_EQ(result.factors[i].info, 0);
       expect_right(members[i], result, i, !in_double || pivot == Pivot::full);
     }
+  }
+}
+
+// Hadamard matrices: all elements that a column has left are equal, and all results exact.
+TEST_P(BatchLuTest, TakesTheFirstOfEqualPivots) {
+  if (pivot != Pivot::partial) GTEST_SKIP() << "others than getrf's";
+  for (const std::size_t n : {4, 16, 32, 64, 128, 256}) {
+    if (path == BatchPath::registers && n > 128) continue;
+    SCOPED_TRACE(n);
+    Matrix a(n, n);
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) a(i, j) = std::popcount(i & j) % 2 == 0 ? 1 : -1;
+    }
+    const Result result = factor({a});
+    EXPECT_EQ(result.factors[0].info, 0);
+    EXPECT_EQ(result.factors[0].ipiv, getrf_pivots(a, precision));
   }
 }
 

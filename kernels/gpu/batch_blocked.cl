@@ -2,12 +2,11 @@
 // work-items, and COLUMNS of its columns at a time, a window, are in local memory:
 //
 //   1. They come there, their rows in the order of now (bring_columns).
-//   2. NB columns of earlier windows after the other make rows of U of them and subtract their
-//      products from what is below (update).
-//   3. They are factored by panels of NB columns. The rows of a panel are in the registers of a
-//   team
-//      of work-items and do not move: their positions are followed (factor_panel). The window's
-//      other columns are interchanged (interchange), and those right of the panel updated (update).
+//   2. Panels of earlier windows, one after the other, make their rows of U in them and subtract
+//      their products from what is below (update).
+//   3. They are factored by panels of NB columns. A panel is in the registers of a team, where its
+//      rows do not move: their positions are followed (factor_panel). The window's other columns
+//      are interchanged (interchange), and those right of the panel updated (update).
 //   4. They go to the matrix (store_columns), where columns of earlier windows are interchanged.
 //
 // Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, ITEMS and COLUMNS, of which the first
@@ -187,7 +186,7 @@ inline uint best_of_rows(const panel_row* rows, const int count, const int c, ke
 }
 
 // Column c of a panel with `count` rows to a work-item. u: where its row of U goes, for all to
-// take. smallest: the magnitude of all pivots.
+// take. smallest: the least magnitude of pivots so far; columns behind the matrix may lower it.
 inline void take_step(panel_row* rows, const int count, const int c, __local pack* u,
                       real* smallest, __local scratch_of* shared) {
   key_type key;
@@ -210,7 +209,7 @@ inline void take_step(panel_row* rows, const int count, const int c, __local pac
   bool mine = pivot == where;
 #endif
 #endif
-  mine &= where < CHOSEN;  // a column behind the matrix has no pivot
+  mine &= where < CHOSEN;  // in a column behind the matrix no row is left
   // All take the inverse of their best before they know whose is the pivot.
   reciprocal(value, &scale, &inverse);
   __local real* of_pivot = (__local real*)shared->of_pivots[c % 2];
@@ -346,10 +345,9 @@ inline void interchange(int n, int first, int column, __local scratch_of* shared
   UNROLL
   for (int m = 0; m < MOVED; ++m) {
     const int slot = (me + TEAM * m) / CHUNK, k = first + slot % NB;
-    to[m] = k >= n ? 0 : slot < NB ? k : shared->comes_from[k];
-    if (slot >= NB && to[m] < first + NB) to[m] = 0;
+    to[m] = k >= n ? first : slot < NB ? k : shared->comes_from[k];
+    if (slot >= NB && to[m] < first + NB) to[m] = first;  // nothing else to do
     from[m] = shared->comes_from[to[m]];
-    if (to[m] < first) from[m] = to[m] = 0;
   }
   for (int chunk = team_here(); chunk < COLUMNS / PACK / CHUNK; chunk += TEAMS) {
     if (chunk * CHUNK / PACKS == column / NB) continue;
@@ -438,7 +436,7 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
 #if COLUMNS < ORDER
     bring_columns(a, n, 0, n, start, COLUMNS, shared.row_at, window, PITCH);
     for (int first = 0; first < start; first += NB) {
-      const columns_of_l l = {0, a + first, n};
+      const columns_of_l l = {true, 0, a + first, n};
       __local real* corner = (__local real*)shared.corner;
       bring_columns(a, n, first, first + NB, first, NB, 0, corner, CORNER_PITCH);
       update(n, first, window, columns, corner, CORNER_PITCH, l);
@@ -464,7 +462,7 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
 #endif
 #endif
       if (column + NB < columns) {
-        const columns_of_l l = {window + column, 0, PITCH};
+        const columns_of_l l = {false, window + column, 0, PITCH};
         update(n, first, window + column + NB, columns - column - NB,
                window + first * PITCH + column, PITCH, l);
       }
