@@ -10,7 +10,7 @@
 //   4. They go to the matrix (store_columns), where columns of earlier windows are interchanged.
 //
 // Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, ITEMS and COLUMNS, of which the first
-// and the last are multiples of NB; LUGPU_MATRIX_UNITS, with those of NVIDIA's GPUs; those of
+// and the last are multiples of NB; LUGPU_MATRIX_UNITS, beside LUGPU_NVIDIA; those of
 // gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
@@ -39,7 +39,7 @@
 #include "gpu/batch_product.clh"
 
 // corner: the first NB rows of L of a panel in an earlier window. row_at, row_before: the positions
-// that rows had at first, and before the window; comes_from: before the panel. pivots: their
+// that rows had at first, and before the window; comes_from: before the panel. ipiv: of pivots, the
 // positions, from the panel's first row on. of_pivots: scale and inverse, of even and odd columns.
 typedef struct {
   pack window[ORDER * PITCH / PACK];
@@ -47,7 +47,7 @@ typedef struct {
   pack corner[NB * CORNER_PITCH / PACK];
   uchar row_at[ORDER], row_before[ORDER];
 #endif
-  uchar comes_from[ORDER], pivots[NB];
+  uchar comes_from[ORDER], ipiv[NB];
   real of_pivots[2][2];
 #ifndef LUGPU_NVIDIA
   key_type keys[2][TEAM];
@@ -212,11 +212,11 @@ inline void take_step(panel_row* rows, const int count, const int c, __local pac
   mine &= where < CHOSEN;  // in a column behind the matrix no row is left
   // All take the inverse of their best before they know whose is the pivot.
   reciprocal(value, &scale, &inverse);
-  __local real* of_pivot = (__local real*)shared->of_pivots[c % 2];
+  __local real* of_pivot = shared->of_pivots[c % 2];
   if (mine) {
     of_pivot[0] = scale;
     of_pivot[1] = inverse;
-    shared->pivots[c] = where;
+    shared->ipiv[c] = where;
   }
   const uint chosen = mine ? which : 0;
   UNROLL
@@ -240,7 +240,7 @@ inline void take_step(panel_row* rows, const int count, const int c, __local pac
   real l[ROWS];
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
-    if (r < count) l[r] = rows[r].x[c] * of_pivot[0] * of_pivot[1];
+    if (r < count) rows[r].x[c] = l[r] = rows[r].x[c] * of_pivot[0] * of_pivot[1];
   }
   *smallest = fmin(*smallest, fabs(((const __local real*)u)[c]));
   UNROLL
@@ -256,17 +256,16 @@ inline void take_step(panel_row* rows, const int count, const int c, __local pac
       }
     }
   }
+#if PIVOT == NONE && defined(LUGPU_NVIDIA)
+  // Otherwise the compiler leaves rows without pivots to the end, and keeps all rows of U for them.
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
-    if (r >= count) continue;
-    rows[r].x[c] = l[r];
-#if PIVOT == NONE && defined(LUGPU_NVIDIA)
-    // Otherwise the compiler leaves rows without pivots to the end, and keeps all rows of U for
-    // them.
     UNROLL
-    for (int j = 0; j < NB; ++j) rows[r].x[j] = calculated_now(rows[r].x[j]);
-#endif
+    for (int j = 0; j < NB; ++j) {
+      if (r < count) rows[r].x[j] = calculated_now(rows[r].x[j]);
+    }
   }
+#endif
 }
 
 // P W = L U of a panel with `left` rows from row `first` of the matrix on, by one team, `count`
@@ -454,7 +453,7 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
       }
       wait_for_matrix();
 #if PIVOT == PARTIAL
-      if (me < NB && first + me < n) ipiv[matrix * n + first + me] = first + shared.pivots[me];
+      if (me < NB && first + me < n) ipiv[matrix * n + first + me] = first + shared.ipiv[me];
       interchange(n, first, column, &shared);
       wait_for_matrix();
 #if COLUMNS < ORDER
