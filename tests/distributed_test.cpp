@@ -368,7 +368,7 @@ TEST_P(DistributedTest, RealMatrices) {
   }
 }
 
-// The first panel, or two, in three parts, the last one narrower; ResidentLu may have the last
+// The first panel, or two, in three parts; ResidentLu may have the last
 // columns of the other panels, which are whole. The last block column is a device's only one, and
 // narrower than what interchange_left() has.
 TEST_P(DistributedTest, PanelsInParts) {

@@ -339,6 +339,16 @@ TEST_P(LargeIndex, MovesOfRows) {
     expected(kCorner - 2, j) = values(kCorner - 9, j);
   }
   EXPECT_TRUE(same(corner(a), expected));
+  const Surface panel(context, 5, kCorner - begin, precision, Storage::buffer, Texel::rgba);
+  context.run("test", a.kernel("dense/move_rows.cl", "copy_columns"), {packs - first, 3}, a, panel,
+              as_int(n - 3), as_int(first), cl_int{2}, cl_int{0}, as_int(packs - first));
+  Matrix copied(3, kCorner - begin);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = begin; j < kCorner; ++j) {
+      copied(i, j - begin) = expected(kCorner - 3 + i, j);
+    }
+  }
+  EXPECT_TRUE(same(read(panel, 2, 0, 3, kCorner - begin), copied));
 }
 
 // dense/subtract_rows.cl: more than 16 products, and some more

@@ -1,7 +1,7 @@
-// The interchanges of a panel, as lists of rows that move, in columns of a row-major A: `columns`
-// packs from pack `first` on, 16 bytes each (build with LUGPU_RGBA). Through `moved`, a row for
-// each: some go where others come from. A row that came to the device wrong moves another one of A,
-// which the checks find.
+// Rows of row-major matrices, in packs of 16 bytes (build with LUGPU_RGBA): the interchanges of a
+// panel, as lists of rows that move, in `columns` packs of A from pack `first` on. Through `moved`,
+// a row for each: some go where others come from. A row that came to the device wrong moves another
+// one of A, which the checks find.
 
 // moved(i, :) = A(rows(start + i), :)
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void take_rows(
@@ -23,4 +23,14 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void put_rows(
   __global pack* row =
       (__global pack*)(a + (size_t)clamp(rows[start + i], 0, n - 1) * pitch) + first;
   row[j] = ((__global const pack*)(moved + (size_t)i * moved_pitch) + first)[j];
+}
+
+// to(to_row + i, to_first + j) = from(from_row + i, from_first + j), j = 0 : columns
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void copy_columns(
+    __global const real* restrict from, int from_pitch, __global real* restrict to, int to_pitch,
+    int from_row, int from_first, int to_row, int to_first, int columns) {
+  const int j = get_global_id(0), i = get_global_id(1);
+  if (j >= columns) return;
+  ((__global pack*)(to + (size_t)(to_row + i) * to_pitch) + to_first)[j] =
+      ((__global const pack*)(from + (size_t)(from_row + i) * from_pitch) + from_first)[j];
 }

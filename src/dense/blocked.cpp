@@ -18,8 +18,9 @@ std::size_t Blocked::block_size(const Device& device, const Shape& shape) {
   return device.type == "cpu" ? BlockedCpu::block_size(shape) : BlockedGpu::block_size(shape);
 }
 
-std::size_t Blocked::part_columns(const Device& device, std::size_t m, std::size_t n) {
-  return device.type == "cpu" ? 0 : BlockedGpu::part_columns(m, n);
+std::vector<std::size_t> Blocked::part_ends(const Device& device, std::size_t m, std::size_t n) {
+  if (device.type == "cpu") return {n};
+  return BlockedGpu::part_ends(m, n);
 }
 
 Shortcut Blocked::shortcut(const Device& device, const Shape& shape) {
@@ -74,14 +75,15 @@ void Blocked::factor(PingPong& a, Surface& lu) {
 }
 
 void Blocked::factor(Surface& a) {
-  factor(a, 0, {});
+  factor(a, {}, {});
 }
 
-void Blocked::factor(Surface& a, std::size_t columns, const std::function<void()>& enqueued) {
+void Blocked::factor(Surface& a, std::span<const std::size_t> ends,
+                     const std::function<void()>& enqueued) {
   transposed_.reset();
   shape_.m = a.rows();
   shape_.n = a.columns();
-  factorize(a, {columns, enqueued});
+  factorize(a, {ends, enqueued});
 }
 
 void Blocked::solve(const Surface& lu, Surface& x, Op op) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dense/factorization.hpp"
 #include "opencl/transfer.hpp"
@@ -46,13 +47,13 @@ class Blocked {
   /// Enqueues the factorization of `a`, m x n or smaller. L (unit, below the diagonal) and U
   /// overwrite it.
   void factor(Surface& a);
-  /// The same in parts of `columns` columns, as part_columns() says: once one that is not the last
-  /// has been enqueued, calls `enqueued`, which may enqueue what reads it. The interchanges of a
-  /// part in the columns before it are left to the caller.
-  void factor(Surface& a, std::size_t columns, const std::function<void()>& enqueued);
-  /// Columns of each part in which an m x n panel, for a shape with updates_others, is best
-  /// factored for others that wait for it; 0 if in one.
-  static std::size_t part_columns(const Device& device, std::size_t m, std::size_t n);
+  /// The same in the parts whose last columns are before ends[0], ends[1], ..., as part_ends() has
+  /// them: once one that is not the last has been enqueued, calls `enqueued`, which may enqueue
+  /// what reads it. The interchanges of a part in the columns before it are left to the caller.
+  void factor(Surface& a, std::span<const std::size_t> ends, const std::function<void()>& enqueued);
+  /// The parts in which an m x n panel, for a shape with updates_others, is best factored for
+  /// others that wait for it; the last one ends with n.
+  static std::vector<std::size_t> part_ends(const Device& device, std::size_t m, std::size_t n);
   /// Enqueues the factorization of the n x n matrix in a.src, for a shape with ping_pong; the
   /// surfaces of the pair may be images, of any texels, and are overwritten. L and U go to `lu`, an
   /// n x n buffer of single elements. A step reads and writes every element of the trailing matrix
@@ -123,7 +124,7 @@ class Blocked {
 
   /// As factor() says.
   struct Parts {
-    std::size_t columns = 0;
+    std::span<const std::size_t> ends;
     const std::function<void()>& enqueued;
   };
   virtual void factorize(Surface& a, const Parts& parts) = 0;

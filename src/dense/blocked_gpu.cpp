@@ -27,8 +27,7 @@ constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kBlock = 6 * kPanel;
 constexpr std::size_t kWideBlock = 2 * kBlock;
-constexpr std::size_t kPart = 3 * kPanel;  // columns of part_columns()
-constexpr std::size_t kFewColumns = 64;    // of right-hand sides that are solved for one by one
+constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
 // Work-groups of a panel: gpu/pivot_search.clh and gpu/panel_rows.clh have 16 bits for its rows, of
 // which the last number is none, and for steps.
 constexpr std::size_t kMostGroups = 0xffff / kItems;
@@ -700,9 +699,15 @@ std::size_t BlockedGpu::resident_from() const {
   return std::min(ceiling(shape_.m - most, shape_.nb) * shape_.nb, end);
 }
 
-// ResidentLu may have the last rows, and the columns from there on at once.
-std::size_t BlockedGpu::part_columns(std::size_t m, std::size_t n) {
-  return n > kPart && m >= n + ResidentLu::kMostRows ? kPart : 0;
+// The first part is short, so that the others can follow it soon, and the last one, for which
+// everybody waits. ResidentLu may have the last rows, and the columns from there on at once.
+std::vector<std::size_t> BlockedGpu::part_ends(std::size_t m, std::size_t n) {
+  std::vector<std::size_t> ends;
+  if (m >= n + ResidentLu::kMostRows) {
+    for (std::size_t end = 2 * kPanel; end < n; end += 3 * kPanel) ends.push_back(end);
+  }
+  ends.push_back(n);
+  return ends;
 }
 
 void BlockedGpu::factorize(Surface& a, const Parts& parts) {
@@ -717,13 +722,15 @@ void BlockedGpu::factorize(Surface& a, const Parts& parts) {
   const std::size_t first = std::min(kPanel, resident);
   if (first > 0) update_and_factor(a, {0, first}, first, {}, {});
   const LuPlan plan = {m, n, resident, kPanel, shape_.nb, shape_.pivot != Pivot::none};
+  std::size_t part = 0, left = 0;  // and the first column of this part
   for (const LuStep& step : lu_schedule(plan)) {
     if (step.block_ends) split_ = {};  // all columns have the updates of the block before
     const std::size_t after = step.panel_end;
-    const std::size_t part = parts.columns;
-    const std::size_t left = part > 0 ? step.panel / part * part : 0;
     exchange_and_solve(a, step.panel, left, step.solve_end, step.exchange_end);
-    if (part > 0 && after % part == 0 && after < end) parts.enqueued();
+    if (part + 1 < parts.ends.size() && after == parts.ends[part]) {
+      left = parts.ends[part++];
+      parts.enqueued();
+    }
     if (step.block_ends && step.solve_end < n) {
       compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
                         {a, after, n - after});

@@ -26,7 +26,7 @@ class BlockedGpu : public Blocked {
   /// being tried.
   BlockedGpu(DeviceContext& context, const Shape& shape);
   static std::size_t block_size(const Shape& shape);
-  static std::size_t part_columns(std::size_t m, std::size_t n);
+  static std::vector<std::size_t> part_ends(std::size_t m, std::size_t n);
   /// As Blocked's. Half products without pivoting only: the matrices that need pivots are seldom as
   /// well-conditioned as they would have to be. Local pivots where panels have several work-groups.
   static Shortcut shortcut(const Device& device, const Shape& shape);

@@ -202,7 +202,7 @@ void DistributedLu::allocate_slabs() {
       member.slabs.push_back(make(member, dealt_.n, columns.end));
     }
     const std::size_t widest = member.slabs.empty() ? 0 : member.slabs.front().columns();
-    const std::size_t left = part_columns(0) > 0 ? dealt_.width(0) : 0;  // see interchange_left()
+    const std::size_t left = travels_in_parts() ? dealt_.width(0) : 0;  // see interchange_left()
     member.moved = make(member, 2 * dealt_.nb, std::max(widest, left));
   }
 }
@@ -359,25 +359,32 @@ Surface DistributedLu::panel(const Member& member, std::size_t j) const {
   return member.panels[j % 2].part(dealt_.n - dealt_.first(j), dealt_.width(j));
 }
 
-std::size_t DistributedLu::part_columns(std::size_t j) const {
-  if (home_ || dealt_.devices == 1) return 0;
-  return Blocked::part_columns(context_.device(), dealt_.n - dealt_.first(j), dealt_.width(j));
+std::vector<std::size_t> DistributedLu::part_ends(std::size_t j) const {
+  return Blocked::part_ends(context_.device(), dealt_.n - dealt_.first(j), dealt_.width(j));
+}
+
+std::vector<std::size_t> DistributedLu::sent_ends(std::size_t j) const {
+  if (travels_in_parts()) return part_ends(j);
+  return {dealt_.width(j)};
 }
 
 // Between rows of block column j from `row` on, in its slab, and a panel.
 void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& panel,
                                  Direction direction) {
-  const cl::CommandQueue& queue = owner(j).context.queue();
-  const Surface& slab = this->slab(j);
-  const cl::Buffer a(slab.memory()(), true), p(panel.memory()(), true);
-  const std::size_t a_pitch = slab.pitch() * element(), p_pitch = panel.pitch() * element();
-  const cl::array<cl::size_type, 3> in_a = {dealt_.place(j) * element(), row, 0};
-  const cl::array<cl::size_type, 3> in_panel = {0, 0, 0};
-  const cl::array<cl::size_type, 3> region = {panel.columns() * element(), panel.rows(), 1};
+  const Surface a = slab(j).with_texel(Texel::rgba);
+  const std::size_t packs = a.texels(0, panel.columns());
+  const auto copy = [&](const Surface& from, std::size_t from_row, std::size_t from_first,
+                        const Surface& to, std::size_t to_row, std::size_t to_first) {
+    owner(j).context.run("panel", a.kernel("dense/move_rows.cl", "copy_columns"),
+                         {packs, panel.rows()}, from, to, static_cast<cl_int>(from_row),
+                         static_cast<cl_int>(from_first), static_cast<cl_int>(to_row),
+                         static_cast<cl_int>(to_first), static_cast<cl_int>(packs));
+  };
+  const std::size_t first = dealt_.place(j) / a.pack();
   if (direction == Direction::to_panel) {
-    queue.enqueueCopyBufferRect(a, p, in_a, in_panel, region, a_pitch, 0, p_pitch, 0);
+    copy(a, row, first, panel, 0, 0);
   } else {
-    queue.enqueueCopyBufferRect(p, a, in_panel, in_a, region, p_pitch, 0, a_pitch, 0);
+    copy(panel, 0, 0, a, row, first);
   }
 }
 
@@ -393,7 +400,7 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
   parts_factored_.clear();
   if (others.empty()) {
-    member.blocked->factor(surface, part_columns(j), [&] {
+    member.blocked->factor(surface, sent_ends(j), [&] {
       member.context.queue().enqueueMarkerWithWaitList(nullptr, &parts_factored_.emplace_back());
     });
   } else {
@@ -407,30 +414,34 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
                                            j * sizeof(cl_int), sizeof(cl_int));
 }
 
-// The factored panel and its pivots to the host and to the devices that do not have them.
+// The factored panel and its pivots to the host and to the devices that do not have them; each part
+// of it at once to the columns of the next panel.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
   const std::size_t device = dealt_.owner(j), top = dealt_.first(j), width = dealt_.width(j);
-  const std::size_t part = part_columns(j) > 0 ? part_columns(j) : width;
+  const std::vector<std::size_t> ends = sent_ends(j);
   std::vector<int> ipiv;
-  for (std::size_t first = 0; first < width; first += part) {
-    const std::size_t end = std::min(first + part, width);
+  for (std::size_t part = 0, first = 0; part < ends.size(); first = ends[part++]) {
+    const std::size_t end = ends[part];
     const cl::Event ready = end == width ? factored_
-                            : owns(j)    ? parts_factored_[first / part]
+                            : owns(j)    ? parts_factored_[part]
                                          : cl::Event();
+    std::vector<int> of_part;
     if (options_.pivot != Pivot::none) {
-      ipiv.resize(end);
-      const auto pivots = std::span(ipiv).subspan(first);
+      of_part.resize(end - first);
       if (owns(j)) {
-        transport_->read(device - first_, ready, owner(j).blocked->ipiv(), first, pivots);
+        transport_->read(device - first_, ready, owner(j).blocked->ipiv(), first, of_part);
       }
-      processes_.broadcast(pivots.data(), pivots.size_bytes(), process_of(device));
+      processes_.broadcast(of_part.data(), of_part.size() * sizeof(int), process_of(device));
     }
+    ipiv.insert(ipiv.end(), of_part.begin(), of_part.end());
+    for (int& row : of_part) row -= static_cast<int>(first);
     leaving_[j % 2] = at_home_[j] = send_columns(j, first, end, ready, [&] {
-      if (first > 0 && !ipiv.empty()) interchange_left(j, first, std::span(ipiv).subspan(first));
-      if (end == width) moves_[j] = row_moves(ipiv, top, dealt_.n);
+      if (first > 0) interchange_left(j, first, of_part);
     });
+    if (ends.size() > 1) update_next(j, first, end, of_part);
   }
+  moves_[j] = row_moves(ipiv, top, dealt_.n);
   for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
   if (home_) {
     store_columns_above(j);
@@ -460,15 +471,30 @@ cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::siz
 
 // In columns 0 : first of panel j, on all devices, the interchanges of the part that starts there.
 void DistributedLu::interchange_left(std::size_t j, std::size_t first, std::span<const int> ipiv) {
-  std::vector<int> of_part(ipiv.begin(), ipiv.end());
-  for (int& row : of_part) row -= static_cast<int>(first);
-  moves_in_panel_[j].push_back(row_moves(of_part, first, dealt_.n - dealt_.first(j)));
+  moves_in_panel_[j].push_back(row_moves(ipiv, first, dealt_.n - dealt_.first(j)));
   const RowMoves& moves = moves_in_panel_[j].back();
   for (const auto& member : members_) {
     send_moves(*member, moves);
     move_rows(member->context, panel(*member, j), 0, first, *member->moved, member->moves,
               moves.count());
   }
+}
+
+// In the columns of the next panel, the interchanges and the product of the part of panel j that
+// ends with `end`.
+void DistributedLu::update_next(std::size_t j, std::size_t first, std::size_t end,
+                                std::span<const int> ipiv) {
+  if (j + 1 == dealt_.blocks() || !owns(j + 1)) return;
+  Member& member = owner(j + 1);
+  const std::size_t k = dealt_.first(j);
+  moves_in_panel_[j].push_back(row_moves(ipiv, k + first, dealt_.n));
+  const RowMoves& moves = moves_in_panel_[j].back();
+  send_moves(member, moves);
+  Surface& a = slab(j + 1);
+  const std::size_t place = dealt_.place(j + 1), width = dealt_.width(j + 1);
+  move_rows(member.context, a, place, place + width, *member.moved, member.moves, moves.count());
+  member.blocked->solve_columns({panel(member, j), false, true, k, k}, k + first, end - first,
+                                {a, place, width});
 }
 
 // Block column j is done: its rows of U above the panel go home.
@@ -515,11 +541,16 @@ void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::
   const std::vector<Blocked::Columns> columns = interchange(d, j, from, to);
   if (from > j + 1) {
     member.blocked->update_columns(triangle, k, dealt_.width(j), columns);
-  } else {
-    // The next panel's, which everybody waits for: at once, not when L has been split.
+    return;
+  }
+  // The next panel's, which everybody waits for: at once, not when L has been split, and part by
+  // part, as update_next() does it.
+  std::size_t first = 0;
+  for (const std::size_t end : part_ends(j)) {
     for (const Blocked::Columns& next : columns) {
-      member.blocked->solve_columns(triangle, k, dealt_.width(j), next);
+      member.blocked->solve_columns(triangle, k + first, end - first, next);
     }
+    first = end;
   }
 }
 
@@ -621,7 +652,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     std::size_t done = members_.size();  // the device that has no more to do
     if (factors_next && owns(next)) {
       const std::size_t d = dealt_.owner(next) - first_;
-      update(d, j, next, next + 1);
+      if (sent_ends(j).size() == 1) update(d, j, next, next + 1);
       if (owner(next).beside) {
         factor_panel(next, interchange(d, j, from, end));
         done = d;

@@ -117,12 +117,15 @@ class DistributedLu : public DenseFactorization {
   Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
-  /// Columns of each part of panel j, which travels while the next one is factored; 0 if it travels
-  /// whole.
-  std::size_t part_columns(std::size_t j) const;
+  /// The parts of panel j in which the columns of the next one get its product; and in which it
+  /// travels, each while the next one is factored.
+  std::vector<std::size_t> part_ends(std::size_t j) const;
+  std::vector<std::size_t> sent_ends(std::size_t j) const;
+  bool travels_in_parts() const { return !home_ && dealt_.devices > 1; }
   cl::Event send_columns(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready,
                          const std::function<void()>& meanwhile);
   void interchange_left(std::size_t j, std::size_t first, std::span<const int> ipiv);
+  void update_next(std::size_t j, std::size_t first, std::size_t end, std::span<const int> ipiv);
   enum class Direction { to_panel, from_panel };
   void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
   void factor_blocks();
@@ -164,7 +167,7 @@ class DistributedLu : public DenseFactorization {
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
   std::vector<RowMoves> moves_;                        // of each panel
-  std::vector<std::vector<RowMoves>> moves_in_panel_;  // likewise, of each part but the first
+  std::vector<std::vector<RowMoves>> moves_in_panel_;  // likewise, of its parts, on their way
   std::vector<int> ipiv_;                              // of Outcome
   int info_ = 0;                                       // of Outcome
   std::vector<cl::Event> parts_factored_;  // each part but the last of the last panel, on its owner
