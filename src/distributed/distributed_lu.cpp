@@ -368,6 +368,14 @@ std::vector<std::size_t> DistributedLu::sent_ends(std::size_t j) const {
   return {dealt_.width(j)};
 }
 
+// While the last two parts are on their way, and then: each product reads and writes all of the
+// columns.
+std::vector<std::size_t> DistributedLu::product_ends(std::size_t j) const {
+  const std::vector<std::size_t> parts = part_ends(j);
+  if (parts.size() < 3) return {parts.back()};
+  return {parts[parts.size() - 3], parts.back()};
+}
+
 // Between rows of block column j from `row` on, in its slab, and a panel.
 void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& panel,
                                  Direction direction) {
@@ -414,12 +422,13 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
                                            j * sizeof(cl_int), sizeof(cl_int));
 }
 
-// The factored panel and its pivots to the host and to the devices that do not have them; each part
-// of it at once to the columns of the next panel.
+// The factored panel and its pivots to the host and to the devices that do not have them; if it
+// goes in parts, meanwhile its products to the columns of the next panel.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
   const std::size_t device = dealt_.owner(j), top = dealt_.first(j), width = dealt_.width(j);
-  const std::vector<std::size_t> ends = sent_ends(j);
+  const std::vector<std::size_t> ends = sent_ends(j), products = product_ends(j);
+  std::size_t product = 0;
   std::vector<int> ipiv;
   for (std::size_t part = 0, first = 0; part < ends.size(); first = ends[part++]) {
     const std::size_t end = ends[part];
@@ -439,7 +448,7 @@ void DistributedLu::publish_panel(std::size_t j) {
     leaving_[j % 2] = at_home_[j] = send_columns(j, first, end, ready, [&] {
       if (first > 0) interchange_left(j, first, of_part);
     });
-    if (ends.size() > 1) update_next(j, first, end, of_part);
+    if (ends.size() > 1 && end == products[product]) update_next(j, product++, ipiv);
   }
   moves_[j] = row_moves(ipiv, top, dealt_.n);
   for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
@@ -480,21 +489,24 @@ void DistributedLu::interchange_left(std::size_t j, std::size_t first, std::span
   }
 }
 
-// In the columns of the next panel, the interchanges and the product of the part of panel j that
-// ends with `end`.
-void DistributedLu::update_next(std::size_t j, std::size_t first, std::size_t end,
-                                std::span<const int> ipiv) {
+// In the columns of the next panel, the interchanges and the product of those columns of panel j.
+void DistributedLu::update_next(std::size_t j, std::size_t product, std::span<const int> ipiv) {
   if (j + 1 == dealt_.blocks() || !owns(j + 1)) return;
   Member& member = owner(j + 1);
-  const std::size_t k = dealt_.first(j);
-  moves_in_panel_[j].push_back(row_moves(ipiv, k + first, dealt_.n));
+  const std::vector<std::size_t> ends = product_ends(j);
+  const std::size_t k = dealt_.first(j), first = product > 0 ? ends[product - 1] : 0;
+  std::vector<int> of_columns;
+  for (std::size_t i = first; i < ipiv.size(); ++i) {
+    of_columns.push_back(ipiv[i] - static_cast<int>(first));
+  }
+  moves_in_panel_[j].push_back(row_moves(of_columns, k + first, dealt_.n));
   const RowMoves& moves = moves_in_panel_[j].back();
   send_moves(member, moves);
   Surface& a = slab(j + 1);
   const std::size_t place = dealt_.place(j + 1), width = dealt_.width(j + 1);
   move_rows(member.context, a, place, place + width, *member.moved, member.moves, moves.count());
-  member.blocked->solve_columns({panel(member, j), false, true, k, k}, k + first, end - first,
-                                {a, place, width});
+  member.blocked->solve_columns({panel(member, j), false, true, k, k}, k + first,
+                                ends[product] - first, {a, place, width});
 }
 
 // Block column j is done: its rows of U above the panel go home.
@@ -543,10 +555,10 @@ void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::
     member.blocked->update_columns(triangle, k, dealt_.width(j), columns);
     return;
   }
-  // The next panel's, which everybody waits for: at once, not when L has been split, and part by
-  // part, as update_next() does it.
+  // The next panel's, which everybody waits for: at once, not when L has been split, and as
+  // update_next() does it.
   std::size_t first = 0;
-  for (const std::size_t end : part_ends(j)) {
+  for (const std::size_t end : product_ends(j)) {
     for (const Blocked::Columns& next : columns) {
       member.blocked->solve_columns(triangle, k + first, end - first, next);
     }
