@@ -391,11 +391,11 @@ TEST_P(DistributedTest, AsOnGpus) {
   if (shared_context().device().type == "cpu" && precision != Precision::single_precision) {
     GTEST_SKIP() << "PoCL takes a minute";
   }
-  for (const std::size_t n : {130, 333, 900}) {
+  for (const std::size_t n : {130, 333, 770}) {
     const Matrix a = harmless(n), b = random_in(precision, n, 3, 3);
     LuFactors one;
     for (const std::size_t devices : {1, 2, 3}) {
-      DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3, n < 900 ? 128 : 384);
+      DistributedLu lu = make(contexts_as_of_gpus(devices), n, 3, n < 770 ? 128 : 384);
       lu.upload(a, b);
       lu.factor();
       const LuFactors factors = factors_of(lu);
@@ -409,11 +409,11 @@ TEST_P(DistributedTest, AsOnGpus) {
     }
   }
   // The products of a panel beside the next one, in several buffers and windows.
-  const Matrix a = harmless(900);
-  const LuFactors one = factor(make(contexts_as_of_gpus(2), 900, 0, 128), a);
+  const Matrix a = harmless(600);
+  const LuFactors one = factor(make(contexts_as_of_gpus(2), 600, 0, 128), a);
   for (const Parts& parts : {Parts{1, kAll, 2}, {1, 4, 1}, {1, 3, 2}}) {
     SCOPED_TRACE(testing::Message() << parts);
-    expect_equal(factor(make(contexts_as_of_gpus(1), parts, 900, 0, 128), a), one);
+    expect_equal(factor(make(contexts_as_of_gpus(1), parts, 600, 0, 128), a), one);
   }
 }
 

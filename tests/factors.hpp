@@ -1,6 +1,7 @@
 // LuFactors of matrices, and whether they are right.
 #pragma once
 
+#include <cblas.h>
 #include <lapacke.h>
 
 #include <algorithm>
@@ -77,26 +78,22 @@ inline Matrix with_zero_pivot(std::size_t n, std::size_t zero) {
 
 /// max |P A - L U| / (max(m, n) max |A| eps), for any shape.
 inline double factor_error(const Matrix& a, const LuFactors& factors, double eps) {
-  Matrix pa = a;
-  for (std::size_t k = 0; k < factors.ipiv.size(); ++k) {
+  const std::size_t m = a.rows(), n = a.cols(), steps = factors.ipiv.size();
+  Matrix rest = a, l(m, steps), u(steps, n);
+  for (std::size_t k = 0; k < steps; ++k) {
     const std::size_t p = static_cast<std::size_t>(factors.ipiv[k]) - 1;
-    for (std::size_t j = 0; j < a.cols() && p != k; ++j) std::swap(pa(k, j), pa(p, j));
+    for (std::size_t j = 0; j < n && p != k; ++j) std::swap(rest(k, j), rest(p, j));
+    l(k, k) = 1;
+    std::copy(factors.lu.column(k) + k + 1, factors.lu.column(k) + m, l.column(k) + k + 1);
   }
-  double worst = 0, largest = 0;
-  for (std::size_t j = 0; j < a.cols(); ++j) {
-    for (std::size_t i = 0; i < a.rows(); ++i) {
-      double sum = pa(i, j);
-      const std::size_t last = std::min(i, j + 1);  // L(i, i) = 1
-      for (std::size_t k = 0; k < std::min(last, factors.ipiv.size()); ++k) {
-        sum -= factors.lu(i, k) * factors.lu(k, j);
-      }
-      if (i <= j) sum -= factors.lu(i, j);
-      worst = std::max(worst, std::abs(sum));
-      largest = std::max(largest, std::abs(a(i, j)));
-    }
+  for (std::size_t j = 0; j < n; ++j) {
+    std::copy_n(factors.lu.column(j), std::min(j + 1, steps), u.column(j));
   }
-  const double size = static_cast<double>(std::max(a.rows(), a.cols()));
-  return worst / (size * largest * eps);
+  const auto rows = static_cast<blasint>(m), columns = static_cast<blasint>(n),
+             inner = static_cast<blasint>(steps);
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, -1, l.column(0),
+              rows, u.column(0), inner, 1, rest.column(0), rows);
+  return norm_max(rest) / (static_cast<double>(std::max(m, n)) * norm_max(a) * eps);
 }
 
 /// LAPACK's answer in double for a matrix of this precision.
