@@ -14,8 +14,9 @@ python=$folder/venv/bin/python
 # Only what is imported is compiled.
 "$python" -m pip install -q --disable-pip-version-check --no-compile -r "$source/python/tests/requirements.txt"
 "$python" -m build --sdist --outdir "$folder" "$source" >"$folder/log" || { cat "$folder/log"; exit 1; }
-# Not optimized: building takes most of the time.
-"$python" -m pip install -q --disable-pip-version-check --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O0 \
+# Not optimized, and the compiler need not save memory: building takes most of the time.
+"$python" -m pip install -q --disable-pip-version-check \
+  --config-settings=cmake.define.CMAKE_CXX_FLAGS_RELEASE="-O0 --param ggc-min-expand=1000 --param ggc-min-heapsize=2000000" \
   --config-settings=cmake.define.LUGPU_PROGRAM="$program" "$folder"/lugpu-*.tar.gz
 cd "$folder"
 SANITIZER=${SANITIZER:-}
