@@ -368,9 +368,9 @@ TEST_P(DistributedTest, RealMatrices) {
   }
 }
 
-// The first panel, or two, in three parts; ResidentLu may have the last
-// columns of the other panels, which are whole. The last block column is a device's only one, and
-// narrower than what interchange_left() has.
+// The first panel, or two, in three parts, of which the next one gets two products; ResidentLu may
+// have the last columns of the other panels, which are whole. The last block column is a device's
+// only one, and narrower than what interchange_left() has.
 TEST_P(DistributedTest, PanelsInParts) {
   const bool quick = shared_context().device().type == "cpu";
   if (quick && (pivot == Pivot::none || precision != Precision::single_precision)) {
