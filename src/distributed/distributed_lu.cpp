@@ -46,6 +46,7 @@ void move_rows(DeviceContext& context, const Surface& columns, std::size_t first
   };
   run("take_rows", back ? count : 0);
   run("put_rows", back ? 0 : count);
+  context.timeline().add_bytes(4 * count * (end - first) * element_size(a.precision()));
 }
 
 // X(R, :) -= T(R, K) X(K, :), K = k : k+width, R all rows below or, if T is upper, above.
@@ -202,7 +203,7 @@ void DistributedLu::allocate_slabs() {
       member.slabs.push_back(make(member, dealt_.n, columns.end));
     }
     const std::size_t widest = member.slabs.empty() ? 0 : member.slabs.front().columns();
-    const std::size_t left = travels_in_parts() ? dealt_.width(0) : 0;  // see interchange_left()
+    const std::size_t left = goes_in_parts(0) ? dealt_.width(0) : 0;  // see interchange_left()
     member.moved = make(member, 2 * dealt_.nb, std::max(widest, left));
   }
 }
@@ -364,8 +365,8 @@ std::vector<std::size_t> DistributedLu::part_ends(std::size_t j) const {
 }
 
 std::vector<std::size_t> DistributedLu::sent_ends(std::size_t j) const {
-  if (travels_in_parts()) return part_ends(j);
-  return {dealt_.width(j)};
+  if (home_ || dealt_.devices == 1) return {dealt_.width(j)};
+  return part_ends(j);
 }
 
 // While the last two parts are on their way, and then: each product reads and writes all of the
@@ -394,6 +395,7 @@ void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& 
   } else {
     copy(panel, 0, 0, a, row, first);
   }
+  owner(j).context.timeline().add_bytes(2 * panel.rows() * panel.columns() * element());
 }
 
 // P A(k:n, k:k+nb) = L U, with k = first(j), in the buffer of panel j - 2 once that has left; and
@@ -448,7 +450,7 @@ void DistributedLu::publish_panel(std::size_t j) {
     leaving_[j % 2] = at_home_[j] = send_columns(j, first, end, ready, [&] {
       if (first > 0) interchange_left(j, first, of_part);
     });
-    if (ends.size() > 1 && end == products[product]) update_next(j, product++, ipiv);
+    if (goes_in_parts(j) && end == products[product]) update_next(j, product++, ipiv);
   }
   moves_[j] = row_moves(ipiv, top, dealt_.n);
   for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
@@ -489,24 +491,33 @@ void DistributedLu::interchange_left(std::size_t j, std::size_t first, std::span
   }
 }
 
-// In the columns of the next panel, the interchanges and the product of those columns of panel j.
+// In the columns of the next panel, the interchanges of the columns of panel j that have a product,
+// and that.
 void DistributedLu::update_next(std::size_t j, std::size_t product, std::span<const int> ipiv) {
   if (j + 1 == dealt_.blocks() || !owns(j + 1)) return;
   Member& member = owner(j + 1);
-  const std::vector<std::size_t> ends = product_ends(j);
-  const std::size_t k = dealt_.first(j), first = product > 0 ? ends[product - 1] : 0;
+  const std::size_t first = product > 0 ? product_ends(j)[product - 1] : 0;
   std::vector<int> of_columns;
   for (std::size_t i = first; i < ipiv.size(); ++i) {
     of_columns.push_back(ipiv[i] - static_cast<int>(first));
   }
-  moves_in_panel_[j].push_back(row_moves(of_columns, k + first, dealt_.n));
+  moves_in_panel_[j].push_back(row_moves(of_columns, dealt_.first(j) + first, dealt_.n));
   const RowMoves& moves = moves_in_panel_[j].back();
   send_moves(member, moves);
-  Surface& a = slab(j + 1);
-  const std::size_t place = dealt_.place(j + 1), width = dealt_.width(j + 1);
-  move_rows(member.context, a, place, place + width, *member.moved, member.moves, moves.count());
-  member.blocked->solve_columns({panel(member, j), false, true, k, k}, k + first,
-                                ends[product] - first, {a, place, width});
+  const std::size_t place = dealt_.place(j + 1);
+  move_rows(member.context, slab(j + 1), place, place + dealt_.width(j + 1), *member.moved,
+            member.moves, moves.count());
+  subtract_from_next(j, product);
+}
+
+// The product itself, at once, not when L has been split: everybody waits for the next panel.
+void DistributedLu::subtract_from_next(std::size_t j, std::size_t product) {
+  Member& member = owner(j + 1);
+  const std::vector<std::size_t> ends = product_ends(j);
+  const std::size_t k = dealt_.first(j), first = product > 0 ? ends[product - 1] : 0;
+  const Surface l = panel(member, j);
+  member.blocked->solve_columns({l, false, true, k, k}, k + first, ends[product] - first,
+                                {slab(j + 1), dealt_.place(j + 1), dealt_.width(j + 1)});
 }
 
 // Block column j is done: its rows of U above the panel go home.
@@ -541,7 +552,7 @@ void DistributedLu::fetch_panel(std::size_t j) {
 }
 
 // With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of the
-// panel:
+// next panel:
 //   A(k:n, :) = P A(k:n, :)
 //   U(k:k+nb, :) = inv(L(k:k+nb, k:k+nb)) A(k:k+nb, :)
 //   A(R, :) -= L(R, k:k+nb) U(k:k+nb, :)
@@ -550,20 +561,7 @@ void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::
   const std::size_t k = dealt_.first(j);
   const Surface l = panel(member, j);
   const Blocked::Triangle triangle = {l, false, true, k, k};
-  const std::vector<Blocked::Columns> columns = interchange(d, j, from, to);
-  if (from > j + 1) {
-    member.blocked->update_columns(triangle, k, dealt_.width(j), columns);
-    return;
-  }
-  // The next panel's, which everybody waits for: at once, not when L has been split, and as
-  // update_next() does it.
-  std::size_t first = 0;
-  for (const std::size_t end : product_ends(j)) {
-    for (const Blocked::Columns& next : columns) {
-      member.blocked->solve_columns(triangle, k + first, end - first, next);
-    }
-    first = end;
-  }
+  member.blocked->update_columns(triangle, k, dealt_.width(j), interchange(d, j, from, to));
 }
 
 // The first line of it; returns where the columns are.
@@ -664,7 +662,10 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     std::size_t done = members_.size();  // the device that has no more to do
     if (factors_next && owns(next)) {
       const std::size_t d = dealt_.owner(next) - first_;
-      if (sent_ends(j).size() == 1) update(d, j, next, next + 1);
+      if (!goes_in_parts(j)) {
+        interchange(d, j, next, next + 1);
+        for (std::size_t i = 0; i < product_ends(j).size(); ++i) subtract_from_next(j, i);
+      }
       if (owner(next).beside) {
         factor_panel(next, interchange(d, j, from, end));
         done = d;

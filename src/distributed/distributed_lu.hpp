@@ -117,17 +117,18 @@ class DistributedLu : public DenseFactorization {
   Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
-  /// Where parts of panel j end: as it is factored for others; as it travels, each while
-  /// the next one is factored; and as the columns of the next panel get its product, which has to
-  /// be the same for every number of devices and windows.
+  /// Where parts of panel j end: as Blocked::part_ends() has them; as it travels, each while the
+  /// next one is factored; and as the columns of the next panel get its product, which is the same
+  /// for every number of devices and windows.
   std::vector<std::size_t> part_ends(std::size_t j) const;
   std::vector<std::size_t> sent_ends(std::size_t j) const;
   std::vector<std::size_t> product_ends(std::size_t j) const;
-  bool travels_in_parts() const { return !home_ && dealt_.devices > 1; }
+  bool goes_in_parts(std::size_t j) const { return sent_ends(j).size() > 1; }
   cl::Event send_columns(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready,
                          const std::function<void()>& meanwhile);
   void interchange_left(std::size_t j, std::size_t first, std::span<const int> ipiv);
   void update_next(std::size_t j, std::size_t product, std::span<const int> ipiv);
+  void subtract_from_next(std::size_t j, std::size_t product);
   enum class Direction { to_panel, from_panel };
   void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
   void factor_blocks();
