@@ -125,9 +125,6 @@ std::string digits_text(const Result& result) {
 std::string refinement_text(const Refinement& refinement) {
   std::string text =
       std::to_string(refinement.steps) + (refinement.steps == 1 ? " step" : " steps");
-  if (refinement.gmres_steps > 0) {
-    text += ", " + std::to_string(refinement.gmres_steps) + " of them by GMRES";
-  }
   text += refinement.residuals_on_device ? ", residuals on the device" : ", residuals on the host";
   for (std::size_t k = 0; k < refinement.given_up.size(); ++k) {
     const bool last = k + 1 == refinement.given_up.size();

@@ -95,8 +95,8 @@ py::object plain(const std::optional<Refinement>& refinement) {
   for (const auto& [factors, failure] : refinement->given_up) {
     given_up.append(py::make_tuple(name(kFactors, factors), failure));
   }
-  return py::dict("steps"_a = refinement->steps, "gmres_steps"_a = refinement->gmres_steps,
-                  "converged"_a = refinement->converged, "fallback"_a = refinement->fallback,
+  return py::dict("steps"_a = refinement->steps, "converged"_a = refinement->converged,
+                  "fallback"_a = refinement->fallback,
                   "factors"_a = name(kFactors, refinement->factors), "given_up"_a = given_up);
 }
 

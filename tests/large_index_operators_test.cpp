@@ -190,8 +190,8 @@ TEST_P(LargeIndexOfDoubles, Residual) {
   const Surface on_device = square();
   write(on_device, 0, 0, transposed(a));
   Surface x_of(double_columns(context, n, 1)), b_of(double_columns(context, n, 1));
-  write_columns(context, x, x_of);
-  write_columns(context, b, b_of);
+  upload_columns_of(context, x, x_of);
+  upload_columns_of(context, b, b_of);
   Matrix expected = product(a, x);
   for (std::size_t i = 0; i < kRows; ++i) expected(i, 0) = b(i, 0) - expected(i, 0);
   const cl::Buffer which = context.zeros(1);
@@ -265,12 +265,27 @@ TEST_P(LargeIndexOfDoubles, ResidualsAndCorrections) {
   EXPECT_EQ(measured.x, 3);
   EXPECT_EQ(measured.r, 3);
 
-  // R takes what X was before.
-  refine("add_corrections", {n, 1}, x, r, records(8, 0.5), which, rounded, as_int(n));
-  EXPECT_TRUE(same(read(r, n - 1, 0, 1, n), old));
+  const Surface x_before = square(), r_before = square();
+  refine("add_corrections", {n, 1}, x, r, x_before, r_before, records(8, 0.5), which, rounded,
+         as_int(n));
+  EXPECT_TRUE(same(read(x_before, n - 1, 0, 1, n), old));
+  EXPECT_TRUE(same(read(r_before, n - 1, 0, 1, n), residual));
   Matrix sum = old;
   for (std::size_t j = 0; j < n; ++j) sum(0, j) += residual(0, j);
   EXPECT_TRUE(same(read(x, n - 1, 0, 1, n), sum));
+
+  // With R = R before / 2 the least residual is at X before + 2 (X - X before).
+  Matrix half = residual, least = old;
+  for (std::size_t j = 0; j < n; ++j) {
+    half(0, j) /= 2;
+    least(0, j) += 2 * residual(0, j);
+  }
+  write(r, n - 1, 0, half);
+  refine("minimize_residual", {256}, x, r, x_before, r_before, square(), square(), records(8, 0.5),
+         which, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 1e-10);
+  EXPECT_TRUE(equal(read(x, n - 1, 0, 1, n), least, 1e-12));
+  EXPECT_LT(norm_max(read(r, n - 1, 0, 1, n)), 1e-12);
+  write(x, n - 1, 0, sum);
   refine("copy_chosen", {n, 1}, x, r, which, as_int(n));
   EXPECT_TRUE(same(read(r, n - 1, 0, 1, n), sum));
   EXPECT_TRUE(same(read(r, n - 2, 0, 1, n), before(1, n)));

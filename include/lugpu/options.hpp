@@ -37,7 +37,7 @@ enum class Texel { r, rgba };
 enum class Schedule { fused, paper };
 
 /// How X is improved: not at all; in the precision of the factors (LAPACK's gerfs); or from factors
-/// in single precision to the accuracy of double (dsgesv, and GMRES where that is not enough).
+/// in single precision to the accuracy of double (dsgesv, with GMRES).
 enum class Refine { none, fixed, mixed };
 
 /// A matrix or its transpose.

@@ -54,7 +54,6 @@ struct Attempt {
 /// How a refinement went.
 struct Refinement {
   int steps = 0;          ///< corrections of X
-  int gmres_steps = 0;    ///< of these, steps of GMRES
   bool converged = true;  ///< false: X stays less accurate than asked for, unless `fallback`
   std::string fallback;   ///< why A was factored in double after all; empty if it was not
   bool residuals_on_device = false;  ///< else they are computed on the host

@@ -54,14 +54,13 @@ class Checks:
 
 @dataclasses.dataclass(frozen=True)
 class Refinement:
-    """How a refinement went: corrections of X, those by GMRES, and whether they reached their aim.
+    """How a refinement went: corrections of X, and whether they reached their aim.
     fallback: why A was factored in double precision after all, or empty. factors: those that X is
     from, "single", "double", "half-products" (single, with products from operands in half
     precision) or "local-pivots" (single, each pivot the largest of the next 128 rows alone).
     given_up: what mixed precision tried before those, pairs of factors and reason."""
 
     steps: int
-    gmres_steps: int
     converged: bool
     fallback: str
     factors: str

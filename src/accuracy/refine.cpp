@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "accuracy/error_bounds.hpp"
-#include "accuracy/gmres.hpp"
 #include "matrix/norms.hpp"
 #include "matrix/rounded.hpp"
 #include "operators/product.hpp"
@@ -16,16 +14,10 @@ namespace {
 
 constexpr int kMostSteps = 5;        // gerfs's
 constexpr int kMostMixedSteps = 30;  // dsgesv's
-constexpr std::size_t kMostStalled = 4;
+constexpr int kPatience = 10;        // corrections in which a residual is halved, or it is given up
 // Below the first order sqrt(n) eps is less than what rounding does to the residual itself; beyond
 // the second it would let pass what the limit of solve_ratio, which has no n, refuses.
 constexpr std::size_t kLeastOrder = 16, kMostOrder = 100;
-
-Columns numbered(std::size_t count) {
-  Columns columns(count);
-  std::iota(columns.begin(), columns.end(), std::size_t{0});
-  return columns;
-}
 
 double in_precision(double value, Precision precision) {
   return precision == Precision::double_precision ? value : static_cast<float>(value);
@@ -37,7 +29,7 @@ Refinement refine(const MatrixView& a, const Matrix& b, Matrix& x, Precision pre
                   const ApplyInverse& apply_inverse) {
   Refinement report;
   const double eps = epsilon(precision);
-  Columns active = numbered(x.cols());
+  Columns active = all_columns(x.cols());
   std::vector<double> last(x.cols(), INFINITY);  // backward errors
   Matrix before = x;                             // X(:, active), before the last step
   while (!active.empty()) {
@@ -80,81 +72,76 @@ double mixed_tolerance(double a_norm_inf, std::size_t n, MixedRules rules) {
 
 namespace {
 
-// What solve_mixed() knows of the columns.
+using Sizes = RefinedColumns::Sizes;
+
+// What solve_mixed() knows of a column.
 struct Progress {
-  Columns active, stalled;
-  std::vector<double> last;  // max |r|
+  Sizes now;
+  double least = INFINITY;  // max |r|
+  int since = 0;            // the correction that last halved it
 };
 
-// After a step: the columns that need another one. A step that makes a column worse is undone.
-Columns judge_columns(const std::vector<RefinedColumns::Sizes>& sizes, double tolerance,
-                      Progress& progress, RefinedColumns& columns) {
-  Columns unfinished, worse;
-  for (std::size_t c = 0; c < progress.active.size(); ++c) {
-    const std::size_t j = progress.active[c];
-    const auto [x, r] = sizes[c];
-    double& last = progress.last[j];
-    if (!(r <= last)) {
-      worse.push_back(j);
-      continue;
-    }
-    if (!(r <= x * tolerance)) (2 * r <= last ? unfinished : progress.stalled).push_back(j);
-    last = r;
+// The columns of `active` that are not done; by LAPACK's rules none is done before all are.
+Columns unfinished(const Columns& active, const std::vector<Progress>& progress, double tolerance,
+                   MixedRules rules) {
+  Columns left;
+  for (const std::size_t j : active) {
+    const auto [x, r] = progress[j].now;
+    if (!(r <= x * tolerance)) left.push_back(j);
   }
-  columns.undo(worse);
-  progress.stalled.insert(progress.stalled.end(), worse.begin(), worse.end());
-  return unfinished;
+  return rules == MixedRules::lapack && !left.empty() ? active : left;
 }
 
-// LAPACK's: none of the columns is done before all are.
-Columns judge_together(const std::vector<RefinedColumns::Sizes>& sizes, double tolerance,
-                       const Columns& all) {
-  for (const auto [x, r] : sizes) {
-    if (!(r <= x * tolerance)) return all;
+// The columns of `active` that another correction after number `step` may help.
+Columns hopeful(const Columns& active, std::vector<Progress>& progress, int step,
+                MixedRules rules) {
+  const int patience = rules == MixedRules::lapack ? kMostMixedSteps : kPatience;
+  Columns left;
+  for (const std::size_t j : active) {
+    auto& [now, least, since] = progress[j];
+    if (2 * now.r <= least) {
+      least = now.r;
+      since = step;
+    }
+    if (step < std::min(since + patience, kMostMixedSteps) && std::isfinite(now.r)) {
+      left.push_back(j);
+    }
   }
-  return {};
+  return left;
 }
 
 // dsgesv's: what overflows single precision is not refined, whatever it is scaled by.
-void require_single(const std::vector<RefinedColumns::Sizes>& sizes, MixedRules rules) {
+void require_single(const std::vector<Sizes>& sizes, MixedRules rules) {
   if (rules != MixedRules::lapack) return;
   for (const auto [x, r] : sizes) {
     if (overflows<float>(r)) refuse_overflow<float>(r);
   }
 }
 
-// The columns that stalled, one by one.
-void go_on_with_gmres(RefinedColumns& columns, const Columns& stalled, double tolerance,
-                      Refinement& report) {
-  const int left = kMostMixedSteps - report.steps;
-  for (const std::size_t j : stalled) {
-    Matrix x = columns.x(j);
-    const Gmres solved =
-        gmres(columns.residual(), columns.b(j), x, tolerance, left, columns.inverse());
-    columns.set_x(j, x);
-    report.gmres_steps = std::max(report.gmres_steps, solved.steps);
-    report.converged = report.converged && solved.converged;
-  }
-  report.steps += report.gmres_steps;
-}
-
 }  // namespace
 
 Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf, MixedRules rules) {
   Refinement report;
+  report.converged = true;
   const double tolerance = mixed_tolerance(a_norm_inf, columns.rows(), rules);
-  Progress progress{numbered(columns.count()), {}, std::vector<double>(columns.count(), INFINITY)};
+  std::vector<Progress> progress(columns.count());
+  const auto note = [&](const Columns& which, const std::vector<Sizes>& sizes) {
+    for (std::size_t c = 0; c < which.size(); ++c) progress[which[c]].now = sizes[c];
+  };
+  Columns active = all_columns(columns.count());
   require_single(columns.begin(), rules);
-  for (int step = 0; !progress.active.empty() && step <= kMostMixedSteps; ++step) {
+  for (int step = 0; !active.empty(); ++step) {
     report.steps = step;
-    const auto sizes = columns.correct(progress.active);
-    progress.active = rules == MixedRules::lapack
-                          ? judge_together(sizes, tolerance, progress.active)
-                          : judge_columns(sizes, tolerance, progress, columns);
-    if (!progress.active.empty()) require_single(sizes, rules);
+    const auto corrected = columns.correct(active);
+    note(active, corrected);
+    active = unfinished(active, progress, tolerance, rules);
+    if (!active.empty()) require_single(corrected, rules);
+    // The first solution is where corrections begin.
+    if (step > 0) note(active, columns.minimize_residual(active));
+    const std::size_t count = active.size();
+    active = hopeful(active, progress, step, rules);
+    report.converged = report.converged && active.size() == count;
   }
-  report.converged = progress.active.empty() && progress.stalled.size() <= kMostStalled;
-  if (report.converged) go_on_with_gmres(columns, progress.stalled, tolerance, report);
   return report;
 }
 

@@ -10,52 +10,128 @@
 namespace lugpu {
 namespace {
 
+// A correction that adds less than this, relatively, to those before it adds but rounding errors.
+constexpr double kLeastNew = 1e-10;
+
+// Directions of GCR that are kept of each of `count` columns.
+std::size_t directions_kept(std::size_t count) {
+  constexpr std::size_t kMost = 8, kOfAll = 32;  // kMost: MOST_KEPT of dense/mixed.cl
+  return std::clamp<std::size_t>(kOfAll / std::max<std::size_t>(count, 1), 2, kMost);
+}
+
+using Vector = std::vector<double>;
+
+double dot(const Vector& x, const Vector& y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
+
+// y += alpha x
+void add(double alpha, const Vector& x, Vector& y) {
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] += alpha * x[i];
+}
+
+// 2^shift (x - y)
+Vector scaled_difference(const double* x, const double* y, std::size_t n, int shift) {
+  Vector d(n);
+  for (std::size_t i = 0; i < n; ++i) d[i] = std::ldexp(x[i] - y[i], shift);
+  return d;
+}
+
+// 2^shift X(:, j)
+Vector scaled_column(const Matrix& x, std::size_t j, int shift) {
+  Vector column(x.column(j), x.column(j) + x.rows());
+  for (double& value : column) value = std::ldexp(value, shift);
+  return column;
+}
+
 class HostColumns : public RefinedColumns {
  public:
   HostColumns(Residual residual, Matrix b, ApplyInverse inverse)
-      : RefinedColumns(std::move(residual), std::move(inverse)), b_(std::move(b)) {}
+      : residual_(std::move(residual)), inverse_(std::move(inverse)), b_(std::move(b)) {}
 
   std::size_t rows() const override { return b_.rows(); }
   std::size_t count() const override { return b_.cols(); }
 
   std::vector<Sizes> begin() override {
-    x_ = Matrix(rows(), count());
-    r_ = before_ = b_;
-    std::vector<Sizes> sizes;
-    for (std::size_t j = 0; j < count(); ++j) sizes.push_back({0, column_norm_max(r_, j)});
-    return sizes;
+    x_ = x_before_ = Matrix(rows(), count());
+    r_ = r_before_ = b_;
+    directions_.assign(count(), {});
+    return measure(all_columns(count()));
   }
 
   std::vector<Sizes> correct(const Columns& which) override {
-    Matrix now = chosen(r_, which);
-    inverse()(now, Op::none);
+    Matrix d = chosen(r_, which);
+    inverse_(d, Op::none);
     for (std::size_t c = 0; c < which.size(); ++c) {
-      set_column(before_, which[c], x_, which[c]);
-      const double* x = x_.column(which[c]);
-      for (std::size_t i = 0; i < rows(); ++i) now(i, c) += x[i];
-      set_column(x_, which[c], now, c);
+      set_column(x_before_, which[c], x_, which[c]);
+      set_column(r_before_, which[c], r_, which[c]);
+      for (std::size_t i = 0; i < rows(); ++i) x_(i, which[c]) += d(i, c);
     }
-    const Matrix r = residual()(now, chosen(b_, which));
+    const Matrix r = residual_(chosen(x_, which), chosen(b_, which));
+    for (std::size_t c = 0; c < which.size(); ++c) set_column(r_, which[c], r, c);
+    return measure(which);
+  }
+
+  std::vector<Sizes> minimize_residual(const Columns& which) override {
+    for (const std::size_t j : which) {
+      // Scaled, so that no square over- or underflows.
+      const double size = column_norm_max(r_before_, j);
+      const int shift = size > 0 && std::isfinite(size) ? -std::ilogb(size) : 0;
+      add_direction(j, shift);
+      const Vector before = scaled_column(r_before_, j, shift);
+      set_column(x_, j, x_before_, j);
+      set_column(r_, j, r_before_, j);
+      for (const auto& [p, q] : directions_[j]) {
+        const double left = dot(q, before);
+        for (std::size_t i = 0; i < rows(); ++i) {
+          x_(i, j) += std::ldexp(left * p[i], -shift);
+          r_(i, j) -= std::ldexp(left * q[i], -shift);
+        }
+      }
+    }
+    return measure(which);
+  }
+
+  Matrix solution() override { return x_; }
+
+ private:
+  std::vector<Sizes> measure(const Columns& which) const {
     std::vector<Sizes> sizes;
-    for (std::size_t c = 0; c < which.size(); ++c) {
-      set_column(r_, which[c], r, c);
-      sizes.push_back({column_norm_max(now, c), column_norm_max(r, c)});
+    for (const std::size_t j : which) {
+      sizes.push_back({column_norm_max(x_, j), column_norm_max(r_, j)});
     }
     return sizes;
   }
 
-  void undo(const Columns& which) override {
-    for (const std::size_t j : which) set_column(x_, j, before_, j);
+  // q = A p and ||q||_2 = 1; those of a column are orthogonal.
+  struct Direction {
+    Vector p, q;
+  };
+
+  // That of the last correction of column j, unless it brings nothing new.
+  void add_direction(std::size_t j, int shift) {
+    std::vector<Direction>& kept = directions_[j];
+    if (kept.size() == directions_kept(count())) kept.erase(kept.begin());
+    Vector p = scaled_difference(x_.column(j), x_before_.column(j), rows(), shift);
+    Vector q = scaled_difference(r_before_.column(j), r_.column(j), rows(), shift);
+    const double whole = std::sqrt(dot(q, q));
+    for (const Direction& earlier : kept) {
+      const double along = dot(earlier.q, q);
+      add(-along, earlier.p, p);
+      add(-along, earlier.q, q);
+    }
+    const double norm = std::sqrt(dot(q, q));
+    if (!(norm > kLeastNew * whole) || !std::isfinite(norm)) return;
+    for (double& value : p) value /= norm;
+    for (double& value : q) value /= norm;
+    kept.push_back({std::move(p), std::move(q)});
   }
 
-  Matrix x(std::size_t j) override { return chosen(x_, {j}); }
-  Matrix b(std::size_t j) override { return chosen(b_, {j}); }
-  void set_x(std::size_t j, const Matrix& x) override { set_column(x_, j, x, 0); }
-  Matrix solution() override { return x_; }
-
- private:
+  const Residual residual_;
+  const ApplyInverse inverse_;
   const Matrix b_;
-  Matrix x_, r_, before_;
+  Matrix x_, r_, x_before_, r_before_;
+  std::vector<std::vector<Direction>> directions_;  // of each column, the oldest first
 };
 
 // Column of dense/mixed.cl.
@@ -66,16 +142,19 @@ struct ColumnRecord {
 class DeviceColumns : public RefinedColumns {
  public:
   DeviceColumns(const DoubleMatrix& a, const MatrixView& b, DenseFactorization& factors)
-      : RefinedColumns(device_residual(a), inverse_by(factors, a.largest())),
-        a_(a),
+      : a_(a),
         factors_(factors),
         context_(a.context()),
         count_(b.cols()),
+        kept_(directions_kept(count_)),
         target_(order_for_factors(a.largest())),
         b_(double_columns(context_, a.n(), count_)),
         x_(double_columns(context_, a.n(), count_)),
-        before_(double_columns(context_, a.n(), count_)),
         r_(double_columns(context_, a.n(), count_)),
+        x_before_(double_columns(context_, a.n(), count_)),
+        r_before_(double_columns(context_, a.n(), count_)),
+        p_(double_columns(context_, a.n(), count_ * kept_)),
+        q_(double_columns(context_, a.n(), count_ * kept_)),
         records_(context_.allocate(count_ * sizeof(ColumnRecord))),
         which_(context_.allocate(count_ * sizeof(cl_int))),
         rounded_(context_.allocate(rows() * count_ * sizeof(float))) {
@@ -87,9 +166,9 @@ class DeviceColumns : public RefinedColumns {
   std::size_t count() const override { return count_; }
 
   std::vector<Sizes> begin() override {
-    Columns all(count_);
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    fill(context_, x_, 0);
+    const Columns all = all_columns(count_);
+    for (Surface* surface : {&x_, &p_, &q_}) fill(context_, *surface, 0);
+    corrections_ = 0;
     choose(all);
     run("copy_chosen", b_, r_, which_);
     return measure(all);
@@ -99,24 +178,23 @@ class DeviceColumns : public RefinedColumns {
     choose(which);
     run("round_residuals", r_, records_, which_, rounded_);
     const cl::Buffer d = factors_.apply_inverse(rounded_, which.size(), Op::none);
-    run("add_corrections", x_, before_, records_, which_, d);
+    run("add_corrections", x_, r_, x_before_, r_before_, records_, which_, d);
+    ++corrections_;
     a_.subtract_product(x_, b_, r_, which_, which.size());
     return measure(which);
   }
 
-  void undo(const Columns& which) override {
-    if (which.empty()) return;
+  std::vector<Sizes> minimize_residual(const Columns& which) override {
+    if (which.empty()) return {};
     choose(which);
-    run("copy_chosen", before_, x_, which_);
+    context_.run("refine", b_.kernel("dense/mixed.cl", "minimize_residual"),
+                 {which.size() * kGroup}, x_, r_, x_before_, r_before_, p_, q_, records_, which_,
+                 static_cast<cl_int>(rows()), static_cast<cl_int>(kept_),
+                 static_cast<cl_int>(std::min(corrections_, kept_)),
+                 static_cast<cl_int>((corrections_ - 1) % kept_), kLeastNew);
+    return measure(which);
   }
 
-  Matrix x(std::size_t j) override { return read_columns(context_, x_, j, 1); }
-  Matrix b(std::size_t j) override { return read_columns(context_, b_, j, 1); }
-  void set_x(std::size_t j, const Matrix& x) override {
-    const std::size_t bytes = rows() * sizeof(double);
-    context_.queue().enqueueWriteBuffer(cl::Buffer(x_.memory()(), true), CL_TRUE,
-                                        j * x_.pitch() * sizeof(double), bytes, x.values().data());
-  }
   Matrix solution() override { return read_columns(context_, x_, 0, count_); }
 
  private:
@@ -137,7 +215,6 @@ class DeviceColumns : public RefinedColumns {
   }
 
   std::vector<Sizes> measure(const Columns& which) {
-    constexpr std::size_t kGroup = 256;
     std::vector<Sizes> sizes;
     if (which.empty() || rows() == 0) return std::vector<Sizes>(which.size(), Sizes{0, 0});
     context_.run("refine", b_.kernel("dense/mixed.cl", "measure_columns"), {which.size() * kGroup},
@@ -150,18 +227,28 @@ class DeviceColumns : public RefinedColumns {
     return sizes;
   }
 
+  static constexpr std::size_t kGroup = 256;  // of dense/mixed.cl
+
   const DoubleMatrix& a_;
   DenseFactorization& factors_;
   DeviceContext& context_;
-  const std::size_t count_;
+  const std::size_t count_, kept_;
   const int target_;  // binary order to which R is brought
-  Surface b_, x_, before_, r_;
-  cl::Buffer records_, which_;  // which_: the numbers that are in chosen_
+  Surface b_, x_, r_, x_before_, r_before_;
+  Surface p_, q_;                // directions: kept_ of each column
+  std::size_t corrections_ = 0;  // so far
+  cl::Buffer records_, which_;   // which_: the numbers that are in chosen_
   Columns chosen_;
   cl::Buffer rounded_;  // R, for the factors
 };
 
 }  // namespace
+
+Columns all_columns(std::size_t count) {
+  Columns all(count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
 
 Matrix chosen(const Matrix& x, const Columns& which) {
   Matrix part(x.rows(), which.size());
@@ -182,10 +269,10 @@ std::unique_ptr<RefinedColumns> device_columns(const DoubleMatrix& a, const Matr
   return std::make_unique<DeviceColumns>(a, b, factors);
 }
 
-// X, B, R and X before in double, and three columns of GMRES; in single R, P R, X twice.
+// X, B, R, X and R before and the directions in double; in single R, P R, X twice.
 std::uint64_t device_columns_bytes(std::size_t n, std::size_t nrhs) {
   const std::uint64_t pitch = n + 32;
-  return pitch * (sizeof(double) * (4 * nrhs + 3) + sizeof(float) * 5 * nrhs) +
+  return pitch * nrhs * (sizeof(double) * (5 + 2 * directions_kept(nrhs)) + sizeof(float) * 5) +
          piece_bytes(n, nrhs, Precision::double_precision) +
          nrhs * (sizeof(ColumnRecord) + sizeof(cl_int));
 }

@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "dense/factorization.hpp"
+#include "operators/double_matrix.hpp"
 #include "operators/residual.hpp"
 
 namespace lugpu {
 
 /// Numbers of columns.
 using Columns = std::vector<std::size_t>;
+/// 0, 1, ..., count - 1
+Columns all_columns(std::size_t count);
 /// X(:, which)
 Matrix chosen(const Matrix& x, const Columns& which);
 /// X(:, j) = from(:, c)
@@ -34,27 +37,13 @@ class RefinedColumns {
   /// X(:, j) += inv(A) R(:, j), then R(:, j) = B(:, j) - A X(:, j), for the columns j of `which`,
   /// whose sizes it returns.
   virtual std::vector<Sizes> correct(const Columns& which) = 0;
-  /// X(:, j) as before the last correct(), which was for these columns and others.
-  virtual void undo(const Columns& which) = 0;
-
-  /// X(:, j) and B(:, j), n x 1.
-  virtual Matrix x(std::size_t j) = 0;
-  virtual Matrix b(std::size_t j) = 0;
-  virtual void set_x(std::size_t j, const Matrix& x) = 0;
+  /// After correct(), for some of its columns, whose sizes it returns: X(:, j) and R(:, j) become
+  /// those of the least ||R(:, j)||_2 among X(:, j) before that correction plus any combination of
+  /// the last 8 corrections (of many columns fewer, at least 2). R is updated, not computed anew. A
+  /// step of GCR: Eisenstat, Elman and Schultz, SIAM J. Numer. Anal. 20, 1983.
+  virtual std::vector<Sizes> minimize_residual(const Columns& which) = 0;
   /// X.
   virtual Matrix solution() = 0;
-
-  /// B - A X and inv(A) X for others.
-  const Residual& residual() const { return residual_; }
-  const ApplyInverse& inverse() const { return inverse_; }
-
- protected:
-  RefinedColumns(Residual residual, ApplyInverse inverse)
-      : residual_(std::move(residual)), inverse_(std::move(inverse)) {}
-
- private:
-  Residual residual_;
-  ApplyInverse inverse_;
 };
 
 /// On the host.

@@ -32,7 +32,6 @@ json to_json(const Refinement& refinement) {
     given_up.push_back({{"factors", name(factors)}, {"reason", failure}});
   }
   return {{"steps", refinement.steps},
-          {"gmres_steps", refinement.gmres_steps},
           {"residuals", refinement.residuals_on_device ? "device" : "host"},
           {"converged", refinement.converged},
           {"factors", name(refinement.factors)},

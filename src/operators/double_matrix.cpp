@@ -47,14 +47,6 @@ void upload_columns_of(DeviceContext& context, const MatrixView& from, Surface& 
                  });
 }
 
-void write_columns(DeviceContext& context, const Matrix& from, const Surface& to) {
-  if (from.values().empty()) return;
-  const std::size_t bytes = from.rows() * sizeof(double);
-  context.queue().enqueueWriteBufferRect(cl::Buffer(to.memory()(), true), CL_TRUE, Place{}, Place{},
-                                         Place{bytes, from.cols(), 1}, to.pitch() * sizeof(double),
-                                         0, bytes, 0, from.values().data());
-}
-
 Matrix read_columns(DeviceContext& context, const Surface& from, std::size_t first,
                     std::size_t count) {
   Matrix to(from.columns(), count);

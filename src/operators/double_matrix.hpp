@@ -14,7 +14,6 @@ namespace lugpu {
 Surface double_columns(DeviceContext& context, std::size_t n, std::size_t count);
 /// The first columns of such a surface, from and to the host.
 void upload_columns_of(DeviceContext& context, const MatrixView& from, Surface& to);
-void write_columns(DeviceContext& context, const Matrix& from, const Surface& to);
 Matrix read_columns(DeviceContext& context, const Surface& from, std::size_t first,
                     std::size_t count);
 

@@ -1,9 +1,9 @@
-// Residuals in double: two implementations of one function.
+// Residuals in double, as a function of X and B.
 #pragma once
 
 #include <functional>
 
-#include "operators/double_matrix.hpp"
+#include "matrix/matrix.hpp"
 
 namespace lugpu {
 
@@ -13,8 +13,5 @@ using Residual = std::function<Matrix(const Matrix& x, const Matrix& b)>;
 
 /// On the host. What `a` views must outlive it.
 Residual host_residual(const MatrixView& a);
-
-/// By the device; `a` must outlive it.
-Residual device_residual(const DoubleMatrix& a);
 
 }  // namespace lugpu

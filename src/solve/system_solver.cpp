@@ -163,7 +163,6 @@ void SystemSolver::solve() {
   while (factors_ != FactorArithmetic::double_precision) {
     const Refinement tried = solve_mixed(columns(), norm_inf_);
     refinement_.steps = tried.steps;
-    refinement_.gmres_steps = tried.gmres_steps;
     refinement_.converged = tried.converged;
     if (tried.converged || !descend("refinement did not converge")) {
       if (!columns_) solve_mixed(columns(), norm_inf_);  // other factors were tried in between
