@@ -1,8 +1,12 @@
 // Mixed precision: between matrices in double and the factors in single. Matrices in double are
 // stored by columns, A(i, j) at a[j * a_pitch + i]; those in single are so without gaps. `which`
 // are the columns of X, R and B that a step of refinement is for.
+//
+// Build option: GROUP, work-items that add up a column.
 
+#ifndef GROUP
 #define GROUP 256
+#endif
 #define MOST_KEPT 8  // directions of a column
 
 // What is known of a column: max |x|, max |r|, and two powers of two whose product brings R to the

@@ -167,11 +167,16 @@ class DeviceColumns : public RefinedColumns {
 
   std::vector<Sizes> begin() override {
     const Columns all = all_columns(count_);
-    for (Surface* surface : {&x_, &p_, &q_}) fill(context_, *surface, 0);
-    corrections_ = 0;
+    for (Surface* surface : {&x_, &x_before_, &p_, &q_}) fill(context_, *surface, 0);
     choose(all);
-    run("copy_chosen", b_, r_, which_);
-    return measure(all);
+    for (const Surface* surface : {&r_, &r_before_}) run("copy_chosen", b_, *surface, which_);
+    // Without a correction nothing changes. Where kernels are built, on a system without need of
+    // corrections, this one is built with them.
+    measure(all);
+    corrections_ = 1;
+    const std::vector<Sizes> sizes = minimize_residual(all);
+    corrections_ = 0;
+    return sizes;
   }
 
   std::vector<Sizes> correct(const Columns& which) override {
@@ -185,11 +190,11 @@ class DeviceColumns : public RefinedColumns {
   }
 
   std::vector<Sizes> minimize_residual(const Columns& which) override {
-    if (which.empty()) return {};
+    if (which.empty() || rows() == 0) return measure(which);
     choose(which);
-    context_.run("refine", b_.kernel("dense/mixed.cl", "minimize_residual"),
-                 {which.size() * kGroup}, x_, r_, x_before_, r_before_, p_, q_, records_, which_,
-                 static_cast<cl_int>(rows()), static_cast<cl_int>(kept_),
+    context_.run("refine", mixed_kernel(context_.device(), "minimize_residual"),
+                 {which.size() * items_of_column(context_.device())}, x_, r_, x_before_, r_before_,
+                 p_, q_, records_, which_, static_cast<cl_int>(rows()), static_cast<cl_int>(kept_),
                  static_cast<cl_int>(std::min(corrections_, kept_)),
                  static_cast<cl_int>((corrections_ - 1) % kept_), kLeastNew);
     return measure(which);
@@ -210,24 +215,22 @@ class DeviceColumns : public RefinedColumns {
   // For the chosen columns.
   template <typename... Arguments>
   void run(const char* function, const Arguments&... arguments) {
-    context_.run("refine", b_.kernel("dense/mixed.cl", function), {rows(), chosen_.size()},
+    context_.run("refine", mixed_kernel(context_.device(), function), {rows(), chosen_.size()},
                  arguments..., static_cast<cl_int>(rows()));
   }
 
   std::vector<Sizes> measure(const Columns& which) {
     std::vector<Sizes> sizes;
     if (which.empty() || rows() == 0) return std::vector<Sizes>(which.size(), Sizes{0, 0});
-    context_.run("refine", b_.kernel("dense/mixed.cl", "measure_columns"), {which.size() * kGroup},
-                 x_, r_, records_, which_, static_cast<cl_int>(rows()),
-                 static_cast<cl_int>(target_));
+    context_.run("refine", mixed_kernel(context_.device(), "measure_columns"),
+                 {which.size() * items_of_column(context_.device())}, x_, r_, records_, which_,
+                 static_cast<cl_int>(rows()), static_cast<cl_int>(target_));
     std::vector<ColumnRecord> records(count_);
     context_.read_back("refine", records_, 0, count_ * sizeof(ColumnRecord), records.data());
     for (const std::size_t j : which) sizes.push_back({records[j].x, records[j].r});
     context_.checkpoint();
     return sizes;
   }
-
-  static constexpr std::size_t kGroup = 256;  // of dense/mixed.cl
 
   const DoubleMatrix& a_;
   DenseFactorization& factors_;

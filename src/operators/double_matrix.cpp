@@ -58,6 +58,15 @@ Matrix read_columns(DeviceContext& context, const Surface& from, std::size_t fir
   return to;
 }
 
+std::size_t items_of_column(const Device& device) {
+  return device.type == "gpu" && device.max_work_group >= 1024 ? 1024 : 256;
+}
+
+KernelId mixed_kernel(const Device& device, const char* function) {
+  return {"dense/mixed.cl", function, kDouble,
+          Storage::buffer,  Texel::r, " -DGROUP=" + std::to_string(items_of_column(device))};
+}
+
 DoubleMatrix::DoubleMatrix(DeviceContext& context, const MatrixView& a)
     : context_(context), a_(context, a.cols(), a.rows(), kDouble, Storage::buffer) {
   const bool by_rows = a.visit([](const auto& view) { return view.order == Order::rows; });
@@ -120,8 +129,9 @@ void DoubleMatrix::give_columns(Precision precision, const TakePiece& take) cons
                                              Place{0, first, 0}, Place{}, Place{column, count, 1},
                                              pitch, 0, column, 0);
     } else {
-      context_.run("import", a_.kernel("dense/mixed.cl", "round_columns"), {n, count}, a_, piece,
-                   static_cast<cl_int>(n), static_cast<cl_int>(first), static_cast<cl_int>(count));
+      context_.run("import", mixed_kernel(context_.device(), "round_columns"), {n, count}, a_,
+                   piece, static_cast<cl_int>(n), static_cast<cl_int>(first),
+                   static_cast<cl_int>(count));
     }
     take(piece, first, count);
   }

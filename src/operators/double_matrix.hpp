@@ -17,6 +17,12 @@ void upload_columns_of(DeviceContext& context, const MatrixView& from, Surface& 
 Matrix read_columns(DeviceContext& context, const Surface& from, std::size_t first,
                     std::size_t count);
 
+/// Work-items that add up a column in dense/mixed.cl: as many as a GPU has for a work-group, since
+/// one work-group waits for memory most of the time.
+std::size_t items_of_column(const Device& device);
+/// A kernel of dense/mixed.cl.
+KernelId mixed_kernel(const Device& device, const char* function);
+
 /// An n x n matrix A.
 class DoubleMatrix {
  public:
