@@ -74,36 +74,36 @@ namespace {
 
 using Sizes = RefinedColumns::Sizes;
 
-// What solve_mixed() knows of a column.
+// max |r| of a column at its least, and the correction that last halved that.
 struct Progress {
-  Sizes now;
-  double least = INFINITY;  // max |r|
-  int since = 0;            // the correction that last halved it
+  double least = INFINITY;
+  int since = 0;
 };
 
-// The columns of `active` that are not done; by LAPACK's rules none is done before all are.
-Columns unfinished(const Columns& active, const std::vector<Progress>& progress, double tolerance,
-                   MixedRules rules) {
+// After correction `step`: the columns of `active` that are not done; by LAPACK's rules none is
+// before all are.
+Columns unfinished(const std::vector<Sizes>& sizes, double tolerance, int step, MixedRules rules,
+                   const Columns& active, std::vector<Progress>& progress) {
   Columns left;
-  for (const std::size_t j : active) {
-    const auto [x, r] = progress[j].now;
-    if (!(r <= x * tolerance)) left.push_back(j);
+  for (std::size_t c = 0; c < active.size(); ++c) {
+    const auto [x, r] = sizes[c];
+    if (!(r <= x * tolerance)) left.push_back(active[c]);
+    auto& [least, since] = progress[active[c]];
+    if (2 * r > least) continue;
+    least = r;
+    since = step;
   }
   return rules == MixedRules::lapack && !left.empty() ? active : left;
 }
 
-// The columns of `active` that another correction after number `step` may help.
-Columns hopeful(const Columns& active, std::vector<Progress>& progress, int step,
+// The columns that another correction after number `step` may help.
+Columns hopeful(const Columns& columns, const std::vector<Progress>& progress, int step,
                 MixedRules rules) {
   const int patience = rules == MixedRules::lapack ? kMostMixedSteps : kPatience;
   Columns left;
-  for (const std::size_t j : active) {
-    auto& [now, least, since] = progress[j];
-    if (2 * now.r <= least) {
-      least = now.r;
-      since = step;
-    }
-    if (step < std::min(since + patience, kMostMixedSteps) && std::isfinite(now.r)) {
+  for (const std::size_t j : columns) {
+    const auto [least, since] = progress[j];
+    if (std::isfinite(least) && step < std::min(since + patience, kMostMixedSteps)) {
       left.push_back(j);
     }
   }
@@ -124,23 +124,18 @@ Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf, MixedRules ru
   Refinement report;
   report.converged = true;
   const double tolerance = mixed_tolerance(a_norm_inf, columns.rows(), rules);
-  std::vector<Progress> progress(columns.count());
-  const auto note = [&](const Columns& which, const std::vector<Sizes>& sizes) {
-    for (std::size_t c = 0; c < which.size(); ++c) progress[which[c]].now = sizes[c];
-  };
   Columns active = all_columns(columns.count());
+  std::vector<Progress> progress(columns.count());
   require_single(columns.begin(), rules);
   for (int step = 0; !active.empty(); ++step) {
     report.steps = step;
-    const auto corrected = columns.correct(active);
-    note(active, corrected);
-    active = unfinished(active, progress, tolerance, rules);
-    if (!active.empty()) require_single(corrected, rules);
+    const std::vector<Sizes> sizes = columns.correct(active);
+    const Columns left = unfinished(sizes, tolerance, step, rules, active, progress);
+    if (!left.empty()) require_single(sizes, rules);
     // The first solution is where corrections begin.
-    if (step > 0) note(active, columns.minimize_residual(active));
-    const std::size_t count = active.size();
-    active = hopeful(active, progress, step, rules);
-    report.converged = report.converged && active.size() == count;
+    if (step > 0) columns.minimize_residual(left);
+    active = hopeful(left, progress, step, rules);
+    report.converged = report.converged && active.size() == left.size();
   }
   return report;
 }

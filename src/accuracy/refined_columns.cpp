@@ -72,7 +72,7 @@ class HostColumns : public RefinedColumns {
     return measure(which);
   }
 
-  std::vector<Sizes> minimize_residual(const Columns& which) override {
+  void minimize_residual(const Columns& which) override {
     for (const std::size_t j : which) {
       // Scaled, so that no square over- or underflows.
       const double size = column_norm_max(r_before_, j);
@@ -89,7 +89,6 @@ class HostColumns : public RefinedColumns {
         }
       }
     }
-    return measure(which);
   }
 
   Matrix solution() override { return x_; }
@@ -170,11 +169,11 @@ class DeviceColumns : public RefinedColumns {
     for (Surface* surface : {&x_, &x_before_, &p_, &q_}) fill(context_, *surface, 0);
     choose(all);
     for (const Surface* surface : {&r_, &r_before_}) run("copy_chosen", b_, *surface, which_);
+    const std::vector<Sizes> sizes = measure(all);
     // Without a correction nothing changes. Where kernels are built, on a system without need of
     // corrections, this one is built with them.
-    measure(all);
     corrections_ = 1;
-    const std::vector<Sizes> sizes = minimize_residual(all);
+    minimize_residual(all);
     corrections_ = 0;
     return sizes;
   }
@@ -189,15 +188,14 @@ class DeviceColumns : public RefinedColumns {
     return measure(which);
   }
 
-  std::vector<Sizes> minimize_residual(const Columns& which) override {
-    if (which.empty() || rows() == 0) return measure(which);
+  void minimize_residual(const Columns& which) override {
+    if (which.empty() || rows() == 0) return;
     choose(which);
     context_.run("refine", mixed_kernel(context_.device(), "minimize_residual"),
                  {which.size() * items_of_column(context_.device())}, x_, r_, x_before_, r_before_,
                  p_, q_, records_, which_, static_cast<cl_int>(rows()), static_cast<cl_int>(kept_),
                  static_cast<cl_int>(std::min(corrections_, kept_)),
                  static_cast<cl_int>((corrections_ - 1) % kept_), kLeastNew);
-    return measure(which);
   }
 
   Matrix solution() override { return read_columns(context_, x_, 0, count_); }

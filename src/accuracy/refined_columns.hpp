@@ -37,11 +37,11 @@ class RefinedColumns {
   /// X(:, j) += inv(A) R(:, j), then R(:, j) = B(:, j) - A X(:, j), for the columns j of `which`,
   /// whose sizes it returns.
   virtual std::vector<Sizes> correct(const Columns& which) = 0;
-  /// After correct(), for some of its columns, whose sizes it returns: X(:, j) and R(:, j) become
-  /// those of the least ||R(:, j)||_2 among X(:, j) before that correction plus any combination of
-  /// the last 8 corrections (of many columns fewer, at least 2). R is updated, not computed anew. A
-  /// step of GCR: Eisenstat, Elman and Schultz, SIAM J. Numer. Anal. 20, 1983.
-  virtual std::vector<Sizes> minimize_residual(const Columns& which) = 0;
+  /// After correct(), for some of its columns: X(:, j) and R(:, j) become those of the least
+  /// ||R(:, j)||_2 among X(:, j) before that correction plus any combination of the last 8
+  /// corrections (of many columns fewer, at least 2). R is updated, not computed anew. A step of
+  /// GCR: Eisenstat, Elman and Schultz, SIAM J. Numer. Anal. 20, 1983.
+  virtual void minimize_residual(const Columns& which) = 0;
   /// X.
   virtual Matrix solution() = 0;
 };
