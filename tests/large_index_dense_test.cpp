@@ -357,17 +357,21 @@ TEST_P(LargeIndex, ProductsForFewRightHandSides) {
   const Matrix t = integers(kRows, kDepth, 1), before = integers(kEnd, 2, 2);
   const Surface a = square();
   write(a, n - kRows, n - kEnd, t);
-  const Surface x(context, n, 2, precision, Storage::buffer);
-  write(x, n - kEnd, 0, before);
-  run("dense/subtract_rows.cl", "subtract_rows", {kRows, 2}, a, x, cl_int{0}, cl_int{0},
-      as_int(n - kEnd), as_int(kDepth), as_int(n - kRows), as_int(n));
   Matrix expected = before;
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t c = 0; c < 2; ++c) {
       for (std::size_t q = 0; q < kDepth; ++q) expected(kDepth + i, c) -= t(i, q) * before(q, c);
     }
   }
-  EXPECT_TRUE(same(read(x, n - kEnd, 0, kEnd, 2), expected));
+  const Surface x(context, n, 2, precision, Storage::buffer);
+  for (const auto& [option, lanes] :
+       {std::pair<const char*, std::size_t>{"", 1}, {" -DLUGPU_SHARED_ROWS", 16}}) {
+    write(x, n - kEnd, 0, before);
+    context.run("test", x.kernel("dense/subtract_rows.cl", "subtract_rows", option),
+                {kRows * lanes, 2}, a, x, cl_int{0}, cl_int{0}, as_int(n - kEnd), as_int(kDepth),
+                as_int(n - kRows), as_int(n));
+    EXPECT_TRUE(same(read(x, n - kEnd, 0, kEnd, 2), expected)) << option;
+  }
 }
 
 // More work-groups along the second dimension of a launch than 16 bits count

@@ -55,9 +55,13 @@ void subtract_rows(DeviceContext& context, const Blocked::Triangle& t, std::size
   const std::size_t first = t.upper ? 0 : k + width, last = t.upper ? k : x.rows();
   if (first >= last) return;
   const auto to_int = [](std::size_t value) { return static_cast<cl_int>(value); };
-  context.run("solve", x.kernel("dense/subtract_rows.cl", "subtract_rows"),
-              {last - first, x.columns()}, t.of, x, to_int(t.top), to_int(t.left), to_int(k),
-              to_int(width), to_int(first), to_int(last));
+  constexpr std::size_t kLanes = 16;  // of subtract_rows.cl
+  const bool by_rows = context.device().type == "cpu";
+  context.run(
+      "solve",
+      x.kernel("dense/subtract_rows.cl", "subtract_rows", by_rows ? "" : " -DLUGPU_SHARED_ROWS"),
+      {(last - first) * (by_rows ? 1 : kLanes), x.columns()}, t.of, x, to_int(t.top),
+      to_int(t.left), to_int(k), to_int(width), to_int(first), to_int(last));
 }
 
 // Of right-hand sides, which are solved for more accurately: X is nothing beside A then.
@@ -729,20 +733,24 @@ Outcome DistributedLu::outcome() {
   return outcome;
 }
 
-// X to the device that reads block column j.
+// X to the device that reads block column j, without what rows are padded with: of a few columns
+// that is most of it.
 void DistributedLu::bring_x(std::size_t j) {
   const std::size_t to = home_ ? 0 : dealt_.owner(j), from = std::exchange(holder_, to);
   if (from == to || !(is_here(from) || is_here(to))) return;
-  const Surface& x = *members_.front()->x;
-  std::vector<char> host(x.rows() * x.pitch() * element());
+  const std::size_t columns = members_.front()->x->columns();
+  std::vector<char> host(size_.n * columns * element());
   if (is_here(from)) {
-    const cl::Buffer here(member(from).x->memory()(), true);
-    member(from).context.read_back("solve", here, 0, host.size(), host.data());
+    DeviceContext& context = member(from).context;
+    context.read_back("solve", export_columns(context, *member(from).x, 0, columns), 0, host.size(),
+                      host.data());
   }
   processes_.move(host.data(), host.size(), process_of(from), process_of(to));
   if (is_here(to)) {
-    const cl::Buffer there(member(to).x->memory()(), true);
-    member(to).context.queue().enqueueWriteBuffer(there, CL_TRUE, 0, host.size(), host.data());
+    DeviceContext& context = member(to).context;
+    const cl::Buffer there = context.allocate(host.size());
+    context.queue().enqueueWriteBuffer(there, CL_TRUE, 0, host.size(), host.data());
+    import_columns(context, there, columns, *member(to).x, 0);
   }
 }
 
