@@ -485,7 +485,8 @@ class DsgesvTest(LapackTest):
             self.assertEqual(iteration, true_iteration)
             self.assertLess(factor_ratio(a, held, ipiv), 30)
         else:
-            self.assertLessEqual(abs(iteration - true_iteration), 1)
+            # GCR may need fewer corrections, and rounding one more.
+            self.assertIn(iteration, range(true_iteration + 2))
             np.testing.assert_array_equal(held, a)
             single_lu, single_ipiv = np.asfortranarray(a.astype(np.float32)), pivots(len(a))
             call(truth, "sgetrf", *a.shape, single_lu, len(a), single_ipiv)
