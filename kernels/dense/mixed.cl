@@ -9,6 +9,8 @@
 #endif
 #define MOST_KEPT 8  // directions of a column
 
+#include "common/sum.clh"
+
 // What is known of a column: max |x|, max |r|, and two powers of two whose product brings R to the
 // size of A's elements. One alone might not have the range.
 typedef struct {
@@ -86,19 +88,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void measure_columns
   const Column column = {
       as_double(sizes_of_x[0]), size, ldexp(1.0, shift / 2), ldexp(1.0, shift - shift / 2)};
   columns[j] = column;
-}
-
-// The sum of `value` over the work-group.
-inline double sum_of_all(double value, __local double* parts) {
-  const int me = get_local_id(0);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  parts[me] = value;
-  for (int stride = GROUP / 2; stride > 0; stride /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me < stride) parts[me] += parts[me + stride];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return parts[0];
 }
 
 // A step of GCR for column which[c], c the work-group: X and R = B - A X, as they were before the

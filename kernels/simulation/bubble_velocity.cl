@@ -3,6 +3,8 @@
 
 #define GROUP 64
 
+#include "common/sum.clh"
+
 // r = b - A q; `matrix`: the columns of A, n each, then b. CHUNK: rows that a work-item takes, so
 // that it reads whole cache lines.
 __kernel __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) void bubble_residual(
@@ -24,19 +26,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP_X, 1, 1))) void bubble_residu
     }
   }
   for (int c = 0; c < count; ++c) residual[first + c] = sum[c];
-}
-
-// The sum of what the work-items of a work-group have, for all of them.
-inline real sum_of_all(real mine, __local real* scratch) {
-  const int me = get_local_id(0);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  scratch[me] = mine;
-  for (int stride = GROUP / 2; stride > 0; stride /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me < stride) scratch[me] += scratch[me + stride];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  return scratch[0];
 }
 
 // (u, v)(cell) = B q - (0, W), B q = 2 / (m k) sum of q normal; ||r|| and ||b|| of the cell, and
