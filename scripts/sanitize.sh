@@ -38,12 +38,10 @@ else
   ASAN_OPTIONS+=:detect_leaks=0
   tests -R '^shared_processes_test$' "$@"
   # Python loads these, so the sanitizer's runtime must be in it; oclgrind deletes its images as if they were smaller.
-  within_python='^(lapack|scalapack)_test$'
-  tests -LE 'googletest|style' -E "$within_python|^(python|oclgrind)_test$" "$@"
+  within_python='^(lapack|scalapack|python)_test$'
+  tests -LE 'googletest|style' -E "$within_python|^(python_package|oclgrind)_test$" "$@"
   runtime="$(c++ -print-file-name=libasan.so) $(c++ -print-file-name=libstdc++.so)"
   LD_PRELOAD=$runtime tests -R "$within_python" "$@"
-  CXXFLAGS=$(sed -n 's/^CMAKE_CXX_FLAGS:[^=]*=//p' "$build/CMakeCache.txt") SANITIZER=$runtime \
-    tests -R '^python_test$' "$@"
 fi
 grep -lE 'ERROR: |WARNING: ThreadSanitizer|runtime error: ' "$build"/found/* 2>/dev/null && failed=1
 exit "$failed"

@@ -73,7 +73,7 @@ class LuFactor(unittest.TestCase):
 
     def test_bad_input(self):
         for shape in ((), (3,), (3, 4), (2, 3, 4)):
-            with self.assertRaises(ValueError):
+            with self.assertRaises((ValueError, LinAlgError)):  # which is one as of NumPy 1.25
                 lugpu.lu_factor(np.ones(shape))
         for pivot in ("full", "rook", "x"):
             with self.assertRaisesRegex(ValueError, "pivot must be one of"):

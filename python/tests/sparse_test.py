@@ -23,10 +23,8 @@ METHODS = ("auto", "banded", "cg", "gauss-seidel", "jacobi", "lu-blocked")
 
 def laplacian(m, dtype=np.float64):
     """Minus Laplace's operator on m x m points, a csr_array."""
-    line = sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(m, m))
-    return sparse.csr_array(sparse.kron(line, sparse.eye_array(m)) + sparse.kron(sparse.eye_array(m), line)).astype(
-        dtype
-    )
+    line = sparse.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(m, m))
+    return sparse.csr_array(sparse.kronsum(line, line)).astype(dtype)
 
 
 def given_to_the_library(a, b, **options):
@@ -144,8 +142,10 @@ class Sparse(unittest.TestCase):
     def test_shapes(self):
         with self.assertRaisesRegex(LinAlgError, "^Array must be square$"):
             lugpu.solve(sparse.csr_array(np.ones((3, 4))), np.ones(3))
-        with self.assertRaisesRegex(LinAlgError, "^1-dimensional array given"):
-            lugpu.solve(sparse.coo_array(np.ones(3)), np.ones(3))
+        line = sparse.coo_array(np.ones(3))
+        if line.ndim == 1:  # as of SciPy 1.13
+            with self.assertRaisesRegex(LinAlgError, "^1-dimensional array given"):
+                lugpu.solve(line, np.ones(3))
         a = sparse.csr_array(np.eye(3))
         for shape in ((), (4,), (4, 3), (0,), (2, 3, 3)):
             with self.subTest(shape=shape), self.assertRaisesRegex(ValueError, "do not fit together"):
