@@ -9,7 +9,9 @@
 #include <span>
 #include <tuple>
 
+#include "dense/batch_proof.hpp"
 #include "factors.hpp"
+#include "kernel_files.hpp"
 #include "ratios.hpp"
 
 extern "C" void dgetc2_(const int* n, double* a, const int* lda, int* ipiv, int* jpiv, int* info);
@@ -337,6 +339,14 @@ TEST_P(BatchLuTest, DoesNotDependOnTheOtherMembers) {
   }
 }
 
+TEST_P(BatchLuTest, IsProvenRight) {
+  for (const std::size_t n : {1, 7, 40}) {
+    SCOPED_TRACE(n);
+    BatchLu lu(context, {3, n}, precision, pivot, path);
+    EXPECT_TRUE(factors_right(lu));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, BatchLuTest, testing::ValuesIn(all_cases()),
                          testing::PrintToStringParamName());
 
@@ -360,6 +370,21 @@ TEST(BatchLu, HasTheSameBitsForEveryWidthOfVectors) {
       std::vector<float> x(values.size());
       lu.inverse(Batch<float>({x.data(), kOrder, kOrder, kOrder}, kCount, stride));
       EXPECT_EQ(x, expected.emplace(pivot, x).first->second) << bytes;
+    }
+  }
+}
+
+TEST(BatchLu, WrongKernelsAreNotProven) {
+  const std::pair<const char*, const char*> mistakes[] = {
+      {"const vec l = -row[k];", "const vec l = -row[k] * 1.001f;"},
+      {"const vec l = -row[k];", "const vec l = (vec)(NAN);"}};
+  for (const auto& [right, wrong] : mistakes) {
+    const Folder folder;
+    copy_kernels(folder.path() / "kernels", "cpu/batch_lu.cl", right, wrong);
+    DeviceContext context(shared_context().device(), {folder.path() / "kernels"});
+    for (const Pivot pivot : {Pivot::none, Pivot::partial}) {
+      BatchLu lu(context, {2, 9}, Precision::single_precision, pivot, BatchPath::vectors);
+      EXPECT_FALSE(factors_right(lu)) << wrong;
     }
   }
 }

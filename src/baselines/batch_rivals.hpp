@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ class BatchContender {
   virtual void factor() = 0;
   /// X with A X = B by the last factor(); b, x: n x nrhs each, by columns.
   virtual void solve(const Batch<const T>& b, const Batch<T>& x) = 0;
+  /// Which of several implementations it chose; null without a choice.
+  virtual std::optional<std::string> variant() const { return std::nullopt; }
 };
 
 struct BatchRival {

@@ -41,6 +41,7 @@ class LuContender : public BatchContender<T> {
     context_.queue().finish();
   }
   void solve(const Batch<const T>& b, const Batch<T>& x) override { lu_.solve(b, x); }
+  std::optional<std::string> variant() const override { return lu_.variant(); }
 
  private:
   void copy_parts(bool away) {
@@ -137,6 +138,7 @@ BatchResult measure_batch(const BatchCase& what, const BatchSystem<T>& system,
   result.what = what;
   attempt_into(result, effort, [&] {
     const std::unique_ptr<BatchContender<T>> contender = make();
+    result.variant = contender->variant();
     const std::size_t n = what.size.n;
     contender->upload(Batch<const T>({system.a.data(), n, n, n}, what.size.count, n * n));
     sample(*contender, effort, result);
@@ -234,6 +236,7 @@ json to_json(const BatchResult& result) {
               {"compute_units", what.units ? json(*what.units) : json(nullptr)},
               {"threads", what.threads ? json(*what.threads) : json(nullptr)},
               {"times_s", result.times_s}};
+  if (result.variant) row["variant"] = *result.variant;
   add_statistics(result.times_s, timed, row);
   row["other_load"] = number_or_null(result.other_load);
   row["gflops"] = timed ? json(result.gflops()) : json(nullptr);

@@ -35,11 +35,12 @@ inline constexpr const char* kBatchRoutine = "lu-batch";
 
 struct BatchResult {
   BatchCase what;
-  std::vector<double> times_s;        ///< each factorization of all members, data on the device
-  std::optional<double> other_load;   ///< OtherLoad::share() while the samples were taken
-  std::optional<double> solve_ratio;  ///< the largest of all members, LAPACK's dget02
-  std::size_t failed = 0;             ///< members whose ratio is not under its limit,
-  std::size_t singular = 0;           ///< and those with a zero pivot, of lugpu solve
+  std::optional<std::string> variant;  ///< of bench, as BatchLu::variant()
+  std::vector<double> times_s;         ///< each factorization of all members, data on the device
+  std::optional<double> other_load;    ///< OtherLoad::share() while the samples were taken
+  std::optional<double> solve_ratio;   ///< the largest of all members, LAPACK's dget02
+  std::size_t failed = 0;              ///< members whose ratio is not under its limit,
+  std::size_t singular = 0;            ///< and those with a zero pivot, of lugpu solve
   std::optional<double> copy_bytes_per_s;  ///< of the device, that was measured
   /// A member without a solution that passes its check: its number from 0, info, and ratio.
   struct Member {

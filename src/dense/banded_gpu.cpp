@@ -1,9 +1,12 @@
 #include "dense/banded_gpu.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "dense/matrix_units.hpp"
+#include "dense/proof.hpp"
+#include "matrix/random.hpp"
 
 namespace lugpu {
 namespace {
@@ -24,6 +27,34 @@ std::size_t round_up(std::size_t count) {
 std::size_t local_bytes(std::size_t nb, std::size_t items, Precision precision) {
   const std::size_t tiles = 3 * nb * (nb + 1) * element_size(precision);
   return std::max(tiles, 4096 + items * 8);
+}
+
+Sparse random_band(const BandSize& size) {
+  const Matrix values = random_matrix(size.n, size.n, 1);
+  std::vector<Triplet> entries;
+  for (std::size_t i = 0; i < size.n; ++i) {
+    const std::size_t first = i - std::min(i, size.lower);
+    for (std::size_t j = first; j < std::min(i + size.upper + 1, size.n); ++j) {
+      entries.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), values(i, j)});
+    }
+  }
+  return {size.n, size.n, std::move(entries)};
+}
+
+// ||B - A X|| <= 30 n eps ||A|| ||X||, LAPACK's own limit, in the largest norms.
+bool solves(const Sparse& a, const Matrix& b, const Matrix& x, Precision precision) {
+  double residual = 0, norm = 0, largest = 0;
+  for (std::size_t i = 0; i < a.rows(); ++i) {
+    double r = b(i, 0), sum = 0;
+    for (std::int64_t k = a.row_begin()[i]; k < a.row_begin()[i + 1]; ++k) {
+      r -= a.values()[k] * x(a.columns()[k], 0);
+      sum += std::abs(a.values()[k]);
+    }
+    if (!std::isfinite(r)) return false;
+    residual = std::max(residual, std::abs(r)), norm = std::max(norm, sum);
+    largest = std::max(largest, std::abs(x(i, 0)));
+  }
+  return residual <= 30 * static_cast<double>(a.rows()) * epsilon(precision) * norm * largest;
 }
 
 }  // namespace
@@ -58,14 +89,40 @@ std::uint64_t BandedGpu::workspace(const Plan& plan, const BandSize& size) {
   return ceiling(size.n, plan.nb) * (plan.rows + 1);
 }
 
+// A random system of some blocks, by its residual.
+bool BandedGpu::suits_nvidia(DeviceContext& context, const BandSize& size, Precision precision) {
+  if (!has_warp_instructions(context)) return false;
+  constexpr std::size_t kMostDiagonals = 400;  // of the test system on either side
+  BandSize test = {0, std::min(size.lower, kMostDiagonals), std::min(size.upper, kMostDiagonals),
+                   1};
+  test.n = test.lower + 150;
+  const Plan chosen = plan(context.device(), test, precision);
+  const std::string what = std::string("banded ") + name(precision) + " " +
+                           std::to_string(chosen.nb) + " " + std::to_string(chosen.items);
+  return proven(context, what, [&] {
+    const Sparse a = random_band(test);
+    const Matrix b = random_matrix(test.n, 1, 1);
+    BandedGpu solver(context, test, precision, chosen, true);
+    solver.upload(a);
+    solver.factor();
+    solver.upload_rhs(b);
+    solver.solve();
+    Matrix x(test.n, 1);
+    solver.download(x.view());
+    return solver.outcome().info == 0 && solves(a, b, x, precision);
+  });
+}
+
 BandedGpu::BandedGpu(DeviceContext& context, const BandSize& size, Precision precision)
-    : BandedGpu(context, size, precision, plan(context.device(), clipped(size), precision)) {}
+    : BandedGpu(context, size, precision, plan(context.device(), clipped(size), precision),
+                suits_nvidia(context, clipped(size), precision)) {}
 
 BandedGpu::BandedGpu(DeviceContext& context, const BandSize& size, Precision precision,
-                     const Plan& chosen)
+                     const Plan& chosen, bool nvidia)
     : BandedLu(context, size, precision, layout(chosen, clipped(size)),
                workspace(chosen, clipped(size))),
       plan_(chosen),
+      nvidia_(nvidia),
       lower_(static_cast<cl_int>(clipped(size).lower)),
       upper_(static_cast<cl_int>(clipped(size).upper)) {
   origin_ = context.allocate(panels() * plan_.rows * sizeof(cl_int));
@@ -74,7 +131,7 @@ BandedGpu::BandedGpu(DeviceContext& context, const BandSize& size, Precision pre
 
 KernelId BandedGpu::kernel(const char* file, const char* function, std::string options) const {
   options += " -DNB=" + std::to_string(plan_.nb);
-  if (has_warp_instructions(context_)) options += " -DLUGPU_NVIDIA";
+  if (nvidia_) options += " -DLUGPU_NVIDIA";
   return {file, function, precision_, Storage::buffer, Texel::r, options};
 }
 

@@ -23,7 +23,10 @@ class BandedGpu : public BandedLu {
   static Layout layout(const Plan& plan, const BandSize& size);
   static std::uint64_t workspace(const Plan& plan, const BandSize& size);
 
-  BandedGpu(DeviceContext& context, const BandSize& size, Precision precision, const Plan& plan);
+  BandedGpu(DeviceContext& context, const BandSize& size, Precision precision, const Plan& plan,
+            bool nvidia);
+  /// Whether NVIDIA's instructions are there and solve a narrower system right.
+  static bool suits_nvidia(DeviceContext& context, const BandSize& size, Precision precision);
 
   void factorize() override;
   void substitute(cl::Buffer& x) override;
@@ -31,6 +34,7 @@ class BandedGpu : public BandedLu {
   std::size_t panels() const { return ceiling(size_.n, plan_.nb); }
 
   const Plan plan_;
+  const bool nvidia_;
   const cl_int lower_, upper_;
   cl::Buffer origin_, last_;  // of gpu/banded_lu.cl
 };

@@ -5,7 +5,9 @@
 
 #include "base/error.hpp"
 #include "base/parallel.hpp"
+#include "dense/batch_proof.hpp"
 #include "dense/matrix_units.hpp"
+#include "dense/proof.hpp"
 
 namespace lugpu {
 namespace {
@@ -60,6 +62,13 @@ BatchKernel in_memory(bool nvidia, std::size_t n, Precision precision, Pivot piv
   if (pivot != Pivot::full) return {"gpu/batch_memory.cl", order, 256, 1};
   const std::size_t most = precision == Precision::single_precision ? 1024 : 512;
   return {"gpu/batch_memory_full.cl", order, nvidia ? most : 256, 1};
+}
+
+// But for BatchPath::vectors.
+BatchKernel gpu_kernel(bool nvidia, std::size_t n, Precision precision, Pivot pivot,
+                       BatchPath path) {
+  return path == BatchPath::registers ? in_registers(nvidia, n, precision, pivot)
+                                      : in_memory(nvidia, n, precision, pivot);
 }
 
 // Steps of gpu/batch_memory_full.cl from one in which the matrix is written to the next. Matrices
@@ -186,13 +195,32 @@ void BatchLu::require_room(const Device& device, const BatchSize& size, Precisio
                     device.name + " has " + std::to_string(device.global_memory / 1e9) + ".");
 }
 
+bool BatchLu::suits_nvidia(DeviceContext& context, std::size_t n, Precision precision, Pivot pivot,
+                           BatchPath path) {
+  if (path == BatchPath::vectors || n == 0 || !has_warp_instructions(context)) return false;
+  const BatchKernel kernel = lugpu::gpu_kernel(true, n, precision, pivot, path);
+  const std::string what = std::string("batch ") + kernel.file + " " + name(precision) + " " +
+                           name(pivot) + " " + std::to_string(kernel.order);
+  return proven(context, what, [&] {
+    BatchLu lu(context, {kernel.matrices + 1, kernel.order}, precision, pivot, path, kMostElements,
+               true);
+    return factors_right(lu);
+  });
+}
+
 BatchLu::BatchLu(DeviceContext& context, const BatchSize& size, Precision precision, Pivot pivot,
                  BatchPath path, std::size_t most_elements)
+    : BatchLu(context, size, precision, pivot, path, most_elements,
+              suits_nvidia(context, size.n, precision, pivot, path)) {}
+
+BatchLu::BatchLu(DeviceContext& context, const BatchSize& size, Precision precision, Pivot pivot,
+                 BatchPath path, std::size_t most_elements, bool nvidia)
     : context_(context),
       size_(size),
       precision_(precision),
       pivot_(pivot),
       path_(path),
+      nvidia_(nvidia),
       layout_{lanes_of(context.device(), path, precision), size.n, size.n,
               path == BatchPath::vectors ? size.n | 1 : size.n},
       options_(std::string(" -DPIVOT=") + macro_of(pivot)) {
@@ -241,9 +269,12 @@ void BatchLu::upload(const Batch<const T>& a) {
 }
 
 BatchKernel BatchLu::gpu_kernel() const {
-  const bool nvidia = has_warp_instructions(context_);
-  return path_ == BatchPath::registers ? in_registers(nvidia, size_.n, precision_, pivot_)
-                                       : in_memory(nvidia, size_.n, precision_, pivot_);
+  return lugpu::gpu_kernel(nvidia_, size_.n, precision_, pivot_, path_);
+}
+
+std::optional<std::string> BatchLu::variant() const {
+  if (path_ == BatchPath::vectors) return std::nullopt;
+  return nvidia_ ? "nvidia" : "portable";
 }
 
 KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
@@ -255,7 +286,7 @@ KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
     id.options += definition("PENDING", steps_pending(kernel, precision_));
   }
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
-  if (has_warp_instructions(context_)) {
+  if (nvidia_) {
     id.options += " -DLUGPU_NVIDIA";
     if (has_matrix_units(context_.device(), precision_)) id.options += " -DLUGPU_MATRIX_UNITS";
     const std::size_t most = most_registers(kernel, precision_, pivot_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,9 @@ class BatchLu {
 
   const BatchSize& size() const { return size_; }
   Precision precision() const { return precision_; }
+  Pivot pivot() const { return pivot_; }
+  /// "nvidia" or "portable", the kernels for GPUs; null for those of CPUs.
+  std::optional<std::string> variant() const;
 
   /// a: size().count members, n x n. T: of the precision.
   template <typename T>
@@ -90,6 +94,12 @@ class BatchLu {
   const std::vector<Part>& parts() const { return parts_; }
 
  private:
+  BatchLu(DeviceContext& context, const BatchSize& size, Precision precision, Pivot pivot,
+          BatchPath path, std::size_t most_elements, bool nvidia);
+  /// Whether NVIDIA's instructions are there and factor a batch of the kernel's order right.
+  static bool suits_nvidia(DeviceContext& context, std::size_t n, Precision precision, Pivot pivot,
+                           BatchPath path);
+
   std::size_t groups(std::size_t members) const { return ceiling(members, layout_.lanes); }
   BatchKernel gpu_kernel() const;  // but for BatchPath::vectors
   KernelId factor_kernel(const BatchKernel& kernel) const;
@@ -110,6 +120,7 @@ class BatchLu {
   const Precision precision_;
   const Pivot pivot_;
   const BatchPath path_;
+  const bool nvidia_;
   const BatchLayout layout_;
   std::string options_;  // of its kernels
   std::vector<Part> parts_;

@@ -75,7 +75,7 @@ class FastDiagonal {
   using Terms = std::array<std::vector<double>, 3>;
 
   FastDiagonal(DeviceContext& context, const Grid& grid, Precision precision, bool nvidia);
-  static bool proven(DeviceContext& context, Precision precision);
+  static bool solves_test_system(DeviceContext& context, Precision precision);
   static bool fits(const Device& device, const Grid& grid, Precision precision);
 
   void prepare_axes();

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
-#include <tuple>
 
 #include "base/error.hpp"
 #include "dense/matrix_units.hpp"
 #include "dense/permutation.hpp"
 #include "dense/pivot_rules.hpp"
+#include "dense/proof.hpp"
 #include "matrix/random.hpp"
 
 namespace lugpu {
@@ -79,21 +77,13 @@ bool ResidentFull::fits(const Device& device, const Size& size, const DenseOptio
 bool ResidentFull::suits(DeviceContext& context, const Size& size, const DenseOptions& options) {
   if (!fits(context.device(), size, options)) return false;
   const std::size_t items = items_for(size.n);
-  using Key = std::tuple<void*, std::string, bool, Precision, Storage, Texel, Pivot, std::size_t>;
-  static std::map<Key, bool> known;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  const KernelSettings& settings = context.settings();
-  const Key key = {context.device().id, settings.folder, settings.vendor, options.precision,
-                   options.storage,     options.texel,   options.pivot,   items};
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  bool right = false;
-  try {
-    right = solves_test_system(context, options, std::min(items, most_order(context.device())));
-  } catch (const Error&) {  // the other kernels may run
-  } catch (const cl::Error&) {
-  }
-  return known[key] = right;
+  const std::string kernels =
+      std::string("resident ") + (context.settings().vendor ? "" : "portable ") +
+      name(options.precision) + " " + name(options.storage) + " " + name(options.texel) + " " +
+      name(options.pivot) + " " + std::to_string(items);
+  return proven(context, kernels, [&] {
+    return solves_test_system(context, options, std::min(items, most_order(context.device())));
+  });
 }
 
 std::uint64_t ResidentFull::workspace(const Device& device, const Size& size,
