@@ -337,9 +337,9 @@ Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Ma
   context.run("test",
               {"gpu/solve.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba,
                " -DNB=64 -DSPIN_LIMIT=0x7fffffff"},
-              {(n + 63) / 64 * nrhs * 256}, t, x, mail, static_cast<cl_int>(n),
-              static_cast<cl_int>(nrhs), static_cast<cl_int>(upper), static_cast<cl_int>(unit),
-              cl_int{n % 2 == 0});
+              {(n + 63) / 64 * nrhs * 256}, t, cl_int{0}, cl_int{0}, x, cl_int{0},
+              static_cast<cl_int>(n), static_cast<cl_int>(nrhs), static_cast<cl_int>(upper),
+              static_cast<cl_int>(unit), mail, cl_int{n % 2 == 0});
   return contents(context, x);
 }
 

@@ -142,8 +142,9 @@ TEST(SmallKernels, TrianglesAndFewColumnsOfGpus) {
     context.run("test",
                 {"gpu/solve.cl", "solve_waiting", kSingle, Storage::buffer, Texel::rgba,
                  " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"},
-                {2 * columns * 256}, surface_of(context, {kSingle, Storage::buffer}, t), solved,
-                mail, as_int(kN), as_int(columns), cl_int{upper}, cl_int{!upper}, cl_int{0});
+                {2 * columns * 256}, surface_of(context, {kSingle, Storage::buffer}, t), cl_int{0},
+                cl_int{0}, solved, cl_int{0}, as_int(kN), as_int(columns), cl_int{upper},
+                cl_int{!upper}, mail, cl_int{0});
     const Matrix found = contents(context, solved);
     for (std::size_t i = 0; i < kN * columns; ++i)
       ASSERT_NEAR(found.values()[i], x.values()[i], 1e-3) << upper << ", " << i;

@@ -111,12 +111,13 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
   }
 }
 
-// For few columns, in one launch: a work-group has a block of NB rows of one column of X, waits for
-// the blocks that are solved before its own, subtracts what each contributes, and solves for its
-// block. It waits for earlier work-groups only. X goes to the message buffer, column after column
-// without gaps, in its half number `half_`, which is filled with one number: a reader that
-// finds any other has the element, so stores need no ordering. The other half is left filled with
-// that number, for the next solution of as many columns.
+// For few columns, in one launch, X(begin:begin+n, :) = inv(T(begin:begin+n, begin:begin+n))
+// X(begin:begin+n, :): a work-group has a block of NB rows of one column, waits for the blocks that
+// are solved before its own, subtracts what each contributes, and solves for its block. It waits
+// for earlier work-groups only. X goes to the message buffer, column after column without gaps, in
+// its half number `half_`, which is filled with one number: a reader that finds any other has the
+// element, so stores need no ordering. The other half is left filled with that number, for the next
+// solution of as many columns.
 #ifndef SPIN_LIMIT  // tests on CPUs, whose threads are interrupted, wait longer
 #define SPIN_LIMIT (1 << 25)
 #endif
@@ -204,13 +205,16 @@ inline total from_quarters(const __local total* quarters) {
 }
 
 __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
-    __global const real* t, int pitch, __global real* x, int x_pitch,
-    volatile __global real* messages, int n, int columns, int upper, int unit, int half_) {
+    __global const real* t, int pitch, int t_top, int t_left, __global real* x, int x_pitch,
+    int begin, int n, int columns, int upper, int unit, volatile __global real* messages,
+    int half_) {
   __local real4 l_packs[NB * L_STRIDE / 4];
   __local real u[PART * STRIP], solved[2][NB], y[NB];
   __local total sums[NB][4];
   __local int unsafe;
   __local real* l = (__local real*)l_packs;
+  t = from_origin(t, pitch, t_top, t_left) + (size_t)begin * (pitch + 1);
+  x += (size_t)begin * x_pitch;
   const int me = get_local_id(0);
   const int group = get_group_id(0) / columns, c = get_group_id(0) % columns;
   const int blocks = (n + NB - 1) / NB;

@@ -147,4 +147,9 @@ void Blocked::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width
   }
 }
 
+void Blocked::solve_diagonal_for_few(const Triangle& t, std::size_t k, std::size_t width,
+                                     Surface& x) {
+  solve_diagonal(t, k, width, {x, 0, x.columns()});
+}
+
 }  // namespace lugpu

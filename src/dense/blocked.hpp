@@ -89,6 +89,9 @@ class Blocked {
   /// Its first line alone.
   virtual void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                               const Columns& x);
+  /// The same for all columns of X, a few, where rounding may differ from that of many.
+  virtual void solve_diagonal_for_few(const Triangle& t, std::size_t k, std::size_t width,
+                                      Surface& x);
   /// Enqueues solve_columns(l, k, width, a) for each a of `columns`, right of a factored panel L,
   /// for a shape with updates_others; first columns are multiples of 16 and width one of 32.
   /// Products may be computed in another way; an element gets the same bits whatever the columns

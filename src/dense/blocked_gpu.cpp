@@ -862,10 +862,24 @@ void BlockedGpu::subtract_block(const Triangle& t, const Columns& x, std::size_t
                to_int(rows), to_int(first), to_int(last));
 }
 
-// A few columns in one launch, whose work-groups wait for one another.
 void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
-  if (x.columns() > kFewColumns || !kernels_.waiting) return Blocked::solve_triangle(t, x);
-  const std::size_t n = shape_.n, columns = x.columns();
+  if (!solves_in_one_launch(x.columns())) return Blocked::solve_triangle(t, x);
+  solve_waiting(t, 0, shape_.n, x);
+}
+
+void BlockedGpu::solve_diagonal_for_few(const Triangle& t, std::size_t k, std::size_t width,
+                                        Surface& x) {
+  if (!solves_in_one_launch(x.columns())) return Blocked::solve_diagonal_for_few(t, k, width, x);
+  solve_waiting(t, k, width, x);
+}
+
+bool BlockedGpu::solves_in_one_launch(std::size_t columns) const {
+  return columns <= kFewColumns && kernels_.waiting;
+}
+
+// X(k:k+n, :) = inv(T(k:k+n, k:k+n)) X(k:k+n, :), by work-groups that wait for one another.
+void BlockedGpu::solve_waiting(const Triangle& t, std::size_t k, std::size_t n, Surface& x) {
+  const std::size_t columns = x.columns();
   if (messages_for_ != std::pair(n, columns)) {
     const std::size_t bytes = 2 * n * columns * element_size(shape_.precision);
     messages_for_ = {0, 0};
@@ -875,8 +889,9 @@ void BlockedGpu::solve_triangle(const Triangle& t, Surface& x) {
     half_ = 0;
   }
   context_.run("solve", kernel("gpu/solve.cl", "solve_waiting"),
-               {ceiling(n, kPanel) * columns * kItems}, t.of, x, messages_, to_int(n),
-               to_int(columns), to_int(t.upper), to_int(t.unit), half_);
+               {ceiling(n, kPanel) * columns * kItems}, t.of, to_int(t.top), to_int(t.left), x,
+               to_int(k), to_int(n), to_int(columns), to_int(t.upper), to_int(t.unit), messages_,
+               half_);
   half_ = 1 - half_;
 }
 

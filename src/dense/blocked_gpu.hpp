@@ -139,6 +139,10 @@ class BlockedGpu : public Blocked {
   void solve_triangle(const Triangle& t, Surface& x) override;
   void solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                       const Columns& x) override;
+  void solve_diagonal_for_few(const Triangle& t, std::size_t k, std::size_t width,
+                              Surface& x) override;
+  bool solves_in_one_launch(std::size_t columns) const;
+  void solve_waiting(const Triangle& t, std::size_t k, std::size_t n, Surface& x);
   /// a(K, :) = inv(L(K, K)) a(K, :), K = k : k+width, L unit lower: gpu/rows_of_u.cl.
   void compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
                          const Columns& a);
@@ -168,7 +172,7 @@ class BlockedGpu : public Blocked {
   // Of gpu/rows_of_u.cl, for so many blocks.
   std::size_t inverted_ = 0;
   cl::Buffer inverses_, safe_;
-  // Of solve_triangle(): its messages, for so many rows and columns, and the half that is next.
+  // Of solve_waiting(): its messages, for so many rows and columns, and the half that is next.
   cl::Buffer messages_;
   std::pair<std::size_t, std::size_t> messages_for_{0, 0};
   cl_int half_ = 0;

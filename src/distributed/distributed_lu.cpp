@@ -739,17 +739,19 @@ void DistributedLu::bring_x(std::size_t j) {
   const std::size_t to = home_ ? 0 : dealt_.owner(j), from = std::exchange(holder_, to);
   if (from == to || !(is_here(from) || is_here(to))) return;
   const std::size_t columns = members_.front()->x->columns();
-  std::vector<char> host(size_.n * columns * element());
+  const std::size_t bytes = size_.n * columns * element();
+  Staging& staging = member(is_here(from) ? from : to).context.staging();
+  char* const host = static_cast<char*>(staging.room(bytes));
   if (is_here(from)) {
     DeviceContext& context = member(from).context;
-    context.read_back("solve", export_columns(context, *member(from).x, 0, columns), 0, host.size(),
-                      host.data());
+    context.read_back("solve", export_columns(context, *member(from).x, 0, columns), 0, bytes,
+                      host);
   }
-  processes_.move(host.data(), host.size(), process_of(from), process_of(to));
+  processes_.move(host, bytes, process_of(from), process_of(to));
   if (is_here(to)) {
     DeviceContext& context = member(to).context;
-    const cl::Buffer there = context.allocate(host.size());
-    context.queue().enqueueWriteBuffer(there, CL_TRUE, 0, host.size(), host.data());
+    const cl::Buffer& there = context.scratch(bytes);
+    context.queue().enqueueWriteBuffer(there, CL_TRUE, 0, bytes, host);
     import_columns(context, there, columns, *member(to).x, 0);
   }
 }
@@ -806,7 +808,7 @@ void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& pa
     }
     const Blocked::Triangle t = {part.of, upper, !upper, part.top, part.left};
     if (columns > kFewColumns) return member.blocked->solve_columns(t, k, dealt_.width(j), x);
-    member.blocked->solve_diagonal(t, k, dealt_.width(j), x);
+    member.blocked->solve_diagonal_for_few(t, k, dealt_.width(j), *member.x);
     subtract_rows(member.context, t, k, dealt_.width(j), *member.x);
     return;
   }
