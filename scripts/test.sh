@@ -8,8 +8,8 @@ if [ "${1:-}" = --all ]; then
   tests=()
   shift
 fi
-scripts/install_packages.sh libgtest-dev pybind11-dev python3-dev python3-venv python3-scipy python3-h5py python3-jsonschema \
-  libviennacl-dev libcholmod3 liblapack-test liblapack3 libblas3 clang-format \
+scripts/install_packages.sh libgtest-dev pybind11-dev python3-dev python3-venv python3-scipy python3-h5py \
+  python3-jsonschema libviennacl-dev libcholmod3 liblapack-test liblapack3 libblas3 clang-format \
   dpkg-dev file lintian groff man-db mandoc bash-completion zsh fish libopenmpi-dev openmpi-bin \
   libscalapack-openmpi2.2 scalapack-mpi-test oclgrind
 cmake --preset dev >/dev/null
