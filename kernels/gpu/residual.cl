@@ -4,7 +4,7 @@
 #define ROWS 16  // of R, for a work-group
 #define COLUMNS 8
 #define PARTS 16  // work-items of a row; each has every PARTS-th block of DEPTH columns of A
-#define DEPTH 8
+#define DEPTH 16
 
 // R(:, which) = (B - A X)(:, which); `which` are `count` columns.
 __kernel __attribute__((reqd_work_group_size(ROWS * PARTS, 1, 1))) void residual(

@@ -14,6 +14,9 @@
 #include "gpu/strip.clh"
 #include "gpu/tile_order.clh"
 #include "gpu/update_tile.clh"
+#ifdef LUGPU_NVIDIA
+#include "nvidia/lanes.clh"
+#endif
 #ifdef LUGPU_WGMMA
 #include "nvidia/wgmma_tile.clh"
 #define DEPTH_STEP (2 * TILE_DEPTH)
@@ -122,7 +125,19 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
 #define SPIN_LIMIT (1 << 25)
 #endif
 #define EMPTY ((bits)-1)  // a NaN that no operation returns
-#define QUARTER (NB / 4)
+// Elements of T come 16 bytes at a time: a work-item has every fourth such word of its row.
+#ifdef LUGPU_DOUBLE
+#define WORD 2
+typedef double2 word;
+#define WORD_OF(elements) vload2(0, elements)
+#define BELOW(column, n) convert_long2((column) + (int2)(0, 1) < (n))
+#else
+#define WORD 4
+typedef float4 word;
+#define WORD_OF(elements) vload4(0, elements)
+#define BELOW(column, n) ((column) + (int4)(0, 1, 2, 3) < (n))
+#endif
+#define QUARTER (NB / WORD / 4)
 // So many blocks are added up before they are added to the rest: rounding errors grow with the
 // number of sums in a row.
 #define BLOCKS_OF_SUM 32
@@ -134,19 +149,25 @@ typedef double total;
 typedef real total;
 #endif
 
-inline real await(volatile __global const real* x) {
-  real element = *x;
+// X(j), whatever is there yet; 0 beyond the end.
+inline real look_at(volatile __global const real* x, int j, int n) {
+  return j < n ? x[j] : (real)0;
+}
+
+// *x, of which `element` is what was there before.
+inline real await(volatile __global const real* x, real element) {
   for (int i = 0; AS_BITS(element) == EMPTY && i < SPIN_LIMIT; ++i) element = *x;
   return element;
 }
 
-// This work-item's quarter of its row of a block of T: of columns k : k + NB every fourth,
-// from k + q on.
-inline void fetch_quarter(__global const real* row, int k, int n, int q, real* quarter) {
+// This work-item's quarter of its row of a block of T: of the words of columns k : k + NB every
+// fourth, from word q on.
+inline void fetch_quarter(__global const real* row, int k, int n, int q, word* quarter) {
 #pragma unroll
   for (int j = 0; j < QUARTER; ++j) {
-    const int column = k + q + 4 * j;
-    quarter[j] = column < n ? row[column] : (real)0;
+    const int column = k + WORD * (q + 4 * j);
+    quarter[j] = column < n ? *(__global const word*)(row + column) : (word)0;
+    if (k + NB > n) quarter[j] = select((word)0, quarter[j], BELOW(column, n));
   }
 }
 
@@ -189,19 +210,65 @@ inline bool invert_triangle(const bool unit, __local real* l, __local real* u,
   return safe;
 }
 
-// This work-item's quarter of an element of a product: of a row's elements every fourth, times
-// those of x.
-inline total quarter_product(const real* quarter, const __local real* x, int q) {
-  real products[4] = {0, 0, 0, 0};
+// Likewise of row i of the inverse, which is in l by columns.
+inline void fetch_inverse(const __local real* l, int i, int q, word* quarter) {
 #pragma unroll
-  for (int j = 0; j < QUARTER; ++j)
-    products[j % 4] = fma(quarter[j], x[q + 4 * j], products[j % 4]);
-  return (total)products[0] + products[1] + ((total)products[2] + products[3]);
+  for (int j = 0; j < QUARTER; ++j) {
+    real elements[WORD];
+#pragma unroll
+    for (int e = 0; e < WORD; ++e) elements[e] = l[(WORD * (q + 4 * j) + e) * L_STRIDE + i];
+    quarter[j] = WORD_OF(elements);
+  }
 }
 
-// A row's element of the product, from its quarters.
-inline total from_quarters(const __local total* quarters) {
-  return quarters[0] + quarters[1] + (quarters[2] + quarters[3]);
+// This work-item's quarter of an element of a product: of a row's words every fourth, times those
+// of x.
+inline total quarter_product(const word* quarter, const __local word* x, int q) {
+#ifdef LUGPU_DOUBLE
+  double4 products = 0;
+#pragma unroll
+  for (int j = 0; j < QUARTER; j += 2) {
+    products.lo = fma(quarter[j], x[q + 4 * j], products.lo);
+    products.hi = fma(quarter[j + 1], x[q + 4 * j + 4], products.hi);
+  }
+#else
+  float4 products = 0;
+#pragma unroll
+  for (int j = 0; j < QUARTER; ++j) products = fma(quarter[j], x[q + 4 * j], products);
+#endif
+  return (total)products.x + products.y + ((total)products.z + products.w);
+}
+
+// A row's element of a product, from its quarters. sums: one for each work-item.
+#ifdef LUGPU_NVIDIA
+inline total from_quarters(total quarter, __local total* sums) {
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2) {
+    const uint2 v = as_uint2(quarter);
+    quarter += as_double((uint2)(from_distance(v.x, distance), from_distance(v.y, distance)));
+  }
+  return quarter;
+}
+#else
+inline total from_quarters(total quarter, __local total* sums) {
+  const int me = get_local_id(0), row = me / 4 * 4;
+  sums[me] = quarter;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return sums[row] + sums[row + 1] + (sums[row + 2] + sums[row + 3]);
+}
+#endif
+
+// This work-item's quarter of T(row, k:k+NB) X(k:k+NB, c), once all of that X is there. *seen is
+// what was there of X(k + me), then what is there of the next block's, from row `next` on.
+inline total awaited_product(volatile __global const real* x, int k, int next, int n, real* seen,
+                             const word* quarter, __local word* x_k, int q) {
+  const int me = get_local_id(0);
+  if (me < NB) {
+    ((__local real*)x_k)[me] = await(x + k + me, *seen);
+    *seen = look_at(x, next + me, n);
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return quarter_product(quarter, x_k, q);
 }
 
 __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
@@ -209,59 +276,59 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
     int begin, int n, int columns, int upper, int unit, volatile __global real* messages,
     int half_) {
   __local real4 l_packs[NB * L_STRIDE / 4];
-  __local real u[PART * STRIP], solved[2][NB], y[NB];
-  __local total sums[NB][4];
+  __local word solved[2][NB / WORD], y_words[NB / WORD];
+  __local real u[PART * STRIP];
+  __local total sums[4 * NB];
   __local int unsafe;
-  __local real* l = (__local real*)l_packs;
+  __local real *l = (__local real*)l_packs, *y = (__local real*)y_words;
   t = from_origin(t, pitch, t_top, t_left) + (size_t)begin * (pitch + 1);
   x += (size_t)begin * x_pitch;
-  const int me = get_local_id(0);
+  const int me = get_local_id(0), i = me / 4, q = me % 4;
   const int group = get_group_id(0) / columns, c = get_group_id(0) % columns;
   const int blocks = (n + NB - 1) / NB;
   const int first = (upper ? blocks - 1 - group : group) * NB;
   const int rows = min(NB, n - first);
-  const int i = me / 4, q = me % 4;
   __global const real* row = t + (size_t)row_of(upper, first, rows, min(i, rows - 1)) * pitch;
 
-  const size_t place = (size_t)row_of(upper, first, rows, me);  // of the element that is solved for
+  const size_t place = (size_t)row_of(upper, first, rows, i);  // of the element that is solved for
+  const bool is_mine = q == 0 && i < rows;
   volatile __global real* solution = messages + ((size_t)half_ * columns + c) * n;
   volatile __global real* empty = messages + ((size_t)(1 - half_) * columns + c) * n;
-  const real right = me < rows ? x[place * x_pitch + c] : (real)0;
-  if (me < rows) ((volatile __global bits*)empty)[place] = EMPTY;
+  const real right = i < rows ? x[place * x_pitch + c] : (real)0;
+  if (is_mine) ((volatile __global bits*)empty)[place] = EMPTY;
   fetch_triangle(t, pitch, upper, unit, first, rows, l);
   barrier(CLK_LOCAL_MEM_FENCE);
-  // While others solve: the inverse of the block on the diagonal, a quarter of a row in each
-  // work-item.
+  // While others solve: the inverse of the block on the diagonal.
   const bool inverted = invert_triangle(unit, l, u, y, &unsafe);
-  real inverse[QUARTER];
-#pragma unroll
-  for (int j = 0; j < QUARTER; ++j) inverse[j] = l[(q + 4 * j) * L_STRIDE + i];
-  // sum = T(row, before) X(before, c), this work-item's quarter of it, block by block
+  // sum = T(row, before) X(before, c), this work-item's quarter of it, block by block: the next
+  // one is on its way
   total sum = 0, sum_of_few = 0;
-  real quarter[QUARTER], next[QUARTER];
-  fetch_quarter(row, upper ? (blocks - 1) * NB : 0, n, q, quarter);
-  for (int before = 0; before < group; ++before) {
-    const int k = (upper ? blocks - 1 - before : before) * NB;
-    fetch_quarter(row, upper ? k - NB : k + NB, n, q, next);
-    __local real* x_k = solved[before & 1];
-    if (me < NB) x_k[me] = k + me < n ? await(solution + k + me) : (real)0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sum_of_few += quarter_product(quarter, x_k, q);
+  word quarter[QUARTER], next[QUARTER];
+  const int step = upper ? -NB : NB;
+  int k = upper ? (blocks - 1) * NB : 0;
+  fetch_quarter(row, k, n, q, quarter);
+  real seen = look_at(solution, k + me, n);
+  for (int before = 0; before < group - 1; ++before) {
+    fetch_quarter(row, k + step, n, q, next);
+    sum_of_few += awaited_product(solution, k, k + step, n, &seen, quarter, solved[before & 1], q);
     if (before % BLOCKS_OF_SUM == BLOCKS_OF_SUM - 1) {
       sum += sum_of_few;
       sum_of_few = 0;
     }
 #pragma unroll
     for (int j = 0; j < QUARTER; ++j) quarter[j] = next[j];
+    k += step;
   }
-  sums[i][q] = sum + sum_of_few;
+  word inverse[QUARTER];
+  fetch_inverse(l, i, q, inverse);
+  if (group > 0)
+    sum_of_few += awaited_product(solution, k, k, n, &seen, quarter, solved[(group - 1) & 1], q);
+  const real rest = right - from_quarters(sum + sum_of_few, sums);
+  if (q == 0) y[i] = rest;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (me < NB) y[me] = right - from_quarters(sums[me]);
-  barrier(CLK_LOCAL_MEM_FENCE);
+  real solved_for;
   if (inverted) {
-    sums[i][q] = quarter_product(inverse, y, q);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (me < NB) y[me] = from_quarters(sums[me]);
+    solved_for = from_quarters(quarter_product(inverse, y_words, q), sums);
   } else {
     real v[PART];  // every column of the strip is y
 #pragma unroll
@@ -272,6 +339,8 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
       if (me % STRIP == 0) y[me / STRIP * PART + e] = v[e];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    solved_for = y[i];
   }
-  if (me < rows) solution[place] = x[place * x_pitch + c] = isnan(y[me]) ? (real)NAN : y[me];
+  if (is_mine)
+    solution[place] = x[place * x_pitch + c] = isnan(solved_for) ? (real)NAN : solved_for;
 }
