@@ -10,9 +10,12 @@
 
 #include "base/error.hpp"
 #include "dense/matrix_units.hpp"
+#include "dense/permutation.hpp"
+#include "dense/proof.hpp"
 #include "kernels/gpu/local_pivots.h"
 #include "kernels/gpu/update_arguments.h"
 #include "kernels/nvidia/wgmma_memory.h"
+#include "matrix/norms.hpp"
 #include "matrix/random.hpp"
 
 namespace lugpu {
@@ -299,7 +302,37 @@ double BlockedGpu::seconds_to_factor(DeviceContext& context, const Shape& shape,
   return fastest;
 }
 
-// A random m x n matrix A: P A v against L (U v) for one v, and, if it is square, A X against A v.
+// A X against A v for v(j) = 1 + 1 / (j + 1), with the factors of a square A.
+bool BlockedGpu::solves(const Surface& lu, const Matrix& a, const std::vector<int>& ipiv,
+                        double limit) {
+  const std::size_t n = a.rows();
+  const std::vector<int> rows = permutation_of(ipiv, n);
+  Matrix av(n, 1), pav(n, 1);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double v = 1 + 1.0 / static_cast<double>(j + 1);
+    for (std::size_t i = 0; i < n; ++i) av(i, 0) += a(i, j) * v;
+  }
+  for (std::size_t i = 0; i < n; ++i) pav(i, 0) = av(static_cast<std::size_t>(rows[i]), 0);
+  // Few right-hand sides go another way than many.
+  for (const std::size_t columns : {std::size_t{1}, kFewColumns + 1}) {
+    Surface b(context_, n, columns, shape_.precision, Storage::buffer);
+    fill(context_, b, 0);
+    const cl::Buffer column = upload(context_, pav, shape_.precision);
+    for (std::size_t j = 0; j < columns; ++j) import_columns(context_, column, 1, b, j);
+    solve(lu, b);
+    const Matrix x =
+        download(context_, export_columns(context_, b, columns - 1, 1), n, 1, shape_.precision);
+    Matrix residual = av;
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < n; ++i) residual(i, 0) -= a(i, j) * x(j, 0);
+    }
+    const auto small = [&](double r) { return std::abs(r) <= limit; };
+    if (!std::ranges::all_of(residual.values(), small)) return false;
+  }
+  return true;
+}
+
+// A random m x n matrix A: P A v against L (U v), and, if it is square, A X against A v.
 bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                     std::size_t m, std::size_t n) {
   Matrix a = random_matrix(m, n, 1);
@@ -314,52 +347,14 @@ bool BlockedGpu::factors_and_solves(DeviceContext& context, const Shape& shape, 
   solver.factor(surface);
   context.read_back("proof", solver.info(), 0, sizeof info, &info);
   context.read_back("proof", solver.ipiv(), 0, n * sizeof(cl_int), ipiv.data());
-  bool right = info == 0;
-  for (std::size_t k = 0; k < n; ++k) {
-    right = right && ipiv[k] >= static_cast<cl_int>(k) && ipiv[k] < static_cast<cl_int>(m);
-  }
-  if (!right) return false;
+  for (cl_int& row : ipiv) ++row;
   const Matrix lu =
       download(context, export_columns(context, surface, 0, n), m, n, shape.precision);
-  std::vector<double> v(n), uv(n), error(m);
-  Matrix av(m, 1);
-  double norm = 0;
-  for (std::size_t j = 0; j < n; ++j) {
-    v[j] = 1 + 1.0 / static_cast<double>(j + 1);
-    for (std::size_t i = 0; i < m; ++i) {
-      av(i, 0) += a(i, j) * v[j];
-      norm = std::max(norm, std::abs(a(i, j)));
-      if (i <= j) uv[i] += lu(i, j) * v[j];
-    }
-  }
-  Matrix pav = av;
-  for (std::size_t k = 0; k < n; ++k)
-    std::swap(pav(k, 0), pav(static_cast<std::size_t>(ipiv[k]), 0));
-  for (std::size_t i = 0; i < m; ++i) error[i] = pav(i, 0) - (i < n ? uv[i] : 0);
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = j + 1; i < m; ++i) error[i] -= lu(i, j) * uv[j];
-  }
-  const double limit = limit_of_proof(shape, kernels.halves == 1, m, n, norm);
-  const auto small = [&](double e) { return std::abs(e) <= limit; };
-  right = std::all_of(error.begin(), error.end(), small);
-  if (m != n || !right) return right;
-
-  // Few right-hand sides go another way than many.
-  for (const std::size_t columns : {std::size_t{1}, kFewColumns + 1}) {
-    Surface b(context, n, columns, shape.precision, Storage::buffer);
-    fill(context, b, 0);
-    const cl::Buffer column = upload(context, pav, shape.precision);
-    for (std::size_t j = 0; j < columns; ++j) import_columns(context, column, 1, b, j);
-    solver.solve(surface, b);
-    const Matrix x =
-        download(context, export_columns(context, b, columns - 1, 1), n, 1, shape.precision);
-    Matrix residual = av;
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t i = 0; i < n; ++i) residual(i, 0) -= a(i, j) * x(j, 0);
-    }
-    right = right && std::all_of(residual.values().begin(), residual.values().end(), small);
-  }
-  return right;
+  const auto products = product_errors(a, lu, ipiv, {});
+  const double limit = limit_of_proof(shape, kernels.halves == 1, m, n, norm_max(a));
+  const auto small = [&](double error) { return error <= limit; };
+  if (info != 0 || !products || !std::ranges::all_of(products->errors, small)) return false;
+  return m != n || solver.solves(surface, a, ipiv, limit);
 }
 
 // Columns 16 : 216 of random numbers, by a random panel; tiles are ragged on both sides.

@@ -90,6 +90,7 @@ class BlockedGpu : public Blocked {
   static double seconds_to_factor(DeviceContext& context, const Shape& shape, Kernels kernels);
   static bool factors_and_solves(DeviceContext& context, const Shape& shape, Kernels kernels,
                                  std::size_t m, std::size_t n);
+  bool solves(const Surface& lu, const Matrix& a, const std::vector<int>& ipiv, double limit);
   /// Whether update_columns() is right.
   static bool updates(DeviceContext& context, const Shape& shape, Kernels kernels);
   void allocate();

@@ -1,10 +1,12 @@
 #include "dense/proof.hpp"
 
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <tuple>
 
 #include "base/error.hpp"
+#include "dense/permutation.hpp"
 
 namespace lugpu {
 
@@ -23,9 +25,41 @@ bool proven(const DeviceContext& context, const std::string& kernels,
     right = comes_out_right();
   } catch (const Error&) {
   } catch (const cl::Error&) {
+    return false;  // this time
   }
   const std::lock_guard lock(mutex);
   return known[key] = right;
+}
+
+std::optional<ProductErrors> product_errors(const Matrix& a, const Matrix& lu,
+                                            const std::vector<int>& ipiv,
+                                            const std::vector<int>& jpiv) {
+  const std::size_t m = a.rows(), n = a.cols();
+  std::vector<int> rows, columns;
+  try {
+    rows = permutation_of(ipiv, m), columns = permutation_of(jpiv, n);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  std::vector<double> differences(m), bounds(m), uv(n), size_of_uv(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    const double v = 1 + 1.0 / static_cast<double>(j + 1);
+    const double* column = a.column(static_cast<std::size_t>(columns[j]));
+    for (std::size_t i = 0; i < m; ++i) differences[i] += column[rows[i]] * v;
+    for (std::size_t i = 0; i <= j; ++i) {
+      uv[i] += lu(i, j) * v;
+      size_of_uv[i] += std::abs(lu(i, j) * v);
+    }
+  }
+  for (std::size_t j = 0; j < n; ++j) {
+    differences[j] -= uv[j], bounds[j] += size_of_uv[j];
+    for (std::size_t i = j + 1; i < m; ++i) {
+      differences[i] -= lu(i, j) * uv[j];
+      bounds[i] += std::abs(lu(i, j)) * size_of_uv[j];
+    }
+  }
+  for (double& difference : differences) difference = std::abs(difference);
+  return ProductErrors{std::move(differences), std::move(bounds)};
 }
 
 }  // namespace lugpu

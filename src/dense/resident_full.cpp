@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "dense/matrix_units.hpp"
-#include "dense/permutation.hpp"
 #include "dense/pivot_rules.hpp"
 #include "dense/proof.hpp"
 #include "matrix/random.hpp"
@@ -43,25 +42,12 @@ bool solves_test_system(DeviceContext& context, const DenseOptions& options, std
   if (!ResidentFull(context, size, options).factor(surfaces, pivoting)) return false;
   const Outcome outcome = pivoting.outcome();
   if (outcome.info != 0) return false;
-  const std::vector<int> p = permutation_of(outcome.ipiv, n), q = permutation_of(outcome.jpiv, n);
   const Matrix lu =
       download(context, export_columns(context, surfaces.src, 0, n), n, n, options.precision);
-  std::vector<double> uv(n), error(n);
-  for (std::size_t j = 0; j < n; ++j) {
-    const double v = 1 + 1.0 / static_cast<double>(j + 1);
-    const auto column = static_cast<std::size_t>(q[j]);
-    for (std::size_t i = 0; i < n; ++i) {
-      error[i] += a(static_cast<std::size_t>(p[i]), column) * v;
-      if (i <= j) uv[i] += lu(i, j) * v;
-    }
-  }
-  for (std::size_t j = 0; j < n; ++j) {
-    error[j] -= uv[j];
-    for (std::size_t i = j + 1; i < n; ++i) error[i] -= lu(i, j) * uv[j];
-  }
+  const auto products = product_errors(a, lu, outcome.ipiv, outcome.jpiv);
   const double eps = options.precision == Precision::double_precision ? 0x1p-53 : 0x1p-24;
   const double limit = 30 * static_cast<double>(n) * eps;
-  return std::all_of(error.begin(), error.end(), [&](double e) { return std::abs(e) <= limit; });
+  return products && std::ranges::all_of(products->errors, [&](double e) { return e <= limit; });
 }
 
 }  // namespace
