@@ -322,7 +322,7 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
   word inverse[QUARTER];
   fetch_inverse(l, i, q, inverse);
   if (group > 0)
-    sum_of_few += awaited_product(solution, k, k, n, &seen, quarter, solved[(group - 1) & 1], q);
+    sum_of_few += awaited_product(solution, k, n, n, &seen, quarter, solved[(group - 1) & 1], q);
   const real rest = right - from_quarters(sum + sum_of_few, sums);
   if (q == 0) y[i] = rest;
   barrier(CLK_LOCAL_MEM_FENCE);
