@@ -121,6 +121,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
 // its half number `half_`, which is filled with one number: a reader that finds any other has the
 // element, so stores need no ordering. The other half is left filled with that number, for the next
 // solution of as many columns.
+// begin - t_left: a multiple of 4.
 #ifndef SPIN_LIMIT  // tests on CPUs, whose threads are interrupted, wait longer
 #define SPIN_LIMIT (1 << 25)
 #endif
