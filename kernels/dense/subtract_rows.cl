@@ -27,7 +27,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void subtract_rows(
 #pragma unroll
   for (int s = 0; s < SUMS / LANES; ++s) sums[s] = 0;
   const int whole = depth / SUMS * SUMS;
+#if LANES > 1
 #pragma unroll 4
+#endif
   for (int q = lane; q < whole; q += SUMS) {
 #pragma unroll
     for (int s = 0; s < SUMS / LANES; ++s)
