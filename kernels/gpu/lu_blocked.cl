@@ -39,6 +39,46 @@
 #include "gpu/strip.clh"
 #include "gpu/update_arguments.h"
 
+// A tile on the multiprocessor of a panel's work-group slows that down by a third, and everybody
+// waits for the panel; with local pivots for its first work-group.
+#if defined(HALVES) && PIVOT
+#define PANEL_ALONE
+#ifdef LOCAL_PIVOTS
+#define IS_ALONE(group) ((group) == 0)
+#else
+#define IS_ALONE(group) true
+#endif
+// Words of the mail: how many tickets have been drawn; the last panel that has been started, and
+// factored; for each multiprocessor the last panel that a work-group there was alone for.
+enum { DRAWN, STARTED, FACTORED, PLACES };
+
+inline uint multiprocessor(void) {
+  uint number;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
+  return number % WATCH_PLACES;
+}
+
+// A number that no other work-group of the launch gets; beside one that is to be alone, only when
+// the panel is factored.
+inline int draw_ticket(volatile __global ulong* words, int drawn, ulong panel,
+                       __local int* shared) {
+  if (get_local_id(0) == 0) {
+    int patience = SPIN_LIMIT;
+    while (words[STARTED] != panel && --patience > 0) {
+    }
+    if (words[PLACES + multiprocessor()] == panel) {
+      while (words[FACTORED] != panel && --patience > 0) {
+      }
+    }
+    *shared = atomic_inc((volatile __global int*)(words + DRAWN)) - drawn;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const int ticket = *shared;
+  barrier(CLK_LOCAL_MEM_FENCE);  // all have read it
+  return ticket;
+}
+#endif
+
 #ifdef BESIDE
 #define BESIDE_ARGUMENTS \
   , __global const real *t, int t_pitch, __global real *x, int x_pitch, const update_beside beside
@@ -67,6 +107,12 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   if (group < groups) {
     const int panel = launch.panel.column, width = launch.panel.width;
     const int k = launch.panel.k, k_end = launch.panel.k_end;
+#ifdef PANEL_ALONE
+    volatile __global ulong* words = mail + launch.watch.word;
+    const bool tells = launch.watch.word > 0 && get_local_id(0) == 0;
+    if (tells && IS_ALONE(group)) words[PLACES + multiprocessor()] = panel + 1;
+    if (tells && group == 0) words[STARTED] = panel + 1;
+#endif
     if (k_end > k) {
       update_tile(a, pitch, a, pitch, panel + panel_rows_from(group), panel,
                   min(panel + panel_rows_end(group), m), launch.panel.column_end, k, k_end, true,
@@ -76,6 +122,9 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     START_PART(0);
     factor_panel(a, pitch, m, panel, width, groups, group, mail, pivots, row_for, row_goes_to, info,
                  (__local panel_scratch*)scratch);
+#ifdef PANEL_ALONE
+    if (tells && group == 0) words[FACTORED] = panel + 1;
+#endif
     END_PART(0);
     return;
   }
@@ -86,6 +135,15 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   int across = tiles_across(column, column_end);
   int tile = group - groups;
   const int near_tiles = across * ((m - row + 127) / 128);
+#ifdef PANEL_ALONE
+  if (launch.watch.word > 0) {
+    tile = draw_ticket(mail + launch.watch.word, launch.watch.drawn, launch.panel.column + 1,
+                       (__local int*)scratch);
+    const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
+                          ((m - launch.far_region.k_end + 127) / 128);
+    if (tile >= near_tiles + far_tiles) return;
+  }
+#endif
 #ifdef BESIDE
   const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
                         ((m - launch.far_region.k_end + 127) / 128);

@@ -28,9 +28,19 @@ typedef struct {
   cl_int row, column, rows, columns;
 } split_block;
 
+/* Work-groups with tiles keep away from multiprocessors of the panel: word `word` of the mail is the
+   first of WATCH_WORDS for that, and `drawn` tickets have been drawn before this launch. They do not
+   if word is 0. */
+#define WATCH_PLACES 256
+#define WATCH_WORDS (3 + WATCH_PLACES)
+typedef struct {
+  cl_int word, drawn;
+} update_watch;
+
 typedef struct {
   cl_int m; /* rows of the matrix */
   update_panel panel;
+  update_watch watch;
   update_region near_region, far_region;
   split_block split;  /* for all of the far region, if rows > 0 */
   cl_int split_near;  /* whether for the near region too */

@@ -41,7 +41,7 @@ constexpr std::size_t kLargeTestOrder = LuNone::kMostWithoutSquares + 65;
 static_assert(std::is_trivially_copyable_v<update_arguments> &&
               std::is_standard_layout_v<update_arguments> &&
               alignof(update_arguments) == sizeof(cl_int) &&
-              sizeof(update_arguments) == 20 * sizeof(cl_int));
+              sizeof(update_arguments) == 22 * sizeof(cl_int));
 
 static_assert(kLargeElement == LARGE_ELEMENT);
 
@@ -171,7 +171,7 @@ void BlockedGpu::allocate() {
   const std::size_t words = element_size(shape_.precision) / 4;
   const std::size_t proposals =
       2 * std::max<std::size_t>({most_groups_, most_narrow_groups_, 64}) * 8;
-  mail_bytes_ = (kPanel * kPanel + proposals) * words * sizeof(cl_ulong);
+  mail_bytes_ = ((kPanel * kPanel + proposals) * words + WATCH_WORDS) * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
   room_ = room_for_split(shape_);
   halves_ = context_.allocate(kernels_.halves > 0 ? halves_bytes(shape_) : 0);
@@ -468,6 +468,13 @@ void BlockedGpu::run_exchange(const char* phase, Surface& a, const Exchange& of)
       (of.strips * kPanel * element_size(shape_.precision) + of.pieces * kChunk * sizeof(cl_half)));
 }
 
+// As long as the panel takes longer than the tiles, which then do better to stay away from it.
+bool BlockedGpu::keeps_panel_alone(std::size_t groups) const {
+  const std::size_t most = shape_.shortcut == Shortcut::local_pivots ? 3 : 6;
+  return splits_own() && shape_.pivot != Pivot::none &&
+         groups <= most * context_.device().compute_units;
+}
+
 // In one launch, whose first work-groups, if any, update `next` and factor `width` columns of it.
 void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
                             std::size_t panel_groups, const LuUpdate& near, const LuUpdate& far) {
@@ -477,7 +484,15 @@ void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
   const update_panel panel = {to_int(next.column),  to_int(width),  to_int(next.column_end),
                               to_int(panel_groups), to_int(next.k), to_int(next.k_end)};
   const bool split_near = split_.rows > 0 && near.k == split_k_ && near.k_end == split_k_end_;
-  const update_arguments launch = {to_int(shape_.m), panel,  region(near),
+  std::size_t groups = panel_groups + tiles(near) + tiles(far);
+  update_watch watch{};
+  if (panel_groups > 0 && groups > panel_groups && keeps_panel_alone(groups)) {
+    // So many may wait, and come too late for any tile.
+    groups += shape_.shortcut == Shortcut::local_pivots ? 1 : panel_groups;
+    watch = {to_int(mail_bytes_ / sizeof(cl_ulong) - WATCH_WORDS), to_int(drawn_)};
+    drawn_ += groups - panel_groups;
+  }
+  const update_arguments launch = {to_int(shape_.m), panel,  watch,     region(near),
                                    region(far),      split_, split_near};
   const auto parts = [&] {
     std::vector<Part> both = parts_of_columns(
@@ -485,7 +500,6 @@ void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
     both.push_back({"tiles", "tiles"});
     return both;
   };
-  const std::size_t groups = panel_groups + tiles(near) + tiles(far);
   if (beside_.empty()) {
     context_.run_in_parts("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
                           {groups * kItems}, parts, a, launch, mail_, ipiv_, row_for_, row_goes_to_,
@@ -589,9 +603,12 @@ void BlockedGpu::update_and_factor(Surface& a, const LuUpdate& next, std::size_t
     run_update(a, next, width, groups, near, far);
   } else {
     // Both are next to one another and get the same k.
-    LuUpdate both = next;
-    if (!near.empty()) both.column_end = near.column_end;
-    run_update(a, next, width, 0, next.k == next.k_end ? LuUpdate{} : both, far);
+    LuUpdate both = near;
+    if (next.k < next.k_end) {
+      both = next;
+      if (!near.empty()) both.column_end = near.column_end;
+    }
+    run_update(a, next, width, 0, both, far);
   }
   const std::uint64_t elements =
       (shape_.m - panel) * (next.column_end - panel) + kTile * kTile * (tiles(near) + tiles(far));
@@ -664,6 +681,7 @@ void BlockedGpu::list_moves(std::size_t panel, std::size_t width) {
 
 void BlockedGpu::start() {
   split_ = {};
+  drawn_ = 0;
   context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
   const bool panels = !none_ && resident_from() > 0;
   if (panels) context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
@@ -730,9 +748,13 @@ void BlockedGpu::factorize(Surface& a, const Parts& parts) {
       compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
                         {a, after, n - after});
     }
-    if (step.block_ends && after < end) split_operands(a, step.block, after);
+    LuUpdate next = step.next, near = step.near;
+    if (step.block_ends && after < end) {
+      split_operands(a, step.block, after);
+      update_first(a, next, near);
+    }
     if (step.next_width > 0) {
-      update_and_factor(a, step.next, step.next_width, step.near, step.far);
+      update_and_factor(a, next, step.next_width, near, step.far);
     } else if (!step.near.empty()) {
       run_update(a, {}, 0, 0, step.near, {});
       context_.timeline().add_bytes(2 * kTile * kTile * tiles(step.near) *
@@ -759,20 +781,40 @@ void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t wi
 void BlockedGpu::update_by_halves(const Triangle& l, std::size_t k, std::size_t width,
                                   const Columns& a) {
   solve_diagonal(l, k, width, a);
-  const std::size_t below = k + width, rows = a.of.rows(), end = a.first + a.count;
-  KernelId subtract = halves_kernel("nvidia/subtract_halves.cl", "subtract_halves");
-  subtract.patch = Patch{WGMMA_PLACEHOLDER_BYTES, HALVES_LOCAL_BYTES, 2};
+  const std::size_t below = k + width, end = a.first + a.count;
   for (std::size_t first = a.first; first < end; first += kColumnsAtOnce) {
     const std::size_t last = std::min(first + kColumnsAtOnce, end);
     split_block block = room_;
     block.column = to_int(first);
     split(a.of, 0, last, k, below, block);
     block.row = to_int(below);
-    const std::size_t tiles = ceiling(rows - below, kTile) * ceiling(last - first, kTile);
-    context_.run("update", subtract, {tiles * kItems}, a.of, to_int(below), to_int(rows),
-                 to_int(first), to_int(last), to_int(width / kChunk), block, halves_);
-    context_.timeline().add_bytes(2 * (rows - below) * (last - first) * sizeof(cl_float));
+    subtract_halves(a.of, {first, last, k, below}, block);
   }
+}
+
+void BlockedGpu::subtract_halves(const Surface& a, const LuUpdate& of, const split_block& block) {
+  KernelId subtract = halves_kernel("nvidia/subtract_halves.cl", "subtract_halves");
+  subtract.patch = Patch{WGMMA_PLACEHOLDER_BYTES, HALVES_LOCAL_BYTES, 2};
+  const std::size_t rows = a.rows() - of.k_end, columns = of.column_end - of.column;
+  context_.run("update", subtract, {ceiling(rows, kTile) * ceiling(columns, kTile) * kItems}, a,
+               to_int(of.k_end), to_int(a.rows()), to_int(of.column), to_int(of.column_end),
+               to_int((of.k_end - of.k) / kChunk), block, halves_);
+  context_.timeline().add_bytes(2 * rows * columns * sizeof(cl_float));
+}
+
+// `next` and as much of `near` as the device computes at once, before the launch that has the
+// rest. The panel's work-groups would take several times as long for `next`, which has all of a
+// block's products to get, and everybody waits for the panel.
+void BlockedGpu::update_first(Surface& a, LuUpdate& next, LuUpdate& near) {
+  if (split_.rows == 0 || next.empty()) return;
+  const std::size_t rows = ceiling(shape_.m - next.k_end, kTile);
+  const std::size_t at_once = std::max<std::size_t>(context_.device().compute_units / rows, 1);
+  LuUpdate first = next;
+  first.column_end = std::clamp(first.column + at_once * kTile, next.column_end,
+                                std::max(next.column_end, near.column_end));
+  subtract_halves(a, first, split_);
+  near.column = std::max(near.column, first.column_end);
+  next.k = next.k_end;
 }
 
 // In the launches of the panel's parts, which leave most of the device idle.
