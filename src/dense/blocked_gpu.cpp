@@ -74,6 +74,9 @@ constexpr std::size_t kChunk = 32;            // values of k
 constexpr std::size_t kRowsSplit = 32;        // of a work-group
 constexpr std::size_t kLeastSplit = 320;      // columns of a block that are worth it
 constexpr std::size_t kColumnsAtOnce = 8192;  // of update_columns()
+// Work-groups of a launch whose panel has its multiprocessors to itself, times columns of a block,
+// for each multiprocessor: docs/performance.md.
+constexpr std::size_t kMostBeside = 3 * kWideBlock;
 // Columns of L and rows of U.
 std::size_t depth_of_split(const Shape& shape) {
   return shape.updates_others ? shape.n : shape.nb;
@@ -468,11 +471,10 @@ void BlockedGpu::run_exchange(const char* phase, Surface& a, const Exchange& of)
       (of.strips * kPanel * element_size(shape_.precision) + of.pieces * kChunk * sizeof(cl_half)));
 }
 
-// As long as the panel takes longer than the tiles, which then do better to stay away from it.
+// As long as the panel takes longer than the tiles, whose time grows with the columns of a block.
 bool BlockedGpu::keeps_panel_alone(std::size_t groups) const {
-  const std::size_t most = shape_.shortcut == Shortcut::local_pivots ? 3 : 6;
   return splits_own() && shape_.pivot != Pivot::none &&
-         groups <= most * context_.device().compute_units;
+         groups * shape_.nb <= kMostBeside * context_.device().compute_units;
 }
 
 // In one launch, whose first work-groups, if any, update `next` and factor `width` columns of it.
