@@ -30,6 +30,7 @@ class Columns {
         compute_rows_of_u(step.block, step.panel_end, step.solve_end, plan_.n);
         split_ = {step.block, step.panel_end};
       }
+      update_first(step);
       launch(step);
     }
     for (std::size_t c = 0; c < plan_.n; ++c) {
@@ -97,23 +98,22 @@ class Columns {
     }
   }
 
+  void update_first(const LuStep& step) {
+    if (step.first.empty()) return;
+    require(split_ == std::pair(step.first.k, step.first.k_end), step.first.column,
+            "first columns by the last whole block");
+    std::set<std::size_t> written;
+    update(step.first, written);
+  }
+
   void launch(const LuStep& step) {
     std::set<std::size_t> written;
-    for (const LuUpdate& update : {step.next, step.near, step.far}) {
-      if (update.empty()) continue;
-      for (std::size_t l = update.k; l < update.k_end; ++l) {
-        require(columns_[l].factored, l, "L of a factored panel");
-        require(columns_[l].exchanged == columns_[update.k].exchanged, l, "L interchanged");
-      }
-      require(update.column % 16 == 0, update.column, "begins at a multiple of 16");
-      for (std::size_t c = update.column; c < update.column_end; ++c) {
-        require(written.insert(c).second, c, "written twice in a launch");
-        update_column(c, update.k, update.k_end);
-      }
+    for (const LuUpdate& each : {step.next, step.near, step.far}) {
+      if (!each.empty()) update(each, written);
     }
     // Where a panel takes a launch a column, both are updated as one region.
     const auto& [next, near] = std::pair(step.next, step.near);
-    if (!next.empty() && !near.empty()) {
+    if (!next.empty() && next.k < next.k_end && !near.empty()) {
       require(near.column == next.column_end, near.column, "next to the next panel");
       require(near.k == next.k && near.k_end == next.k_end, near.column, "updated as that is");
     }
@@ -125,6 +125,18 @@ class Columns {
       require(step.next.column + step.next_width <= step.next.column_end, step.next.column,
               "the panel is in what is updated");
       factor(step.next.column, step.next.column + step.next_width);
+    }
+  }
+
+  void update(const LuUpdate& of, std::set<std::size_t>& written) {
+    for (std::size_t l = of.k; l < of.k_end; ++l) {
+      require(columns_[l].factored, l, "L of a factored panel");
+      require(columns_[l].exchanged == columns_[of.k].exchanged, l, "L interchanged");
+    }
+    require(of.column % 16 == 0, of.column, "begins at a multiple of 16");
+    for (std::size_t c = of.column; c < of.column_end; ++c) {
+      require(written.insert(c).second, c, "written twice in a launch");
+      update_column(c, of.k, of.k_end);
     }
   }
 
@@ -152,7 +164,8 @@ std::string broken_rule(const LuPlan& plan, const std::vector<LuStep>& steps) {
 std::string described(const LuPlan& plan) {
   std::ostringstream text;
   text << plan.m << " x " << plan.n << ", panels up to " << plan.end << ", blocks of " << plan.block
-       << (plan.interchanges ? ", with" : ", without") << " interchanges";
+       << (plan.interchanges ? ", with" : ", without") << " interchanges, " << plan.first_tiles
+       << " tiles first";
   return text.str();
 }
 
@@ -167,9 +180,11 @@ std::vector<LuPlan> plans() {
     for (const std::size_t n : orders) {
       for (const bool interchanges : {true, false}) {
         for (const std::size_t m : {n, n + 200, n / 2}) {
-          plans.push_back({m, n, std::min(m, n), kPanel, block, interchanges});
           const std::size_t end = std::min(m, n) / 2 / block * block;
-          if (end > 0) plans.push_back({m, n, end, kPanel, block, interchanges});
+          for (const std::size_t tiles : {0, 1, 20, 132}) {
+            plans.push_back({m, n, std::min(m, n), kPanel, block, interchanges, tiles});
+            if (end > 0) plans.push_back({m, n, end, kPanel, block, interchanges, tiles});
+          }
         }
       }
     }
@@ -203,13 +218,30 @@ TEST(LuSchedule, SpreadsFarColumnsOverTheNextBlock) {
   }
 }
 
+// The next panel's columns, and no more tiles than the plan has room for beside them.
+TEST(LuSchedule, UpdatesTheFirstColumnsOfABlock) {
+  LuPlan plan = {5000, 5000, 5000, 64, 384, true};
+  for (const LuStep& step : lu_schedule(plan)) EXPECT_TRUE(step.first.empty());
+  plan.first_tiles = 132;
+  for (const LuStep& step : lu_schedule(plan)) {
+    EXPECT_EQ(step.first.empty(), !step.block_ends || step.next_width == 0) << step.panel;
+    if (step.first.empty()) continue;
+    EXPECT_EQ(step.first.column, step.panel_end);
+    EXPECT_GE(step.first.column_end, step.next.column_end);
+    const std::size_t down = (plan.m - step.panel_end + 127) / 128;
+    const std::size_t across = (step.first.column_end - step.first.column + 127) / 128;
+    EXPECT_TRUE(across == 1 || across * down <= 132) << step.panel;
+  }
+}
+
 // That the rules above are rules: whatever is left out, done twice or in another order breaks one.
 TEST(LuSchedule, BreaksARuleIfAnythingChanges) {
   for (const bool interchanges : {true, false}) {
-    const LuPlan plan = {1500, 1500, 1500, 64, 192, interchanges};
+    const LuPlan plan = {1500, 1500, 1500, 64, 192, interchanges, 12};
     const std::vector<LuStep> right = lu_schedule(plan);
     for (std::size_t i = 0; i + 1 < right.size(); ++i) {
-      for (LuUpdate LuStep::*update : {&LuStep::next, &LuStep::near, &LuStep::far}) {
+      for (LuUpdate LuStep::*update :
+           {&LuStep::first, &LuStep::next, &LuStep::near, &LuStep::far}) {
         if ((right[i].*update).empty()) continue;
         std::vector<LuStep> steps = right;
         steps[i].*update = {};

@@ -13,8 +13,9 @@
 // Build options: PIVOT, 1 or 0, and those of the panel. LUGPU_NVIDIA takes the matrix units of
 // NVIDIA's GPUs; with LUGPU_WGMMA, for singles, update_and_factor takes those of compute
 // capability 9.0, and the host has to patch the program; with HALVES besides, regions whose L and U
-// are there in halves (nvidia/halves_layout.clh) are updated with these. With BESIDE,
-// update_and_factor also updates tiles of another matrix, after those of the regions.
+// are there in halves (nvidia/halves_layout.clh) are updated with these, and with pivots their
+// tiles may go by tickets (nvidia/tickets.clh). With BESIDE, update_and_factor also updates tiles
+// of another matrix, after those of the regions.
 
 #include "common/part_times.clh"
 #include "gpu/tile_order.clh"
@@ -38,45 +39,8 @@
 #endif
 #include "gpu/strip.clh"
 #include "gpu/update_arguments.h"
-
-// A tile on the multiprocessor of a panel's work-group slows that down by a third, and everybody
-// waits for the panel; with local pivots for its first work-group.
 #if defined(HALVES) && PIVOT
-#define PANEL_ALONE
-#ifdef LOCAL_PIVOTS
-#define IS_ALONE(group) ((group) == 0)
-#else
-#define IS_ALONE(group) true
-#endif
-// Words of the mail: how many tickets have been drawn; the last panel that has been started, and
-// factored; for each multiprocessor the last panel that a work-group there was alone for.
-enum { DRAWN, STARTED, FACTORED, PLACES };
-
-inline uint multiprocessor(void) {
-  uint number;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
-  return number % WATCH_PLACES;
-}
-
-// A number that no other work-group of the launch gets; beside one that is to be alone, only when
-// the panel is factored.
-inline int draw_ticket(volatile __global ulong* words, int drawn, ulong panel,
-                       __local int* shared) {
-  if (get_local_id(0) == 0) {
-    int patience = SPIN_LIMIT;
-    while (words[STARTED] != panel && --patience > 0) {
-    }
-    if (words[PLACES + multiprocessor()] == panel) {
-      while (words[FACTORED] != panel && --patience > 0) {
-      }
-    }
-    *shared = atomic_inc((volatile __global int*)(words + DRAWN)) - drawn;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  const int ticket = *shared;
-  barrier(CLK_LOCAL_MEM_FENCE);  // all have read it
-  return ticket;
-}
+#include "nvidia/tickets.clh"
 #endif
 
 #ifdef BESIDE
@@ -107,11 +71,8 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   if (group < groups) {
     const int panel = launch.panel.column, width = launch.panel.width;
     const int k = launch.panel.k, k_end = launch.panel.k_end;
-#ifdef PANEL_ALONE
-    volatile __global ulong* words = mail + launch.watch.word;
-    const bool tells = launch.watch.word > 0 && get_local_id(0) == 0;
-    if (tells && IS_ALONE(group)) words[PLACES + multiprocessor()] = panel + 1;
-    if (tells && group == 0) words[STARTED] = panel + 1;
+#ifdef TICKETS
+    if (launch.tickets.word > 0) tell_start(mail + launch.tickets.word, group, panel + 1);
 #endif
     if (k_end > k) {
       update_tile(a, pitch, a, pitch, panel + panel_rows_from(group), panel,
@@ -122,8 +83,8 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     START_PART(0);
     factor_panel(a, pitch, m, panel, width, groups, group, mail, pivots, row_for, row_goes_to, info,
                  (__local panel_scratch*)scratch);
-#ifdef PANEL_ALONE
-    if (tells && group == 0) words[FACTORED] = panel + 1;
+#ifdef TICKETS
+    if (launch.tickets.word > 0) tell_end(mail + launch.tickets.word, group, panel + 1);
 #endif
     END_PART(0);
     return;
@@ -135,10 +96,10 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   int across = tiles_across(column, column_end);
   int tile = group - groups;
   const int near_tiles = across * ((m - row + 127) / 128);
-#ifdef PANEL_ALONE
-  if (launch.watch.word > 0) {
-    tile = draw_ticket(mail + launch.watch.word, launch.watch.drawn, launch.panel.column + 1,
-                       (__local int*)scratch);
+#ifdef TICKETS
+  if (launch.tickets.word > 0) {
+    tile = draw_ticket(mail + launch.tickets.word, launch.panel.column + 1, (__local int*)scratch) -
+           launch.tickets.drawn;
     const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
                           ((m - launch.far_region.k_end + 127) / 128);
     if (tile >= near_tiles + far_tiles) return;

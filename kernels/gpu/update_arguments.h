@@ -28,19 +28,18 @@ typedef struct {
   cl_int row, column, rows, columns;
 } split_block;
 
-/* Work-groups with tiles keep away from multiprocessors of the panel: word `word` of the mail is the
-   first of WATCH_WORDS for that, and `drawn` tickets have been drawn before this launch. They do not
-   if word is 0. */
-#define WATCH_PLACES 256
-#define WATCH_WORDS (3 + WATCH_PLACES)
+/* Tiles by tickets (nvidia/tickets.clh): the first of TICKET_WORDS words of the mail for them, and
+   how many have been drawn before this launch. Word 0: tiles go by the numbers of work-groups. */
+#define TICKET_PLACES 256
+#define TICKET_WORDS (3 + TICKET_PLACES)
 typedef struct {
   cl_int word, drawn;
-} update_watch;
+} update_tickets;
 
 typedef struct {
   cl_int m; /* rows of the matrix */
   update_panel panel;
-  update_watch watch;
+  update_tickets tickets;
   update_region near_region, far_region;
   split_block split;  /* for all of the far region, if rows > 0 */
   cl_int split_near;  /* whether for the near region too */

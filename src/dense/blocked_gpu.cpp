@@ -174,7 +174,7 @@ void BlockedGpu::allocate() {
   const std::size_t words = element_size(shape_.precision) / 4;
   const std::size_t proposals =
       2 * std::max<std::size_t>({most_groups_, most_narrow_groups_, 64}) * 8;
-  mail_bytes_ = ((kPanel * kPanel + proposals) * words + WATCH_WORDS) * sizeof(cl_ulong);
+  mail_bytes_ = ((kPanel * kPanel + proposals) * words + TICKET_WORDS) * sizeof(cl_ulong);
   mail_ = context_.allocate(mail_bytes_);
   room_ = room_for_split(shape_);
   halves_ = context_.allocate(kernels_.halves > 0 ? halves_bytes(shape_) : 0);
@@ -487,14 +487,14 @@ void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
                               to_int(panel_groups), to_int(next.k), to_int(next.k_end)};
   const bool split_near = split_.rows > 0 && near.k == split_k_ && near.k_end == split_k_end_;
   std::size_t groups = panel_groups + tiles(near) + tiles(far);
-  update_watch watch{};
+  update_tickets tickets{};
   if (panel_groups > 0 && groups > panel_groups && keeps_panel_alone(groups)) {
     // So many may wait, and come too late for any tile.
     groups += shape_.shortcut == Shortcut::local_pivots ? 1 : panel_groups;
-    watch = {to_int(mail_bytes_ / sizeof(cl_ulong) - WATCH_WORDS), to_int(drawn_)};
+    tickets = {to_int(mail_bytes_ / sizeof(cl_ulong) - TICKET_WORDS), to_int(drawn_)};
     drawn_ += groups - panel_groups;
   }
-  const update_arguments launch = {to_int(shape_.m), panel,  watch,     region(near),
+  const update_arguments launch = {to_int(shape_.m), panel,  tickets,   region(near),
                                    region(far),      split_, split_near};
   const auto parts = [&] {
     std::vector<Part> both = parts_of_columns(
@@ -736,7 +736,10 @@ void BlockedGpu::factorize(Surface& a, const Parts& parts) {
   // P A(:, 0:64) = L U
   const std::size_t first = std::min(kPanel, resident);
   if (first > 0) update_and_factor(a, {0, first}, first, {}, {});
-  const LuPlan plan = {m, n, resident, kPanel, shape_.nb, shape_.pivot != Pivot::none};
+  // The panel's work-groups would take several times as long for the products of a whole block. A
+  // tile for each multiprocessor.
+  const std::size_t first_tiles = splits_own() ? context_.device().compute_units : 0;
+  const LuPlan plan = {m, n, resident, kPanel, shape_.nb, shape_.pivot != Pivot::none, first_tiles};
   std::size_t part = 0, left = 0;  // and the first column of this part
   for (const LuStep& step : lu_schedule(plan)) {
     if (step.block_ends) split_ = {};  // all columns have the updates of the block before
@@ -750,13 +753,10 @@ void BlockedGpu::factorize(Surface& a, const Parts& parts) {
       compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
                         {a, after, n - after});
     }
-    LuUpdate next = step.next, near = step.near;
-    if (step.block_ends && after < end) {
-      split_operands(a, step.block, after);
-      update_first(a, next, near);
-    }
+    if (step.block_ends && after < end) split_operands(a, step.block, after);
+    if (!step.first.empty()) subtract_halves(a, step.first, split_);
     if (step.next_width > 0) {
-      update_and_factor(a, next, step.next_width, near, step.far);
+      update_and_factor(a, step.next, step.next_width, step.near, step.far);
     } else if (!step.near.empty()) {
       run_update(a, {}, 0, 0, step.near, {});
       context_.timeline().add_bytes(2 * kTile * kTile * tiles(step.near) *
@@ -802,21 +802,6 @@ void BlockedGpu::subtract_halves(const Surface& a, const LuUpdate& of, const spl
                to_int(of.k_end), to_int(a.rows()), to_int(of.column), to_int(of.column_end),
                to_int((of.k_end - of.k) / kChunk), block, halves_);
   context_.timeline().add_bytes(2 * rows * columns * sizeof(cl_float));
-}
-
-// `next` and as much of `near` as the device computes at once, before the launch that has the
-// rest. The panel's work-groups would take several times as long for `next`, which has all of a
-// block's products to get, and everybody waits for the panel.
-void BlockedGpu::update_first(Surface& a, LuUpdate& next, LuUpdate& near) {
-  if (split_.rows == 0 || next.empty()) return;
-  const std::size_t rows = ceiling(shape_.m - next.k_end, kTile);
-  const std::size_t at_once = std::max<std::size_t>(context_.device().compute_units / rows, 1);
-  LuUpdate first = next;
-  first.column_end = std::clamp(first.column + at_once * kTile, next.column_end,
-                                std::max(next.column_end, near.column_end));
-  subtract_halves(a, first, split_);
-  near.column = std::max(near.column, first.column_end);
-  next.k = next.k_end;
 }
 
 // In the launches of the panel's parts, which leave most of the device idle.

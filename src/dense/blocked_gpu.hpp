@@ -120,7 +120,7 @@ class BlockedGpu : public Blocked {
   BesideTiles take_beside();
   /// Whether products of the matrix's own blocks are computed in halves.
   bool splits_own() const { return kernels_.halves > 0 && !shape_.updates_others; }
-  /// Whether a launch of so many work-groups has no tiles on the panel's multiprocessors.
+  /// Whether a launch of so many work-groups has its tiles by tickets (nvidia/tickets.clh).
   bool keeps_panel_alone(std::size_t groups) const;
   /// Whether subtract_block() or compute_rows() has tiles half as wide, by half as many work-items;
   /// the columns and work-items of its tiles.
@@ -129,7 +129,6 @@ class BlockedGpu : public Blocked {
   KernelId halves_kernel(const char* file, const char* function) const;
   void split_operands(Surface& a, std::size_t k, std::size_t k_end);
   void subtract_halves(const Surface& a, const LuUpdate& of, const split_block& block);
-  void update_first(Surface& a, LuUpdate& next, LuUpdate& near);
   void update_by_halves(const Triangle& l, std::size_t k, std::size_t width, const Columns& a);
   void split(const Surface& a, std::size_t m, std::size_t n, std::size_t k, std::size_t k_end,
              const split_block& block);
@@ -168,7 +167,7 @@ class BlockedGpu : public Blocked {
   cl::Buffer halves_;
   split_block room_{}, split_{};
   std::size_t split_k_ = 0, split_k_end_ = 0;
-  std::size_t drawn_ = 0;  // tickets of work-groups with tiles, in a factorization: update_watch
+  std::size_t drawn_ = 0;  // tickets so far: update_tickets
   // What is still to be enqueued of factor_beside(), in so many launches of update_and_factor.
   std::deque<Beside> beside_;
   std::size_t launches_ = 0;

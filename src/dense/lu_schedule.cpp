@@ -7,7 +7,7 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kColumnsOfTile = 128;   // columns of a tile: parts are of whole ones
+constexpr std::size_t kTileSide = 128;        // rows and columns: parts are of whole ones
 constexpr std::size_t kRegionAlignment = 16;  // of the first column of a region
 
 // Columns from `column` on, as many parts as launches, with columns k : k_end of L.
@@ -16,7 +16,7 @@ class FarColumns {
   FarColumns() = default;
   FarColumns(std::size_t column, std::size_t n, std::size_t parts, std::size_t k, std::size_t k_end)
       : whole_{column, n, k, k_end},
-        width_(ceiling(ceiling(n - std::min(n, column), parts), kColumnsOfTile) * kColumnsOfTile) {}
+        width_(ceiling(ceiling(n - std::min(n, column), parts), kTileSide) * kTileSide) {}
 
   LuUpdate part(std::size_t i) const {
     LuUpdate part = whole_;
@@ -29,6 +29,17 @@ class FarColumns {
   LuUpdate whole_;
   std::size_t width_ = 0;
 };
+
+// What step.first takes from `next` and `near`, which get the products of a whole block.
+void update_first(const LuPlan& plan, LuStep& step) {
+  const std::size_t rows = ceiling(plan.m - step.next.k_end, kTileSide);
+  const std::size_t columns = std::max<std::size_t>(plan.first_tiles / rows, 1) * kTileSide;
+  step.first = step.next;
+  step.first.column_end = std::clamp(step.next.column + columns, step.next.column_end,
+                                     std::max(step.next.column_end, step.near.column_end));
+  step.next.k = step.next.k_end;
+  step.near.column = std::max(step.near.column, step.first.column_end);
+}
 
 }  // namespace
 
@@ -62,6 +73,7 @@ std::vector<LuStep> lu_schedule(const LuPlan& plan) {
         far = FarColumns(aligned, n, parts, block, after);
         step.next = {after, next_block == next_panel ? aligned : next_panel, block, after};
         step.near = {step.next.column_end, aligned, block, after};
+        if (plan.first_tiles > 0) update_first(plan, step);
         step.far = far.part(0);
       } else {
         step.next = {after, next_panel, panel, after};

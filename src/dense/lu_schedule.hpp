@@ -13,6 +13,7 @@ struct LuPlan {
   std::size_t panel = 0;      ///< columns of a panel
   std::size_t block = 0;      ///< columns of a block, a whole number of panels
   bool interchanges = false;  ///< whether rows are interchanged
+  std::size_t first_tiles = 0;  ///< of LuStep::first, 128 x 128 each; none if 0
 };
 
 /// Columns column : column_end get columns k : k_end of L and rows k : k_end of U, in all rows from
@@ -28,13 +29,16 @@ struct LuUpdate {
 ///      exchange_end; its rows of U in columns panel_end : solve_end;
 ///   2. if the panel ends its block (`block_ends`), rows block : panel_end of U in the columns from
 ///      solve_end on, which do not have them yet;
-///   3. one launch: `next` is updated and its first next_width columns, the next panel, are
-///      factored; meanwhile `near` and `far` are updated, whose columns are others.
+///   3. `first` is updated: with the products of a whole block the next panel's columns, and of
+///      those next to them as many as make plan.first_tiles;
+///   4. one launch: `next` is updated, if `first` is not, and its first next_width columns, the
+///   next
+///      panel, are factored; meanwhile `near` and `far` are updated, whose columns are others.
 struct LuStep {
   std::size_t panel = 0, panel_end = 0, block = 0;
   bool block_ends = false;
   std::size_t solve_end = 0, exchange_end = 0;
-  LuUpdate next, near, far;
+  LuUpdate first, next, near, far;
   std::size_t next_width = 0;  ///< 0 after the last panel
 };
 
