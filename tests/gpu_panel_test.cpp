@@ -96,6 +96,7 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
         {},
         {},
         {},
+        {},
         0};
     context.run("test", kernel("gpu/lu_blocked.cl", "update_and_factor"),
                 {groups(a.rows()) * kItems}, a, launch, mail, ipiv, row_for, goes_to, info,

@@ -1339,21 +1339,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void echo(int before, const update_arguments u, __global int* out) {
   const int members[] = {
       before, u.m, u.panel.column, u.panel.width, u.panel.column_end, u.panel.groups, u.panel.k,
-      u.panel.k_end, u.near_region.column, u.near_region.column_end, u.near_region.k,
+      u.panel.k_end, u.tickets.word, u.tickets.drawn, u.near_region.column, u.near_region.column_end, u.near_region.k,
       u.near_region.k_end, u.far_region.column, u.far_region.column_end, u.far_region.k,
       u.far_region.k_end, u.split.row, u.split.column, u.split.rows, u.split.columns,
       u.split_near};
-  for (int i = 0; i < 21; ++i) out[i] = members[i];
+  for (int i = 0; i < 23; ++i) out[i] = members[i];
 }
 )");
   DeviceContext context(shared_context().device(), {kernels.string()});
   const update_arguments arguments = {
-      1, {2, 3, 4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}, {16, 17, 18, 19}, 20};
-  const cl::Buffer out = context.allocate(21 * sizeof(cl_int));
+      1, {2, 3, 4, 5, 6, 7}, {8, 9}, {10, 11, 12, 13}, {14, 15, 16, 17}, {18, 19, 20, 21}, 22};
+  const cl::Buffer out = context.allocate(23 * sizeof(cl_int));
   const KernelId echo = {"gpu/echo.cl", "echo", Precision::single_precision, Storage::buffer};
   context.run("test", echo, {1}, cl_int{0}, arguments, out);
-  std::vector<cl_int> members(21), expected(21);
-  context.read_back("test", out, 0, 21 * sizeof(cl_int), members.data());
+  std::vector<cl_int> members(23), expected(23);
+  context.read_back("test", out, 0, 23 * sizeof(cl_int), members.data());
   std::iota(expected.begin(), expected.end(), 0);
   EXPECT_EQ(members, expected);
 }

@@ -144,7 +144,7 @@ TEST_P(LargeIndexOnGpus, Panels) {
     const update_region right = {as_int(after), as_int(n), as_int(before), as_int(k)};
     const std::size_t tiles =
         updates && after < n ? ceiling(n - after, kTile) * ceiling(n - k, kTile) : 0;
-    const update_arguments launch = {as_int(n), panel, tiles > 0 ? right : update_region{},
+    const update_arguments launch = {as_int(n), panel, {}, tiles > 0 ? right : update_region{},
                                      {},        {},    0};
     context.run("test", kernel("gpu/lu_blocked.cl", "update_and_factor"), {(1 + tiles) * kItems}, a,
                 launch, mail, rows, row_for, goes_to, info, none);
