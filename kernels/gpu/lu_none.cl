@@ -288,16 +288,18 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_none(
     if (k < steps && corner >= 0 && corner < blocks) {
       make_corner(
           a, pitch, n, corner, inverses, progress, info, stages, shared, &patience PASS_PART_TIMES);
-    } else if (k < steps && corner < 0 && F == 1) {
+    } else if (k < steps && corner < 0) {
+#if F == 1
       const int i = k + 2 + (number - 1) / 2;
       make_tile(
           a, pitch, n, k, i, i, 0, number % 2 == 0, inverses, progress, stages, shared, &patience);
-    } else if (k < steps && corner < 0) {
+#else
       const int far = k + 1 + (number < 4 ? 0 : (number - 3) / 2);
       const bool lower = number < 4 ? number == 2 : number % 2 != 0;
       const bool upper = number < 4 ? number == 3 : !lower;
       make_square(a, pitch, n, upper ? k : far, lower ? k : far, inverses, progress, stages, shared,
                   &patience);
+#endif
     }
   }
   if (patience < 0) *info = -1;  // a work-group that has started did not go on
