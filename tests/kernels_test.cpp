@@ -1339,10 +1339,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void echo(int before, const update_arguments u, __global int* out) {
   const int members[] = {
       before, u.m, u.panel.column, u.panel.width, u.panel.column_end, u.panel.groups, u.panel.k,
-      u.panel.k_end, u.tickets.word, u.tickets.drawn, u.near_region.column, u.near_region.column_end, u.near_region.k,
-      u.near_region.k_end, u.far_region.column, u.far_region.column_end, u.far_region.k,
-      u.far_region.k_end, u.split.row, u.split.column, u.split.rows, u.split.columns,
-      u.split_near};
+      u.panel.k_end, u.tickets.word, u.tickets.drawn, u.near_region.column,
+      u.near_region.column_end, u.near_region.k, u.near_region.k_end, u.far_region.column,
+      u.far_region.column_end, u.far_region.k, u.far_region.k_end, u.split.row, u.split.column,
+      u.split.rows, u.split.columns, u.split_near};
   for (int i = 0; i < 23; ++i) out[i] = members[i];
 }
 )");

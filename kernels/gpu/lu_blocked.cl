@@ -96,18 +96,18 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   int across = tiles_across(column, column_end);
   int tile = group - groups;
   const int near_tiles = across * ((m - row + 127) / 128);
+#if defined(TICKETS) || defined(BESIDE)
+  const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
+                        ((m - launch.far_region.k_end + 127) / 128);
+#endif
 #ifdef TICKETS
   if (launch.tickets.word > 0) {
     tile = draw_ticket(mail + launch.tickets.word, launch.panel.column + 1, (__local int*)scratch) -
            launch.tickets.drawn;
-    const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
-                          ((m - launch.far_region.k_end + 127) / 128);
     if (tile >= near_tiles + far_tiles) return;
   }
 #endif
 #ifdef BESIDE
-  const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
-                        ((m - launch.far_region.k_end + 127) / 128);
   if (tile >= near_tiles + far_tiles) {
     START_PART(1);
     const int2 place = place_of_tile(

@@ -489,8 +489,7 @@ void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
   std::size_t groups = panel_groups + tiles(near) + tiles(far);
   update_tickets tickets{};
   if (panel_groups > 0 && groups > panel_groups && keeps_panel_alone(groups)) {
-    // So many may wait, and come too late for any tile.
-    groups += shape_.shortcut == Shortcut::local_pivots ? 1 : panel_groups;
+    groups += panel_groups;  // as many may wait, and come too late for any tile
     tickets = {to_int(mail_bytes_ / sizeof(cl_ulong) - TICKET_WORDS), to_int(drawn_)};
     drawn_ += groups - panel_groups;
   }

@@ -31,9 +31,9 @@ struct LuUpdate {
 ///      solve_end on, which do not have them yet;
 ///   3. `first` is updated: with the products of a whole block the next panel's columns, and of
 ///      those next to them as many as make plan.first_tiles;
-///   4. one launch: `next` is updated, if `first` is not, and its first next_width columns, the
-///   next
-///      panel, are factored; meanwhile `near` and `far` are updated, whose columns are others.
+///   4. one launch: `next` is updated, unless `first` has been, and its first next_width columns,
+///      the next panel, are factored; meanwhile `near` and `far` are updated, whose columns are
+///      others.
 struct LuStep {
   std::size_t panel = 0, panel_end = 0, block = 0;
   bool block_ends = false;
