@@ -173,7 +173,7 @@ class LargeIndexOfDoubles : public LargeIndex {
   };
   cl::Buffer records(double scale, double scale_too) {
     std::vector<Column> columns(n);
-    columns[n - 1] = {0, 0, scale, scale_too};
+    columns[n - 1] = {0, 1, scale, scale_too};
     return buffer(columns);
   }
   template <typename... Arguments>
@@ -281,8 +281,15 @@ TEST_P(LargeIndexOfDoubles, ResidualsAndCorrections) {
     least(0, j) += 2 * residual(0, j);
   }
   write(r, n - 1, 0, half);
-  refine("minimize_residual", {256}, x, r, x_before, r_before, square(), square(), records(8, 0.5),
-         which, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 1e-10);
+  const Surface p = square(), q = square();
+  const std::size_t parts = (n + 511) / 512;
+  const cl::Buffer sums = elements(parts * 17), more_sums = elements(parts * 2);
+  refine("project_correction", {parts * 256, 1}, r, r_before, q, records(8, 0.5), which, sums,
+         as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0);
+  refine("subtract_directions", {parts * 256, 1}, x, r, x_before, r_before, p, q, records(8, 0.5),
+         which, sums, more_sums, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0);
+  refine("combine_directions", {parts * 256, 1}, x, r, x_before, r_before, p, q, records(8, 0.5),
+         which, sums, more_sums, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0, 1e-10);
   EXPECT_TRUE(equal(read(x, n - 1, 0, 1, n), least, 1e-12));
   EXPECT_LT(norm_max(read(r, n - 1, 0, 1, n)), 1e-12);
   write(x, n - 1, 0, sum);

@@ -60,7 +60,7 @@ def errors_of(program):
     file, options = program
     run = subprocess.run(
         [CLANG, "-x", "cl", "-cl-std=CL1.2", "-target", "nvptx64-nvidia-nvcl", "-fsyntax-only", "-Werror",
-         "-Wno-ignored-pragmas", "-Xclang", "-finclude-default-header", "-D__OPENCL_VERSION__=120",
+         "-Wlogical-op-parentheses", "-Wno-ignored-pragmas", "-Xclang", "-finclude-default-header", "-D__OPENCL_VERSION__=120",
          "-D__NV_CL_C_VERSION=120", "-Dasm=__asm__", "-I", KERNELS, "-include", "common/surface.clh",
          *options.split(), KERNELS / file], capture_output=True, text=True, check=False)
     return f"{file} {options}: {run.stderr}" if run.returncode else ""

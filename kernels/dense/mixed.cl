@@ -2,14 +2,12 @@
 // stored by columns, A(i, j) at a[j * a_pitch + i]; those in single are so without gaps. `which`
 // are the columns of X, R and B that a step of refinement is for.
 //
-// Build option: GROUP, work-items that add up a column.
+// Build option: GROUP, work-items that measure a column.
 
 #ifndef GROUP
 #define GROUP 256
 #endif
 #define MOST_KEPT 8  // directions of a column
-
-#include "common/sum.clh"
 
 // What is known of a column: max |x|, max |r|, and two powers of two whose product brings R to the
 // size of A's elements. One alone might not have the range.
@@ -90,77 +88,151 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void measure_columns
   columns[j] = column;
 }
 
-// A step of GCR for column which[c], c the work-group: X and R = B - A X, as they were before the
-// last correction and are now, become those with the least ||R||_2 among X before + d, where d is
-// in the span of that correction and of the directions P that are kept. P and Q = A P, with
+// A step of GCR for column j = which[c] in three kernels: X and R = B - A X, as they were before
+// the last correction and are now, become those with the least ||R||_2 among X before + d, where d
+// is in the span of that correction and of the directions P that are kept. P and Q = A P, with
 // orthonormal vectors in Q, have `kept` vectors of each column, of which so far `used` count. Those
 // of the correction replace number `slot`; they are zero where, but for `least` of it, it brings
-// nothing new.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void minimize_residual(
-    TARGET(x), TARGET(r), SOURCE(x_before), SOURCE(r_before), TARGET(p), TARGET(q),
-    __global const Column* restrict columns, __global const int* restrict which, int n, int kept,
-    int used, int slot, double least) {
-  __local double parts[GROUP];
+// nothing new. Columns with max |r| <= tolerance max |x| stay as they are.
+//
+// A work-group has PART_ROWS rows of a column; `sums` and `more_sums` are what each of them adds
+// up.
+
+#define PART_ITEMS 256
+#define PART_ROWS 512
+// Of the correction to R: its square, then of it and of R along each vector of Q.
+#define SUMS (1 + 2 * MOST_KEPT)
+#define ALONG 1
+#define LEFT (1 + MOST_KEPT)
+// Of what is new of it: its square, and R along it.
+#define MORE_SUMS 2
+
+inline bool is_done(Column column, double tolerance) { return column.r <= column.x * tolerance; }
+
+// sums[k] = the sum of what the work-items have as mine[k]. scratch: count * PART_ITEMS.
+inline void add_up(const double* mine, int count, __local double* scratch,
+                   __global double* restrict sums) {
   const int me = get_local_id(0);
-  const size_t j = which[get_group_id(0)];
+  for (int k = 0; k < count; ++k) scratch[k * PART_ITEMS + me] = mine[k];
+  for (int stride = PART_ITEMS / 2; stride > 0; stride /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int e = me; e < count * stride; e += PART_ITEMS) {
+      const int at = e / stride * PART_ITEMS + e % stride;
+      scratch[at] += scratch[at + stride];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (me < count) sums[me] = scratch[me * PART_ITEMS];
+}
+
+// totals[k] = what all parts have as sums[k]
+inline void add_parts(__global const double* restrict sums, int count, __local double* totals) {
+  const int me = get_local_id(0), parts = get_num_groups(0);
+  if (me < count) {
+    double total = 0;
+    for (int part = 0; part < parts; ++part) total += sums[part * count + me];
+    totals[me] = total;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+__kernel __attribute__((reqd_work_group_size(PART_ITEMS, 1, 1))) void project_correction(
+    SOURCE(r), SOURCE(r_before), SOURCE(q), __global const Column* restrict columns,
+    __global const int* restrict which, __global double* restrict sums, int n, int kept, int used,
+    int slot, double tolerance) {
+  __local double scratch[SUMS * PART_ITEMS];
+  const int part = get_group_id(0), c = get_group_id(1);
+  const size_t j = which[c];
   const Column column = columns[j];
+  if (is_done(column, tolerance)) return;
+  r += j * r_pitch;
+  r_before += j * r_before_pitch;
+  q += j * kept * q_pitch;
+  double mine[SUMS];
+  for (int k = 0; k < SUMS; ++k) mine[k] = 0;
+  const int end = min(n, (part + 1) * PART_ROWS);
+  for (int i = part * PART_ROWS + get_local_id(0); i < end; i += PART_ITEMS) {
+    const double d = (r_before[i] - r[i]) * column.scale * column.scale_too;
+    const double of_r = r_before[i] * column.scale * column.scale_too;
+    mine[0] += d * d;
+    for (int k = 0; k < MOST_KEPT; ++k) {
+      if (k >= used || k == slot) continue;
+      const double of_q = q[(size_t)k * q_pitch + i];
+      mine[ALONG + k] += d * of_q;
+      mine[LEFT + k] += of_r * of_q;
+    }
+  }
+  add_up(mine, SUMS, scratch, sums + ((size_t)c * get_num_groups(0) + part) * SUMS);
+}
+
+// P and Q get what is new of the correction, not yet of length one.
+__kernel __attribute__((reqd_work_group_size(PART_ITEMS, 1, 1))) void subtract_directions(
+    SOURCE(x), SOURCE(r), SOURCE(x_before), SOURCE(r_before), TARGET(p), TARGET(q),
+    __global const Column* restrict columns, __global const int* restrict which,
+    __global const double* restrict sums, __global double* restrict more_sums, int n, int kept,
+    int used, int slot, double tolerance) {
+  __local double scratch[MORE_SUMS * PART_ITEMS], totals[SUMS];
+  const int part = get_group_id(0), c = get_group_id(1), parts = get_num_groups(0);
+  const size_t j = which[c];
+  const Column column = columns[j];
+  if (is_done(column, tolerance)) return;
   x += j * x_pitch;
   r += j * r_pitch;
   x_before += j * x_before_pitch;
   r_before += j * r_before_pitch;
   p += j * kept * p_pitch;
   q += j * kept * q_pitch;
-  __global double *new_p = p + (size_t)slot * p_pitch, *new_q = q + (size_t)slot * q_pitch;
-
-  // Of the correction and of R along the vectors of Q.
-  double along[MOST_KEPT], left[MOST_KEPT], whole = 0;
-  for (int k = 0; k < MOST_KEPT; ++k) along[k] = left[k] = 0;
-  for (int i = me; i < n; i += GROUP) {
-    const double d = (r_before[i] - r[i]) * column.scale * column.scale_too;
-    const double of_r = r_before[i] * column.scale * column.scale_too;
-    whole += d * d;
-    for (int k = 0; k < MOST_KEPT; ++k) {
-      if (k >= used || k == slot) continue;
-      const double of_q = q[(size_t)k * q_pitch + i];
-      along[k] += d * of_q;
-      left[k] += of_r * of_q;
-    }
-  }
-  whole = sum_of_all(whole, parts);
-  for (int k = 0; k < MOST_KEPT; ++k) {
-    if (k >= used || k == slot) continue;
-    along[k] = sum_of_all(along[k], parts);
-    left[k] = sum_of_all(left[k], parts);
-  }
-
-  double size = 0, step = 0;
-  for (int i = me; i < n; i += GROUP) {
+  add_parts(sums + (size_t)c * parts * SUMS, SUMS, totals);
+  double mine[MORE_SUMS] = {0, 0};
+  const int end = min(n, (part + 1) * PART_ROWS);
+  for (int i = part * PART_ROWS + get_local_id(0); i < end; i += PART_ITEMS) {
     double of_p = (x[i] - x_before[i]) * column.scale * column.scale_too;
     double of_q = (r_before[i] - r[i]) * column.scale * column.scale_too;
     for (int k = 0; k < MOST_KEPT; ++k) {
       if (k >= used || k == slot) continue;
-      of_p -= along[k] * p[(size_t)k * p_pitch + i];
-      of_q -= along[k] * q[(size_t)k * q_pitch + i];
+      of_p -= totals[ALONG + k] * p[(size_t)k * p_pitch + i];
+      of_q -= totals[ALONG + k] * q[(size_t)k * q_pitch + i];
     }
-    new_p[i] = of_p;
-    new_q[i] = of_q;
-    size += of_q * of_q;
-    step += of_q * (r_before[i] * column.scale * column.scale_too);
+    p[(size_t)slot * p_pitch + i] = of_p;
+    q[(size_t)slot * q_pitch + i] = of_q;
+    mine[0] += of_q * of_q;
+    mine[1] += of_q * (r_before[i] * column.scale * column.scale_too);
   }
-  size = sum_of_all(size, parts);
-  step = sum_of_all(step, parts);
+  add_up(mine, MORE_SUMS, scratch, more_sums + ((size_t)c * parts + part) * MORE_SUMS);
+}
 
-  const bool is_new = size > least * least * whole && isfinite(size) && isfinite(step);
+__kernel __attribute__((reqd_work_group_size(PART_ITEMS, 1, 1))) void combine_directions(
+    TARGET(x), TARGET(r), SOURCE(x_before), SOURCE(r_before), TARGET(p), TARGET(q),
+    __global const Column* restrict columns, __global const int* restrict which,
+    __global const double* restrict sums, __global const double* restrict more_sums, int n,
+    int kept, int used, int slot, double tolerance, double least) {
+  __local double totals[SUMS], more_totals[MORE_SUMS];
+  const int part = get_group_id(0), c = get_group_id(1), parts = get_num_groups(0);
+  const size_t j = which[c];
+  const Column column = columns[j];
+  if (is_done(column, tolerance)) return;
+  x += j * x_pitch;
+  r += j * r_pitch;
+  x_before += j * x_before_pitch;
+  r_before += j * r_before_pitch;
+  p += j * kept * p_pitch;
+  q += j * kept * q_pitch;
+  add_parts(sums + (size_t)c * parts * SUMS, SUMS, totals);
+  add_parts(more_sums + (size_t)c * parts * MORE_SUMS, MORE_SUMS, more_totals);
+  const double size = more_totals[0], step = more_totals[1];
+  const bool is_new = size > least * least * totals[0] && isfinite(size) && isfinite(step);
   const double norm = sqrt(size), length = is_new ? step / norm : 0;
-  for (int i = me; i < n; i += GROUP) {
+  __global double *new_p = p + (size_t)slot * p_pitch, *new_q = q + (size_t)slot * q_pitch;
+  const int end = min(n, (part + 1) * PART_ROWS);
+  for (int i = part * PART_ROWS + get_local_id(0); i < end; i += PART_ITEMS) {
     const double of_p = is_new ? new_p[i] / norm : 0, of_q = is_new ? new_q[i] / norm : 0;
     new_p[i] = of_p;
     new_q[i] = of_q;
     double of_x = length * of_p, of_r = length * of_q;
     for (int k = 0; k < MOST_KEPT; ++k) {
       if (k >= used || k == slot) continue;
-      of_x += left[k] * p[(size_t)k * p_pitch + i];
-      of_r += left[k] * q[(size_t)k * q_pitch + i];
+      of_x += totals[LEFT + k] * p[(size_t)k * p_pitch + i];
+      of_r += totals[LEFT + k] * q[(size_t)k * q_pitch + i];
     }
     x[i] = x_before[i] + of_x / column.scale / column.scale_too;
     r[i] = r_before[i] - of_r / column.scale / column.scale_too;

@@ -53,6 +53,23 @@
 inline int tiles_across(int column, int column_end) {
   return max(0, column_end - column + 127) / 128;
 }
+inline int tiles_of(int column, int column_end, int row, int m) {
+  return tiles_across(column, column_end) * ((m - row + 127) / 128);
+}
+
+// C(row:row+128, column:column+128) -= L(row:row+128, k:k_end) C(k:k_end, column:column+128), up to
+// row_end and column_end.
+inline void update_square(__global const real* l, int l_pitch, __global real* c, int c_pitch,
+                          int row, int column, int row_end, int column_end, int k, int k_end,
+                          __local ulong2* scratch) {
+#ifdef LUGPU_WGMMA
+  update_wgmma_tile(
+      l, l_pitch, c, c_pitch, row, column, row_end, column_end, k, k_end, (__local char*)scratch);
+#else
+  update_tile(l, l_pitch, c, c_pitch, row, column, row_end, column_end, k, k_end, false,
+              (__local real*)scratch);
+#endif
+}
 
 // The work-groups of the panel come first, then those with the tiles of the near region, of the far
 // region and of BESIDE, 128 x 128 each, in bands (gpu/tile_order.clh). Regions start at multiples
@@ -93,35 +110,29 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   // into memory.
   int column = launch.near_region.column, column_end = launch.near_region.column_end;
   int k = launch.near_region.k, k_end = launch.near_region.k_end, row = k_end;
-  int across = tiles_across(column, column_end);
   int tile = group - groups;
-  const int near_tiles = across * ((m - row + 127) / 128);
+  const int near_tiles = tiles_of(column, column_end, row, m);
 #if defined(TICKETS) || defined(BESIDE)
-  const int far_tiles = tiles_across(launch.far_region.column, launch.far_region.column_end) *
-                        ((m - launch.far_region.k_end + 127) / 128);
+  int tiles = near_tiles;
+  tiles +=
+      tiles_of(launch.far_region.column, launch.far_region.column_end, launch.far_region.k_end, m);
 #endif
 #ifdef TICKETS
   if (launch.tickets.word > 0) {
     tile = draw_ticket(mail + launch.tickets.word, launch.panel.column + 1, (__local int*)scratch) -
            launch.tickets.drawn;
-    if (tile >= near_tiles + far_tiles) return;
+    if (tile >= tiles) return;
   }
 #endif
 #ifdef BESIDE
-  if (tile >= near_tiles + far_tiles) {
+  if (tile >= tiles) {
     START_PART(1);
     const int2 place = place_of_tile(
-        tile + beside.tile - near_tiles - far_tiles, (beside.row_end - beside.row + 127) / 128,
+        tile + beside.tile - tiles, (beside.row_end - beside.row + 127) / 128,
         tiles_across(beside.column, beside.column_end));
-    row = beside.row + place.x * 128, column = beside.column + place.y * 128;
     t -= (size_t)beside.t_top * t_pitch + beside.t_left;
-#ifdef LUGPU_WGMMA
-    update_wgmma_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end,
-                      beside.k, beside.k_end, (__local char*)scratch);
-#else
-    update_tile(t, t_pitch, x, x_pitch, row, column, beside.row_end, beside.column_end, beside.k,
-                beside.k_end, false, (__local real*)scratch);
-#endif
+    update_square(t, t_pitch, x, x_pitch, beside.row + place.x * 128, beside.column + place.y * 128,
+                  beside.row_end, beside.column_end, beside.k, beside.k_end, scratch);
     END_PART(1);
     return;
   }
@@ -131,7 +142,6 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     tile -= near_tiles;
     column = launch.far_region.column, column_end = launch.far_region.column_end;
     k = launch.far_region.k, k_end = launch.far_region.k_end, row = k_end;
-    across = tiles_across(column, column_end);
   }
   START_PART(1);
 #if defined(LUGPU_WGMMA) && defined(HALVES)
@@ -142,15 +152,9 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     return;
   }
 #endif
-  const int2 place = place_of_tile(tile, (m - row + 127) / 128, across);
-  row += place.x * 128, column += place.y * 128;
-#ifdef LUGPU_WGMMA
-  update_wgmma_tile(
-      a, pitch, a, pitch, row, column, m, column_end, k, k_end, (__local char*)scratch);
-#else
-  update_tile(
-      a, pitch, a, pitch, row, column, m, column_end, k, k_end, false, (__local real*)scratch);
-#endif
+  const int2 place = place_of_tile(tile, (m - row + 127) / 128, tiles_across(column, column_end));
+  update_square(a, pitch, a, pitch, row + place.x * 128, column + place.y * 128, m, column_end, k,
+                k_end, scratch);
   END_PART(1);
 }
 

@@ -139,6 +139,9 @@ typedef float4 word;
 #define BELOW(column, n) ((column) + (int4)(0, 1, 2, 3) < (n))
 #endif
 #define QUARTER (NB / WORD / 4)
+// So many blocks of T are on their way at a time. They come without branches, for which NVIDIA's
+// compiler would wait.
+#define AHEAD 2
 // So many blocks are added up before they are added to the rest: rounding errors grow with the
 // number of sums in a row.
 #define BLOCKS_OF_SUM 32
@@ -150,25 +153,28 @@ typedef double total;
 typedef real total;
 #endif
 
-// X(j), whatever is there yet; 0 beyond the end.
-inline real look_at(volatile __global const real* x, int j, int n) {
-  return j < n ? x[j] : (real)0;
-}
-
 // *x, of which `element` is what was there before.
 inline real await(volatile __global const real* x, real element) {
   for (int i = 0; AS_BITS(element) == EMPTY && i < SPIN_LIMIT; ++i) element = *x;
   return element;
 }
 
-// This work-item's quarter of its row of a block of T: of the words of columns k : k + NB every
-// fourth, from word q on.
-inline void fetch_quarter(__global const real* row, int k, int n, int q, word* quarter) {
+// This work-item's quarter of its row of a block of T, of which all columns are there: of the words
+// of columns k : k + NB every fourth, from word q on.
+inline void fetch_quarter(__global const real* row, int k, int q, word* quarter) {
+#pragma unroll
+  for (int j = 0; j < QUARTER; ++j) {
+    quarter[j] = *(__global const word*)(row + k + WORD * (q + 4 * j));
+  }
+}
+
+// Likewise of the columns below n.
+inline void fetch_some_of_quarter(__global const real* row, int k, int n, int q, word* quarter) {
 #pragma unroll
   for (int j = 0; j < QUARTER; ++j) {
     const int column = k + WORD * (q + 4 * j);
     quarter[j] = column < n ? *(__global const word*)(row + column) : (word)0;
-    if (k + NB > n) quarter[j] = select((word)0, quarter[j], BELOW(column, n));
+    quarter[j] = select((word)0, quarter[j], BELOW(column, n));
   }
 }
 
@@ -224,20 +230,23 @@ inline void fetch_inverse(const __local real* l, int i, int q, word* quarter) {
 
 // This work-item's quarter of an element of a product: of a row's words every fourth, times those
 // of x.
-inline total quarter_product(const word* quarter, const __local word* x, int q) {
+inline real quarter_product(const word* quarter, const __local word* x, int q) {
+  word of_x[QUARTER];
+#pragma unroll
+  for (int j = 0; j < QUARTER; ++j) of_x[j] = x[q + 4 * j];
 #ifdef LUGPU_DOUBLE
   double4 products = 0;
 #pragma unroll
   for (int j = 0; j < QUARTER; j += 2) {
-    products.lo = fma(quarter[j], x[q + 4 * j], products.lo);
-    products.hi = fma(quarter[j + 1], x[q + 4 * j + 4], products.hi);
+    products.lo = fma(quarter[j], of_x[j], products.lo);
+    products.hi = fma(quarter[j + 1], of_x[j + 1], products.hi);
   }
 #else
   float4 products = 0;
 #pragma unroll
-  for (int j = 0; j < QUARTER; ++j) products = fma(quarter[j], x[q + 4 * j], products);
+  for (int j = 0; j < QUARTER; ++j) products = fma(quarter[j], of_x[j], products);
 #endif
-  return (total)products.x + products.y + ((total)products.z + products.w);
+  return (products.x + products.y) + (products.z + products.w);
 }
 
 // A row's element of a product, from its quarters. sums: one for each work-item.
@@ -259,17 +268,67 @@ inline total from_quarters(total quarter, __local total* sums) {
 }
 #endif
 
-// This work-item's quarter of T(row, k:k+NB) X(k:k+NB, c), once all of that X is there. *seen is
-// what was there of X(k + me), then what is there of the next block's, from row `next` on.
-inline total awaited_product(volatile __global const real* x, int k, int next, int n, real* seen,
-                             const word* quarter, __local word* x_k, int q) {
-  const int me = get_local_id(0);
-  if (me < NB) {
-    ((__local real*)x_k)[me] = await(x + k + me, *seen);
-    *seen = look_at(x, next + me, n);
+// Likewise in the precision of T.
+#if defined LUGPU_NVIDIA && !defined LUGPU_DOUBLE
+inline real real_from_quarters(real quarter, __local total* sums) {
+#pragma unroll
+  for (int distance = 1; distance < 4; distance *= 2) {
+    quarter += as_float(from_distance(as_uint(quarter), distance));
   }
+  return quarter;
+}
+#else
+#define real_from_quarters from_quarters
+#endif
+
+// This work-item's quarter of T(row, k:k+NB) X(k:k+NB, c), once all of that X is there: x points to
+// it, seen is what was there of X(k + me).
+inline real awaited_product(volatile __global const real* x, real seen, const word* quarter,
+                            __local word* x_k, int q) {
+  const int me = get_local_id(0);
+  if (me < NB) ((__local real*)x_k)[me] = await(x + me, seen);
   barrier(CLK_LOCAL_MEM_FENCE);
   return quarter_product(quarter, x_k, q);
+}
+
+// This work-item's quarter of T(row, before) X(before, c), by blocks: `before` of them, the first
+// one from column k on, the others `step` columns further. solution: X(:, c).
+inline total awaited_products(__global const real* row, volatile __global const real* solution,
+                              int before, int k, int step, int n, int q,
+                              __local word (*solved)[NB / WORD]) {
+  const int me = get_local_id(0);
+  total sum = 0, sum_of_few = 0;
+  word ring[AHEAD][QUARTER];
+  real seen[AHEAD];
+  if (before == 0) return 0;
+  // Rounds of AHEAD blocks, of which the first one may begin with blocks of zeros. Only the first
+  // block may have less than NB columns.
+  int b = -((AHEAD - before % AHEAD) % AHEAD);
+  k += b * step;
+#pragma unroll
+  for (int d = 0; d < AHEAD; ++d) {
+    const int at = k + d * step, end = b + d < 0 ? at : n;
+    fetch_some_of_quarter(row, at, end, q, ring[d]);
+    seen[d] = me < NB && at + me < end ? solution[at + me] : (real)0;
+  }
+  for (; b < before - AHEAD; b += AHEAD) {
+#pragma unroll
+    for (int d = 0; d < AHEAD; ++d) {
+      sum_of_few += awaited_product(solution + k, seen[d], ring[d], solved[(b + d) & 1], q);
+      if (me < NB) seen[d] = solution[k + AHEAD * step + me];
+      fetch_quarter(row, k + AHEAD * step, q, ring[d]);
+      k += step;
+    }
+    if ((b & (BLOCKS_OF_SUM - 1)) >= AHEAD) continue;
+    sum += sum_of_few;
+    sum_of_few = 0;
+  }
+#pragma unroll
+  for (int d = 0; d < AHEAD; ++d) {
+    sum_of_few += awaited_product(solution + k, seen[d], ring[d], solved[(b + d) & 1], q);
+    k += step;
+  }
+  return sum + sum_of_few;
 }
 
 __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
@@ -301,35 +360,16 @@ __kernel __attribute__((reqd_work_group_size(4 * NB, 1, 1))) void solve_waiting(
   barrier(CLK_LOCAL_MEM_FENCE);
   // While others solve: the inverse of the block on the diagonal.
   const bool inverted = invert_triangle(unit, l, u, y, &unsafe);
-  // sum = T(row, before) X(before, c), this work-item's quarter of it, block by block: the next
-  // one is on its way
-  total sum = 0, sum_of_few = 0;
-  word quarter[QUARTER], next[QUARTER];
-  const int step = upper ? -NB : NB;
-  int k = upper ? (blocks - 1) * NB : 0;
-  fetch_quarter(row, k, n, q, quarter);
-  real seen = look_at(solution, k + me, n);
-  for (int before = 0; before < group - 1; ++before) {
-    fetch_quarter(row, k + step, n, q, next);
-    sum_of_few += awaited_product(solution, k, k + step, n, &seen, quarter, solved[before & 1], q);
-    if (before % BLOCKS_OF_SUM == BLOCKS_OF_SUM - 1) {
-      sum += sum_of_few;
-      sum_of_few = 0;
-    }
-#pragma unroll
-    for (int j = 0; j < QUARTER; ++j) quarter[j] = next[j];
-    k += step;
-  }
+  const total sum = awaited_products(
+      row, solution, group, upper ? (blocks - 1) * NB : 0, upper ? -NB : NB, n, q, solved);
   word inverse[QUARTER];
   fetch_inverse(l, i, q, inverse);
-  if (group > 0)
-    sum_of_few += awaited_product(solution, k, n, n, &seen, quarter, solved[(group - 1) & 1], q);
-  const real rest = right - from_quarters(sum + sum_of_few, sums);
+  const real rest = right - from_quarters(sum, sums);
   if (q == 0) y[i] = rest;
   barrier(CLK_LOCAL_MEM_FENCE);
   real solved_for;
   if (inverted) {
-    solved_for = from_quarters(quarter_product(inverse, y_words, q), sums);
+    solved_for = real_from_quarters(quarter_product(inverse, y_words, q), sums);
   } else {
     real v[PART];  // every column of the strip is y
 #pragma unroll

@@ -111,8 +111,7 @@ Columns hopeful(const Columns& columns, const std::vector<Progress>& progress, i
 }
 
 // dsgesv's: what overflows single precision is not refined, whatever it is scaled by.
-void require_single(const std::vector<Sizes>& sizes, MixedRules rules) {
-  if (rules != MixedRules::lapack) return;
+void require_single(const std::vector<Sizes>& sizes) {
   for (const auto [x, r] : sizes) {
     if (overflows<float>(r)) refuse_overflow<float>(r);
   }
@@ -126,14 +125,16 @@ Refinement solve_mixed(RefinedColumns& columns, double a_norm_inf, MixedRules ru
   const double tolerance = mixed_tolerance(a_norm_inf, columns.rows(), rules);
   Columns active = all_columns(columns.count());
   std::vector<Progress> progress(columns.count());
-  require_single(columns.begin(), rules);
+  columns.begin();
+  if (rules == MixedRules::lapack) require_single(columns.sizes(active));
   for (int step = 0; !active.empty(); ++step) {
     report.steps = step;
-    const std::vector<Sizes> sizes = columns.correct(active);
-    const Columns left = unfinished(sizes, tolerance, step, rules, active, progress);
-    if (!left.empty()) require_single(sizes, rules);
+    columns.correct(active);
     // The first solution is where corrections begin.
-    if (step > 0) columns.minimize_residual(left);
+    if (step > 0) columns.minimize_residual(tolerance);
+    const std::vector<Sizes> sizes = columns.sizes(active);
+    const Columns left = unfinished(sizes, tolerance, step, rules, active, progress);
+    if (rules == MixedRules::lapack && !left.empty()) require_single(sizes);
     active = hopeful(left, progress, step, rules);
     report.converged = report.converged && active.size() == left.size();
   }

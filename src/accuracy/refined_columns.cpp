@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -52,14 +53,14 @@ class HostColumns : public RefinedColumns {
   std::size_t rows() const override { return b_.rows(); }
   std::size_t count() const override { return b_.cols(); }
 
-  std::vector<Sizes> begin() override {
+  void begin() override {
     x_ = x_before_ = Matrix(rows(), count());
     r_ = r_before_ = b_;
     directions_.assign(count(), {});
-    return measure(all_columns(count()));
+    measure(all_columns(count()));
   }
 
-  std::vector<Sizes> correct(const Columns& which) override {
+  void correct(const Columns& which) override {
     Matrix d = chosen(r_, which);
     inverse_(d, Op::none);
     for (std::size_t c = 0; c < which.size(); ++c) {
@@ -69,11 +70,12 @@ class HostColumns : public RefinedColumns {
     }
     const Matrix r = residual_(chosen(x_, which), chosen(b_, which));
     for (std::size_t c = 0; c < which.size(); ++c) set_column(r_, which[c], r, c);
-    return measure(which);
+    measure(which);
   }
 
-  void minimize_residual(const Columns& which) override {
-    for (const std::size_t j : which) {
+  void minimize_residual(double tolerance) override {
+    for (const auto& [j, size_of] : sizes_) {
+      if (size_of.r <= size_of.x * tolerance) continue;
       // Scaled, so that no square over- or underflows.
       const double size = column_norm_max(r_before_, j);
       const int shift = size > 0 && std::isfinite(size) ? -std::ilogb(size) : 0;
@@ -91,15 +93,20 @@ class HostColumns : public RefinedColumns {
     }
   }
 
+  std::vector<Sizes> sizes(const Columns& which) override {
+    std::vector<Sizes> sizes;
+    for (const std::size_t j : which) sizes.push_back(sizes_.at(j));
+    return sizes;
+  }
+
   Matrix solution() override { return x_; }
 
  private:
-  std::vector<Sizes> measure(const Columns& which) const {
-    std::vector<Sizes> sizes;
+  void measure(const Columns& which) {
+    sizes_.clear();
     for (const std::size_t j : which) {
-      sizes.push_back({column_norm_max(x_, j), column_norm_max(r_, j)});
+      sizes_[j] = {column_norm_max(x_, j), column_norm_max(r_, j)};
     }
-    return sizes;
   }
 
   // q = A p and ||q||_2 = 1; those of a column are orthogonal.
@@ -130,6 +137,7 @@ class HostColumns : public RefinedColumns {
   const ApplyInverse inverse_;
   const Matrix b_;
   Matrix x_, r_, x_before_, r_before_;
+  std::map<std::size_t, Sizes> sizes_;              // of the columns that were corrected last
   std::vector<std::vector<Direction>> directions_;  // of each column, the oldest first
 };
 
@@ -137,6 +145,13 @@ class HostColumns : public RefinedColumns {
 struct ColumnRecord {
   double x, r, scale, scale_too;
 };
+
+// PART_ITEMS, PART_ROWS, SUMS and MORE_SUMS of dense/mixed.cl.
+constexpr std::size_t kPartItems = 256, kPartRows = 512, kSums = 17, kMoreSums = 2;
+
+std::size_t parts_of_column(std::size_t n) {
+  return (n + kPartRows - 1) / kPartRows;
+}
 
 class DeviceColumns : public RefinedColumns {
  public:
@@ -156,46 +171,65 @@ class DeviceColumns : public RefinedColumns {
         q_(double_columns(context_, a.n(), count_ * kept_)),
         records_(context_.allocate(count_ * sizeof(ColumnRecord))),
         which_(context_.allocate(count_ * sizeof(cl_int))),
+        sums_(context_.allocate(parts_of_column(rows()) * count_ * kSums * sizeof(double))),
+        more_sums_(
+            context_.allocate(parts_of_column(rows()) * count_ * kMoreSums * sizeof(double))),
+        records_on_host_(context_.handle(), context_.queue()),
         rounded_(context_.allocate(rows() * count_ * sizeof(float))) {
     upload_columns_of(context_, b, b_);
     context_.queue().finish();
+  }
+  // What is on its way to records_on_host_ may still come.
+  ~DeviceColumns() override {
+    if (measured_()) clWaitForEvents(1, &measured_());
   }
 
   std::size_t rows() const override { return a_.n(); }
   std::size_t count() const override { return count_; }
 
-  std::vector<Sizes> begin() override {
-    const Columns all = all_columns(count_);
+  void begin() override {
     for (Surface* surface : {&x_, &x_before_, &p_, &q_}) fill(context_, *surface, 0);
-    choose(all);
+    choose(all_columns(count_));
     for (const Surface* surface : {&r_, &r_before_}) run("copy_chosen", b_, *surface, which_);
-    const std::vector<Sizes> sizes = measure(all);
-    // Without a correction nothing changes. Where kernels are built, on a system without need of
-    // corrections, this one is built with them.
-    corrections_ = 1;
-    minimize_residual(all);
     corrections_ = 0;
-    return sizes;
+    measure();
   }
 
-  std::vector<Sizes> correct(const Columns& which) override {
+  void correct(const Columns& which) override {
     choose(which);
     run("round_residuals", r_, records_, which_, rounded_);
     const cl::Buffer d = factors_.apply_inverse(rounded_, which.size(), Op::none);
     run("add_corrections", x_, r_, x_before_, r_before_, records_, which_, d);
     ++corrections_;
     a_.subtract_product(x_, b_, r_, which_, which.size());
-    return measure(which);
+    measure();
   }
 
-  void minimize_residual(const Columns& which) override {
-    if (which.empty() || rows() == 0) return;
-    choose(which);
-    context_.run("refine", mixed_kernel(context_.device(), "minimize_residual"),
-                 {which.size() * items_of_column(context_.device())}, x_, r_, x_before_, r_before_,
-                 p_, q_, records_, which_, static_cast<cl_int>(rows()), static_cast<cl_int>(kept_),
-                 static_cast<cl_int>(std::min(corrections_, kept_)),
-                 static_cast<cl_int>((corrections_ - 1) % kept_), kLeastNew);
+  void minimize_residual(double tolerance) override {
+    if (chosen_.empty() || rows() == 0) return;
+    const auto run = [&](const char* function, const auto&... arguments) {
+      context_.run("refine", mixed_kernel(context_.device(), function),
+                   {parts_of_column(rows()) * kPartItems, chosen_.size()}, arguments...);
+    };
+    const auto n = static_cast<cl_int>(rows()), kept = static_cast<cl_int>(kept_);
+    const auto used = static_cast<cl_int>(std::min(corrections_, kept_));
+    const auto slot = static_cast<cl_int>((corrections_ - 1) % kept_);
+    run("project_correction", r_, r_before_, q_, records_, which_, sums_, n, kept, used, slot,
+        tolerance);
+    run("subtract_directions", x_, r_, x_before_, r_before_, p_, q_, records_, which_, sums_,
+        more_sums_, n, kept, used, slot, tolerance);
+    run("combine_directions", x_, r_, x_before_, r_before_, p_, q_, records_, which_, sums_,
+        more_sums_, n, kept, used, slot, tolerance, kLeastNew);
+  }
+
+  std::vector<Sizes> sizes(const Columns& which) override {
+    if (measured_()) measured_.wait();
+    context_.checkpoint();
+    std::vector<Sizes> sizes;
+    for (const std::size_t j : which) {
+      sizes.push_back(rows() > 0 ? Sizes{host_records_[j].x, host_records_[j].r} : Sizes{0, 0});
+    }
+    return sizes;
   }
 
   Matrix solution() override { return read_columns(context_, x_, 0, count_); }
@@ -217,17 +251,15 @@ class DeviceColumns : public RefinedColumns {
                  arguments..., static_cast<cl_int>(rows()));
   }
 
-  std::vector<Sizes> measure(const Columns& which) {
-    std::vector<Sizes> sizes;
-    if (which.empty() || rows() == 0) return std::vector<Sizes>(which.size(), Sizes{0, 0});
+  // The sizes of the chosen columns, on their way to the host while the device goes on.
+  void measure() {
+    if (chosen_.empty() || rows() == 0) return;
     context_.run("refine", mixed_kernel(context_.device(), "measure_columns"),
-                 {which.size() * items_of_column(context_.device())}, x_, r_, records_, which_,
+                 {chosen_.size() * items_of_column(context_.device())}, x_, r_, records_, which_,
                  static_cast<cl_int>(rows()), static_cast<cl_int>(target_));
-    std::vector<ColumnRecord> records(count_);
-    context_.read_back("refine", records_, 0, count_ * sizeof(ColumnRecord), records.data());
-    for (const std::size_t j : which) sizes.push_back({records[j].x, records[j].r});
-    context_.checkpoint();
-    return sizes;
+    const std::size_t bytes = count_ * sizeof(ColumnRecord);
+    host_records_ = static_cast<ColumnRecord*>(records_on_host_.room(bytes));
+    measured_ = context_.read_later("refine", records_, 0, bytes, host_records_);
   }
 
   const DoubleMatrix& a_;
@@ -240,6 +272,10 @@ class DeviceColumns : public RefinedColumns {
   std::size_t corrections_ = 0;  // so far
   cl::Buffer records_, which_;   // which_: the numbers that are in chosen_
   Columns chosen_;
+  cl::Buffer sums_, more_sums_;  // of minimize_residual()
+  Staging records_on_host_;
+  ColumnRecord* host_records_ = nullptr;
+  cl::Event measured_;  // when they are there
   cl::Buffer rounded_;  // R, for the factors
 };
 
@@ -275,7 +311,8 @@ std::uint64_t device_columns_bytes(std::size_t n, std::size_t nrhs) {
   const std::uint64_t pitch = n + 32;
   return pitch * nrhs * (sizeof(double) * (5 + 2 * directions_kept(nrhs)) + sizeof(float) * 5) +
          piece_bytes(n, nrhs, Precision::double_precision) +
-         nrhs * (sizeof(ColumnRecord) + sizeof(cl_int));
+         nrhs * (sizeof(ColumnRecord) + sizeof(cl_int) +
+                 parts_of_column(n) * (kSums + kMoreSums) * sizeof(double));
 }
 
 }  // namespace lugpu

@@ -32,16 +32,19 @@ class RefinedColumns {
   virtual std::size_t rows() const = 0;
   virtual std::size_t count() const = 0;
 
-  /// X = 0 and R = B. The sizes of every column.
-  virtual std::vector<Sizes> begin() = 0;
-  /// X(:, j) += inv(A) R(:, j), then R(:, j) = B(:, j) - A X(:, j), for the columns j of `which`,
-  /// whose sizes it returns.
-  virtual std::vector<Sizes> correct(const Columns& which) = 0;
-  /// After correct(), for some of its columns: X(:, j) and R(:, j) become those of the least
-  /// ||R(:, j)||_2 among X(:, j) before that correction plus any combination of the last 8
-  /// corrections (of many columns fewer, at least 2). R is updated, not computed anew. A step of
-  /// GCR: Eisenstat, Elman and Schultz, SIAM J. Numer. Anal. 20, 1983.
-  virtual void minimize_residual(const Columns& which) = 0;
+  /// X = 0 and R = B.
+  virtual void begin() = 0;
+  /// X(:, j) += inv(A) R(:, j), then R(:, j) = B(:, j) - A X(:, j), for the columns j of `which`.
+  /// It may be enqueued only.
+  virtual void correct(const Columns& which) = 0;
+  /// After correct(), for those of its columns with max |r| > tolerance max |x|: X(:, j) and R(:,
+  /// j) become those of the least ||R(:, j)||_2 among X(:, j) before that correction plus any
+  /// combination of the last 8 corrections (of many columns fewer, at least 2). R is updated, not
+  /// computed anew. A step of GCR: Eisenstat, Elman and Schultz, SIAM J. Numer. Anal. 20, 1983. It
+  /// may be enqueued only.
+  virtual void minimize_residual(double tolerance) = 0;
+  /// The sizes of columns that begin() or the last correct() was for, as that left them.
+  virtual std::vector<Sizes> sizes(const Columns& which) = 0;
   /// X.
   virtual Matrix solution() = 0;
 };

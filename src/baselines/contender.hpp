@@ -25,6 +25,8 @@ class Contender {
   virtual void factor() = 0;
   /// Of the last factor().
   virtual Outcome outcome() = 0;
+  /// Its info alone.
+  virtual int info() { return outcome().info; }
   /// X from the factors; only after a factor() with info = 0. With Refine::mixed it may factor anew
   /// in double, so that outcome() changes.
   virtual void solve() = 0;

@@ -23,7 +23,7 @@ namespace {
 // accuracy.
 void run(Contender& contender, const Problem& problem) {
   contender.factor();
-  if (problem.solve.refine == Refine::mixed && contender.outcome().info == 0) contender.solve();
+  if (problem.solve.refine == Refine::mixed && contender.info() == 0) contender.solve();
 }
 
 // Does `work` while commands are timed on the device.

@@ -17,6 +17,7 @@ class MethodContender : public Contender {
   void reset() override { solver_.upload_again(copy_); }
   void factor() override { solver_.factor(); }
   Outcome outcome() override { return solver_.outcome(); }
+  int info() override { return solver_.info(); }
   void solve() override { solver_.solve(); }
   Matrix download() override;
   void prepare() override;

@@ -37,6 +37,8 @@ class DenseFactorization {
   virtual void factor() = 0;
   /// Of the last factor().
   virtual Outcome outcome() = 0;
+  /// Its info alone.
+  virtual int info() { return outcome().info; }
   /// X, n x nrhs, of the system that was uploaded; only after a factor() with info = 0. Returns
   /// when it is there; the buffer is good until the next call.
   virtual const cl::Buffer& solve();

@@ -69,6 +69,7 @@ void LuBlocked::take_rows(const cl::Buffer& rows, std::size_t first, std::size_t
 }
 
 void LuBlocked::factor() {
+  info_.reset();
   set_ipiv(std::nullopt);
   if (images_) {
     blocked_->factor(*images_, lu_);
@@ -80,12 +81,19 @@ void LuBlocked::factor() {
 
 Outcome LuBlocked::outcome() {
   Outcome outcome;
-  cl_int info = 0;
-  context_.read_back("outcome", blocked_->info(), 0, sizeof info, &info);
-  outcome.info = info;
+  outcome.info = info();
   outcome.pivots = export_diagonal(context_, lu_);
   outcome.ipiv = ipiv();
   return outcome;
+}
+
+int LuBlocked::info() {
+  if (!info_) {
+    cl_int info = 0;
+    context_.read_back("outcome", blocked_->info(), 0, sizeof info, &info);
+    info_ = info;
+  }
+  return *info_;
 }
 
 const std::vector<int>& LuBlocked::ipiv() {

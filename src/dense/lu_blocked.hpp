@@ -24,6 +24,7 @@ class LuBlocked : public DenseFactorization {
 
   void factor() override;
   Outcome outcome() override;
+  int info() override;
   cl::Buffer apply_inverse(const cl::Buffer& b, std::size_t columns, Op op) override;
   using DenseFactorization::apply_inverse;
   bool can_transpose() const override;
@@ -52,7 +53,8 @@ class LuBlocked : public DenseFactorization {
   Surface lu_;  // A, if there are no images; L and U after factor()
   std::unique_ptr<Blocked> blocked_;
   std::optional<PingPong> images_;        // A, with --storage image
-  std::optional<std::vector<int>> ipiv_;  // once it has been read
+  std::optional<int> info_;               // once it has been read
+  std::optional<std::vector<int>> ipiv_;  // likewise
   cl::Buffer order_, inverse_order_;      // of P and P', once they have been asked for
   std::optional<Surface> columns_;        // of apply_inverse(), kept for the next one
 };

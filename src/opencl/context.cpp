@@ -108,6 +108,15 @@ void DeviceContext::read_back(const char* phase, const cl::Buffer& buffer, std::
   timeline_.add_readback(phase, std::move(event));
 }
 
+cl::Event DeviceContext::read_later(const char* phase, const cl::Buffer& buffer, std::size_t offset,
+                                    std::size_t bytes, void* host) {
+  cl::Event event;
+  queue().enqueueReadBuffer(buffer, CL_FALSE, offset, bytes, host, nullptr, &event);
+  queue().flush();
+  timeline_.add_readback(phase, profiling_ ? event : cl::Event());
+  return event;
+}
+
 void DeviceContext::require_long_loops() {
   if (!long_loops_) {
     constexpr cl_int kIterations = 1 << 20;

@@ -99,6 +99,10 @@ class DeviceContext {
   void read_back(const char* phase, const cl::Buffer& buffer, std::size_t offset, std::size_t bytes,
                  void* host);
 
+  /// The same, without waiting: the event tells when they are there. host: best of a Staging.
+  cl::Event read_later(const char* phase, const cl::Buffer& buffer, std::size_t offset,
+                       std::size_t bytes, void* host);
+
   /// Throws Unsupported if the device's driver ends the loops of a work-item early, as Mesa's
   /// llvmpipe does. Tries it once.
   void require_long_loops();

@@ -134,7 +134,7 @@ void SystemSolver::factor() {
   }
   first_->factor();
   if (!is_mixed()) return;
-  const int info = first_->outcome().info;
+  const int info = first_->info();
   if (info > 0 || info == kLargeElement) descend(failure_of(factors_, info));
 }
 
@@ -169,7 +169,7 @@ void SystemSolver::solve() {
       x_ = columns().solution();
       return;
     }
-    if (outcome().info > 0) return;
+    if (info() > 0) return;
   }
   current().solve();
   current().download(x_.view());
@@ -227,9 +227,9 @@ bool SystemSolver::descend_to_single(const std::string& because) {
   refinement_.given_up.push_back({factors_, because});
   factors_ = FactorArithmetic::single_precision;
   factor_anew(first_->size(), options);
-  const int info = current().outcome().info;
+  const int info = current().info();
   if (info == 0 || descend_to_double(failure_of(factors_, info))) return true;
-  if (first_->outcome().info != 0) return true;  // what single says of A is more
+  if (first_->info() != 0) return true;  // what single says of A is more
   columns_.reset();
   later_.reset();
   factors_ = first_factors(problem_.dense);

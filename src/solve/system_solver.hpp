@@ -32,6 +32,7 @@ class SystemSolver {
   void factor();
   /// Of the last factor().
   Outcome outcome() { return current().outcome(); }
+  int info() { return current().info(); }
   /// X from the factors; only after a factor() with info = 0. With Refine::mixed it may factor anew
   /// in double, so that outcome() changes.
   void solve();
