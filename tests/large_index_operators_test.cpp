@@ -284,11 +284,11 @@ TEST_P(LargeIndexOfDoubles, ResidualsAndCorrections) {
   const Surface p = square(), q = square();
   const std::size_t parts = (n + 511) / 512;
   const cl::Buffer sums = elements(parts * 17), more_sums = elements(parts * 2);
-  refine("project_correction", {parts * 256, 1}, r, r_before, q, records(8, 0.5), which, sums,
+  refine("project_correction", {parts * 128, 1}, r, r_before, q, records(8, 0.5), which, sums,
          as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0);
-  refine("subtract_directions", {parts * 256, 1}, x, r, x_before, r_before, p, q, records(8, 0.5),
+  refine("subtract_directions", {parts * 128, 1}, x, r, x_before, r_before, p, q, records(8, 0.5),
          which, sums, more_sums, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0);
-  refine("combine_directions", {parts * 256, 1}, x, r, x_before, r_before, p, q, records(8, 0.5),
+  refine("combine_directions", {parts * 128, 1}, x, r, x_before, r_before, p, q, records(8, 0.5),
          which, sums, more_sums, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0, 1e-10);
   EXPECT_TRUE(equal(read(x, n - 1, 0, 1, n), least, 1e-12));
   EXPECT_LT(norm_max(read(r, n - 1, 0, 1, n)), 1e-12);

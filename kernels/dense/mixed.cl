@@ -98,7 +98,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void measure_columns
 // A work-group has PART_ROWS rows of a column; `sums` and `more_sums` are what each of them adds
 // up.
 
-#define PART_ITEMS 256
+#define PART_ITEMS 128
 #define PART_ROWS 512
 // Of the correction to R: its square, then of it and of R along each vector of Q.
 #define SUMS (1 + 2 * MOST_KEPT)

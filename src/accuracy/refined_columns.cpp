@@ -147,7 +147,7 @@ struct ColumnRecord {
 };
 
 // PART_ITEMS, PART_ROWS, SUMS and MORE_SUMS of dense/mixed.cl.
-constexpr std::size_t kPartItems = 256, kPartRows = 512, kSums = 17, kMoreSums = 2;
+constexpr std::size_t kPartItems = 128, kPartRows = 512, kSums = 17, kMoreSums = 2;
 
 std::size_t parts_of_column(std::size_t n) {
   return (n + kPartRows - 1) / kPartRows;
