@@ -325,10 +325,16 @@ TEST_P(LuBlockedTest, SolvesForAFewColumnsAtTheEdgesOfBlocks) {
   }
 }
 
-// The kernel for GPUs that solves in one launch, on any device.
+// The first element of T that is there, and the rows of X that are solved for.
+struct PartOfTriangle {
+  std::size_t top, left, begin, n;
+};
+
+// The kernel for GPUs that solves in one launch, on any device: all of X, with the rows of the part
+// solved for.
 Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Matrix& right,
-                              bool upper, bool unit) {
-  const std::size_t n = right.rows(), nrhs = right.cols();
+                              bool upper, bool unit, const PartOfTriangle& part) {
+  const std::size_t n = part.n, nrhs = right.cols();
   const Precision precision = t.precision();
   const Surface x = surface_of(context, {precision, Storage::buffer}, right);
   const std::size_t mail_bytes = 2 * n * nrhs * element_size(precision);
@@ -337,10 +343,27 @@ Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Ma
   context.run("test",
               {"gpu/solve.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba,
                " -DNB=64 -DSPIN_LIMIT=0x7fffffff"},
-              {(n + 63) / 64 * nrhs * 256}, t, cl_int{0}, cl_int{0}, x, cl_int{0},
+              {(n + 63) / 64 * nrhs * 256}, t, static_cast<cl_int>(part.top),
+              static_cast<cl_int>(part.left), x, static_cast<cl_int>(part.begin),
               static_cast<cl_int>(n), static_cast<cl_int>(nrhs), static_cast<cl_int>(upper),
               static_cast<cl_int>(unit), mail, cl_int{n % 2 == 0});
   return contents(context, x);
+}
+Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Matrix& right,
+                              bool upper, bool unit) {
+  return solution_in_one_launch(context, t, right, upper, unit, {0, 0, 0, right.rows()});
+}
+
+// The triangle of A with 2 more on its diagonal, or ones (unit).
+Matrix triangle_of(const Matrix& a, bool upper, bool unit) {
+  Matrix triangle = a;
+  for (std::size_t j = 0; j < a.cols(); ++j) {
+    for (std::size_t i = 0; i < a.rows(); ++i) {
+      if (upper ? i > j : i < j) triangle(i, j) = 0;
+      if (i == j) triangle(i, j) = unit ? 1 : a(i, j) + 2;
+    }
+  }
+  return triangle;
 }
 
 // Every triangle, at the edges of blocks, and one of more blocks than are added up in a row.
@@ -350,20 +373,52 @@ TEST_P(LuBlockedTest, SolvesInOneLaunch) {
       for (const bool unit : {false, true}) {
         SCOPED_TRACE(std::to_string(n) + (upper ? " upper" : " lower") + (unit ? " unit" : ""));
         const std::size_t nrhs = n > 1000 ? 1 : 3;
-        Matrix triangle = harmless(n, n);
-        for (std::size_t i = 0; i < n; ++i) triangle(i, i) += 2;
-        const Surface t = surface_of(context, {precision, Storage::buffer}, triangle);
-        for (std::size_t j = 0; j < n; ++j) {
-          for (std::size_t i = 0; i < n; ++i) {
-            if (upper ? i > j : i < j) triangle(i, j) = 0;
-            if (unit && i == j) triangle(i, j) = 1;
-          }
-        }
+        Matrix a = harmless(n, n);
+        const Matrix triangle = triangle_of(a, upper, unit);
+        for (std::size_t i = 0; i < n; ++i) a(i, i) += 2;
+        const Surface t = surface_of(context, {precision, Storage::buffer}, a);
         const Matrix right = random_in(precision, n, nrhs, 3);
         EXPECT_LT(solve_ratio(triangle, solution_in_one_launch(context, t, right, upper, unit),
                               right, epsilon(precision)),
                   kSolveRatioLimit);
       }
+    }
+  }
+}
+
+// Of T there is only what begins at some row and column, and only some rows of X are solved for, as
+// where devices share a system.
+TEST_P(LuBlockedTest, SolvesInOneLaunchForAPart) {
+  constexpr std::size_t kOrder = 420, kRightHandSides = 2;
+  Matrix a = harmless(kOrder, kOrder);
+  const Matrix right = random_in(precision, kOrder, kRightHandSides, 3);
+  const Matrix lower = triangle_of(a, false, false), upper = triangle_of(a, true, false);
+  for (std::size_t i = 0; i < kOrder; ++i) a(i, i) += 2;
+  for (const PartOfTriangle& part :
+       {PartOfTriangle{0, 64, 64, 200}, {33, 128, 192, 130}, {128, 8, 128, 1}, {64, 64, 64, 356}}) {
+    Matrix there(kOrder - part.top, kOrder - part.left);
+    for (std::size_t j = 0; j < there.cols(); ++j) {
+      for (std::size_t i = 0; i < there.rows(); ++i) there(i, j) = a(part.top + i, part.left + j);
+    }
+    const Surface t = surface_of(context, {precision, Storage::buffer}, there);
+    for (const Matrix& triangle : {lower, upper}) {
+      SCOPED_TRACE(std::to_string(part.begin) + ", " + std::to_string(part.n));
+      const bool is_upper = triangle(1, 0) == 0;
+      const Matrix all = solution_in_one_launch(context, t, right, is_upper, false, part);
+      Matrix square(part.n, part.n), x(part.n, kRightHandSides), b(part.n, kRightHandSides),
+          untouched = right;
+      for (std::size_t i = 0; i < part.n; ++i) {
+        for (std::size_t j = 0; j < part.n; ++j) {
+          square(i, j) = triangle(part.begin + i, part.begin + j);
+        }
+        for (std::size_t j = 0; j < kRightHandSides; ++j) {
+          x(i, j) = all(part.begin + i, j);
+          b(i, j) = right(part.begin + i, j);
+          untouched(part.begin + i, j) = x(i, j);
+        }
+      }
+      EXPECT_LT(solve_ratio(square, x, b, epsilon(precision)), kSolveRatioLimit);
+      EXPECT_TRUE(equal(all, untouched));
     }
   }
 }
