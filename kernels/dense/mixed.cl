@@ -107,6 +107,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void measure_columns
 // Of what is new of it: its square, and R along it.
 #define MORE_SUMS 2
 
+// The places of column j in X, R, X and R before, P and Q.
+#define GO_TO_COLUMN(j)           \
+  x += (j)*x_pitch;               \
+  r += (j)*r_pitch;               \
+  x_before += (j)*x_before_pitch; \
+  r_before += (j)*r_before_pitch; \
+  p += (j)*kept * p_pitch;        \
+  q += (j)*kept * q_pitch
+
 inline bool is_done(Column column, double tolerance) { return column.r <= column.x * tolerance; }
 
 // sums[k] = the sum of what the work-items have as mine[k]. scratch: count * PART_ITEMS.
@@ -176,12 +185,7 @@ __kernel __attribute__((reqd_work_group_size(PART_ITEMS, 1, 1))) void subtract_d
   const size_t j = which[c];
   const Column column = columns[j];
   if (is_done(column, tolerance)) return;
-  x += j * x_pitch;
-  r += j * r_pitch;
-  x_before += j * x_before_pitch;
-  r_before += j * r_before_pitch;
-  p += j * kept * p_pitch;
-  q += j * kept * q_pitch;
+  GO_TO_COLUMN(j);
   add_parts(sums + (size_t)c * parts * SUMS, SUMS, totals);
   double mine[MORE_SUMS] = {0, 0};
   const int end = min(n, (part + 1) * PART_ROWS);
@@ -211,12 +215,7 @@ __kernel __attribute__((reqd_work_group_size(PART_ITEMS, 1, 1))) void combine_di
   const size_t j = which[c];
   const Column column = columns[j];
   if (is_done(column, tolerance)) return;
-  x += j * x_pitch;
-  r += j * r_pitch;
-  x_before += j * x_before_pitch;
-  r_before += j * r_before_pitch;
-  p += j * kept * p_pitch;
-  q += j * kept * q_pitch;
+  GO_TO_COLUMN(j);
   add_parts(sums + (size_t)c * parts * SUMS, SUMS, totals);
   add_parts(more_sums + (size_t)c * parts * MORE_SUMS, MORE_SUMS, more_totals);
   const double size = more_totals[0], step = more_totals[1];

@@ -19,13 +19,10 @@
 
 #include "common/part_times.clh"
 #include "gpu/tile_order.clh"
-#include "gpu/update_tile.clh"
+#include "gpu/update_flat_tile.clh"
 #ifdef HALVES
 #include "nvidia/halves_layout.clh"
 #include "nvidia/halves_rows.clh"
-#endif
-#ifdef LUGPU_WGMMA
-#include "nvidia/wgmma_tile.clh"
 #endif
 #if defined(LUGPU_WGMMA) && defined(HALVES)
 #include "nvidia/halves_tile.clh"
@@ -55,20 +52,6 @@ inline int tiles_across(int column, int column_end) {
 }
 inline int tiles_of(int column, int column_end, int row, int m) {
   return tiles_across(column, column_end) * ((m - row + 127) / 128);
-}
-
-// C(row:row+128, column:column+128) -= L(row:row+128, k:k_end) C(k:k_end, column:column+128), up to
-// row_end and column_end.
-inline void update_square(__global const real* l, int l_pitch, __global real* c, int c_pitch,
-                          int row, int column, int row_end, int column_end, int k, int k_end,
-                          __local ulong2* scratch) {
-#ifdef LUGPU_WGMMA
-  update_wgmma_tile(
-      l, l_pitch, c, c_pitch, row, column, row_end, column_end, k, k_end, (__local char*)scratch);
-#else
-  update_tile(l, l_pitch, c, c_pitch, row, column, row_end, column_end, k, k_end, false,
-              (__local real*)scratch);
-#endif
 }
 
 // The work-groups of the panel come first, then those with the tiles of the near region, of the far
@@ -131,8 +114,9 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
         tile + beside.tile - tiles, (beside.row_end - beside.row + 127) / 128,
         tiles_across(beside.column, beside.column_end));
     t -= (size_t)beside.t_top * t_pitch + beside.t_left;
-    update_square(t, t_pitch, x, x_pitch, beside.row + place.x * 128, beside.column + place.y * 128,
-                  beside.row_end, beside.column_end, beside.k, beside.k_end, scratch);
+    update_flat_tile(
+        t, t_pitch, x, x_pitch, beside.row + place.x * 128, beside.column + place.y * 128,
+        beside.row_end, beside.column_end, beside.k, beside.k_end, scratch);
     END_PART(1);
     return;
   }
@@ -153,8 +137,8 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
   }
 #endif
   const int2 place = place_of_tile(tile, (m - row + 127) / 128, tiles_across(column, column_end));
-  update_square(a, pitch, a, pitch, row + place.x * 128, column + place.y * 128, m, column_end, k,
-                k_end, scratch);
+  update_flat_tile(a, pitch, a, pitch, row + place.x * 128, column + place.y * 128, m, column_end,
+                   k, k_end, scratch);
   END_PART(1);
 }
 

@@ -15,10 +15,7 @@
 
 #define TILE_FENCES (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)  // A(b) is read and overwritten
 #include "gpu/strip.clh"
-#include "gpu/update_tile.clh"
-#ifdef LUGPU_WGMMA
-#include "nvidia/wgmma_tile.clh"
-#endif
+#include "gpu/update_flat_tile.clh"
 
 #define SIDE (2 * NB)
 #define LARGEST 16  // magnitude of an element of L(b, b) or its inverse
@@ -135,13 +132,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void compute_ro
       const int from = by_inverse ? row : k, to = by_inverse ? row_end : row;
       __global const real* m = inverses + (size_t)block * SIDE * SIDE;
       __global const real* left_of = by_inverse ? m - ((ptrdiff_t)row * SIDE + row) : l;
-#ifdef LUGPU_WGMMA
-      update_wgmma_tile(left_of, by_inverse ? SIDE : pitch, a, a_pitch, row, column, row_end, end,
-                        from, to, (__local char*)scratch);
-#else
-      update_tile(left_of, by_inverse ? SIDE : pitch, a, a_pitch, row, column, row_end, end, from,
-                  to, false, (__local real*)scratch);
-#endif
+      update_flat_tile(left_of, by_inverse ? SIDE : pitch, a, a_pitch, row, column, row_end, end,
+                       from, to, scratch);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }

@@ -13,12 +13,11 @@
 
 #include "gpu/strip.clh"
 #include "gpu/tile_order.clh"
-#include "gpu/update_tile.clh"
+#include "gpu/update_flat_tile.clh"
 #ifdef LUGPU_NVIDIA
 #include "nvidia/lanes.clh"
 #endif
 #ifdef LUGPU_WGMMA
-#include "nvidia/wgmma_tile.clh"
 #define DEPTH_STEP (2 * TILE_DEPTH)
 #else
 #define DEPTH_STEP TILE_DEPTH
@@ -93,13 +92,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1))) void subtract_b
   // Only the last block of rows may have another depth, and only the last columns start elsewhere.
   const int by_tile = column % 16 == 0 ? depth / DEPTH_STEP * DEPTH_STEP : 0;
   if (by_tile > 0) {
-#ifdef LUGPU_WGMMA
-    update_wgmma_tile(
-        t, pitch, x, x_pitch, row, column, last, x_end, k, k + by_tile, (__local char*)scratch);
-#else
-    update_tile(t, pitch, x, x_pitch, row, column, last, x_end, k, k + by_tile, false,
-                (__local real*)scratch);
-#endif
+    update_flat_tile(t, pitch, x, x_pitch, row, column, last, x_end, k, k + by_tile, scratch);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
   if (by_tile == depth) return;

@@ -15,9 +15,10 @@ namespace {
 constexpr double kLeastNew = 1e-10;
 
 // Directions of GCR that are kept of each of `count` columns.
+constexpr std::size_t kMostKept = 8;  // MOST_KEPT of dense/mixed.cl
 std::size_t directions_kept(std::size_t count) {
-  constexpr std::size_t kMost = 8, kOfAll = 32;  // kMost: MOST_KEPT of dense/mixed.cl
-  return std::clamp<std::size_t>(kOfAll / std::max<std::size_t>(count, 1), 2, kMost);
+  constexpr std::size_t kOfAll = 32;
+  return std::clamp<std::size_t>(kOfAll / std::max<std::size_t>(count, 1), 2, kMostKept);
 }
 
 using Vector = std::vector<double>;
@@ -147,7 +148,8 @@ struct ColumnRecord {
 };
 
 // PART_ITEMS, PART_ROWS, SUMS and MORE_SUMS of dense/mixed.cl.
-constexpr std::size_t kPartItems = 128, kPartRows = 512, kSums = 17, kMoreSums = 2;
+constexpr std::size_t kPartItems = 128, kPartRows = 512;
+constexpr std::size_t kSums = 1 + 2 * kMostKept, kMoreSums = 2;
 
 std::size_t parts_of_column(std::size_t n) {
   return (n + kPartRows - 1) / kPartRows;
