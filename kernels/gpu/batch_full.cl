@@ -1,29 +1,29 @@
 // Steps of LU of many matrices of order 33 (double: 17) to 128 with full pivoting. What is left of
-// a matrix, at most ORDER x ORDER, is in the registers of ITEMS work-items: work-item (across,
-// down) has a tile of it, ROWS x COLUMNS. Neither rows nor columns move: local memory has the
-// positions to which the interchanges have brought them. A step:
+// a matrix, at most ORDER x ORDER, is in the registers of ITEMS work-items: a row has PARTS of
+// them, which follow one another, with COLUMNS of its elements each. Neither rows nor columns move:
+// each has a position, to which the interchanges have brought it. A step:
 //
-//   1. The largest that is left by magnitude is found, and of several the first by place (choose).
-//   2. The pivot's row and column go to local memory (publish), and the row to its place in the
-//      matrix; what it has in columns that were chosen earlier becomes L on the way (keep_row).
-//   3. Their product is subtracted from every tile (eliminate). The pivot's row becomes NaN, which
-//      no search finds; its column keeps its elements. (A multiplier that is infinite or NaN makes
-//      NaN of L left of it in its row.)
+//   1. The largest that is left by magnitude is found, and of several the first by place. Where one
+//      work-item alone has it, its warp looks for the column when the row is in local memory
+//      (find_pivot).
+//   2. The pivot's row is in local memory for all, and goes to its place in the matrix.
+//   3. Its product with the multipliers is subtracted from every row, and every row's largest found
+//      at once (eliminate). The pivot's row and column become NaN, which no search finds; the
+//      multipliers stay in local memory.
 //
-// After the launch's last step what is left goes to its position (store_rest), the columns of U to
-// theirs (move_columns), and so do the rows of L left of this launch's columns (move_rows). A
-// launch of a smaller ORDER takes the next steps.
+// After the launch's last step the columns of U go to their positions (move_columns), and so do the
+// multipliers (store_multipliers), what is left (store_rest), and the rows of L left of this
+// launch's columns (move_rows). A launch of a smaller ORDER takes the next steps.
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER: 32, 64, 96 or 128; ITEMS; those of
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER: 32, 48, 64, 96 or 128; ITEMS; those of
 // gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 
-#define DOWN (ITEMS < 256 ? 8 : 16)
-#define ACROSS (ITEMS / DOWN)
-#define ROWS (ORDER / DOWN)  // multiples of four
-#define COLUMNS (ORDER / ACROSS)
-#define OWN ((ORDER + ITEMS - 1) / ITEMS)
+#define ROWS ((ORDER + 31) / 32 * 32)
+#define PARTS (ITEMS / ROWS)
+#define COLUMNS (ORDER / PARTS)  // a multiple of 16
+#define MOST_STEPS 32            // of a launch
 
 #ifdef LUGPU_NVIDIA
 #define TEAM 32  // work-items that compare before the others, a warp
@@ -31,15 +31,20 @@
 #define TEAM 1
 #endif
 #define TEAMS (ITEMS / TEAM)
+#define WARPS (ITEMS / 32)  // 32 work-items, also where they do not run as one
+#define ROWS_OF_WARP (ROWS / WARPS)
 
-// The best candidate of each team; the pivot's row and column; what makes L of the columns that
-// were chosen, 1 of the others; positions.
+// The pivot's row, with NaN instead of the pivot; the pivot; the places of all steps' pivots; the
+// multipliers of each row in all steps, or 32 of its elements on their way from or to the matrix;
+// what the teams propose; the position of each column, and the row at each position.
 typedef struct {
-  key_type keys[TEAMS];
-  uint places[TEAMS];
-  pack row[ORDER / PACK], column[ORDER / PACK];
-  real scale[ORDER], inverse[ORDER];
-  uchar row_position[ORDER], column_position[ORDER];
+  pack u[ORDER / PACK];
+  real pivot;
+  uint pivots[MOST_STEPS];
+  real slab[ROWS][32 + 1];
+  uint upper[TEAMS], lower[TEAMS], places[TEAMS];
+  int winners[TEAMS];
+  uchar column_position[ORDER], row_at[ROWS];
 } scratch_of;
 
 // What is left of the matrix: m x m, rows n elements apart.
@@ -48,26 +53,10 @@ typedef struct {
   int n, m;
 } rest_of;
 
-// The rows and columns of a work-item's tile that are left: a bit for each.
-typedef struct {
-  uint rows, columns;
-} remainder_of;
-
-// Of the rows and columns me + e ITEMS: where they are, and what makes L of the columns.
-typedef struct {
-  int row_position[OWN], column_position[OWN];
-  real scale[OWN], inverse[OWN];
-} own_of;
-
-// Of the tile of this work-item; those of a warp are 4 across and 8 down.
-inline int first_row() {
-  const int block = get_local_id(0) / 32 / (ACROSS / 4);
-  return (block * 8 + get_local_id(0) / 4 % 8) * ROWS;
-}
-inline int first_column() {
-  const int block = get_local_id(0) / 32 % (ACROSS / 4);
-  return (block * 4 + get_local_id(0) % 4) * COLUMNS;
-}
+// Of a work-item.
+inline int row_here() { return get_local_id(0) / PARTS; }
+inline int part_here() { return get_local_id(0) % PARTS; }
+inline int first_column() { return part_here() * COLUMNS; }
 
 // Wait for 32 work-items that follow one another, or for all of a matrix, and for what they wrote.
 inline void wait_for_warp() {
@@ -85,58 +74,85 @@ inline void wait_for_matrix() {
 #endif
 }
 
-#ifdef LUGPU_NVIDIA
-inline uint largest_of_team(uint x) { return warp_max(x); }
-inline uint smallest_of_team(uint x) { return warp_min(x); }
-#else
-inline uint largest_of_team(uint x) { return x; }
-inline uint smallest_of_team(uint x) { return x; }
-#endif
+// Rows come from the matrix and go there by 32 columns at a time, WIDTH of each part, so that
+// neighbours load and store neighbouring elements: the column of a work-item, if the parts are at
+// their column `from`; -1 if it has none.
+#define WIDTH (32 / PARTS)
+inline int column_of_lane(int from) {
+  const int lane = get_local_id(0) % 32, of_part = from + lane % WIDTH;
+  return of_part < COLUMNS ? lane / WIDTH * COLUMNS + of_part : -1;
+}
 
-// Row i of the rest to a row of the tile; NaN where there is none.
-inline void load_row(rest_of rest, int i, real* x) {
-  const int left = first_column();
+// The rest to registers; NaN where there is none.
+inline void load_rest(rest_of rest, real* x, __local scratch_of* shared) {
   UNROLL
-  for (int j = 0; j < COLUMNS; ++j) x[j] = NAN;
-  if (i < rest.m && is_aligned(rest.n)) {
-    UNROLL
-    for (int j = 0; j < COLUMNS; j += PACK) {
-      if (left + j >= rest.m) continue;
-      const pack values = *(const __global pack*)(rest.a + i * rest.n + left + j);
+  for (int from = 0; from < COLUMNS; from += WIDTH) {
+    const int column = column_of_lane(from);
+    const bool there = column >= 0 && column < rest.m;
+    for (int first = get_local_id(0) / 32; first < ROWS; first += WARPS * 8) {
+      real values[8];
       UNROLL
-      for (int e = 0; e < PACK; ++e) x[j + e] = element_of(values, e);
+      for (int t = 0; t < 8; ++t) {
+        const int i = first + t * WARPS;
+        values[t] = there && i < rest.m ? rest.a[i * rest.n + column] : (real)NAN;
+      }
+      // No signalling NaN, whose upper word may be that of infinity.
+      UNROLL
+      for (int t = 0; t < 8; ++t) {
+        const real value = isnan(values[t]) ? (real)NAN : values[t];
+        shared->slab[first + t * WARPS][get_local_id(0) % 32] = value;
+      }
     }
-  } else if (i < rest.m) {
+    wait_for_matrix();
     UNROLL
-    for (int j = 0; j < COLUMNS; ++j) {
-      if (left + j < rest.m) x[j] = rest.a[i * rest.n + left + j];
+    for (int j = 0; j < WIDTH; ++j) {
+      if (from + j < COLUMNS) x[from + j] = shared->slab[row_here()][part_here() * WIDTH + j];
     }
+    wait_for_matrix();
   }
 }
 
-// A magnitude in two words. The upper one, in single all of it, is larger for larger magnitudes; in
-// double it is negative for NaN.
+// A magnitude in two words: larger for larger magnitudes. In single the upper one is all of it. NaN
+// is less than ZERO, the upper word of 0.
 #ifdef LUGPU_DOUBLE
-#define UPPER_OFFSET 0x000fffff  // between that of infinity and the largest integer
-inline int upper_of(real x) { return as_int((as_uint2(x).y & 0x7fffffff) + UPPER_OFFSET); }
+#define ZERO 0x1fffffu  // infinity is the largest integer
+inline uint upper_of(real x) { return as_uint2(x).y * 2 + ZERO; }
 inline uint lower_of(real x) { return as_uint2(x).x; }
 #else
-inline int upper_of(real x) { return as_int(fabs(x)); }
+#define ZERO 0x80000000u
+inline uint upper_of(real x) { return as_uint(fmax(fabs(x), -1.0f)) ^ ZERO; }
 inline uint lower_of(real x) { return 0; }
 #endif
 
-// The largest upper word of a column of the tile; -1 if all are NaN.
-inline int largest_of_column(real (*x)[COLUMNS], int j) {
+// The largest of a work-item's elements: that of every fourth, so that few comparisons wait for one
+// another.
+typedef struct {
 #ifdef LUGPU_DOUBLE
-  int largest = -1;
-  UNROLL
-  for (int i = 0; i < ROWS; ++i) largest = max(largest, upper_of(x[i][j]));
-  return largest;
+  uint of[4];
 #else
-  real largest = -1;
-  UNROLL
-  for (int i = 0; i < ROWS; ++i) largest = fmax(largest, fabs(x[i][j]));
-  return max(as_int(largest), -1);
+  real of[4];
+#endif
+} largest_of;
+inline largest_of no_element() {
+#ifdef LUGPU_DOUBLE
+  return (largest_of){{ZERO - 1, ZERO - 1, ZERO - 1, ZERO - 1}};
+#else
+  return (largest_of){{-1, -1, -1, -1}};
+#endif
+}
+inline void include(real x, int j, largest_of* largest) {
+#ifdef LUGPU_DOUBLE
+  largest->of[j % 4] = max(largest->of[j % 4], upper_of(x));
+#else
+  largest->of[j % 4] = fmax(largest->of[j % 4], fabs(x));
+#endif
+}
+// Its upper word; less than ZERO if all elements are NaN.
+inline uint upper_of_all(largest_of x) {
+#ifdef LUGPU_DOUBLE
+  return max(max(x.of[0], x.of[1]), max(x.of[2], x.of[3]));
+#else
+  return as_uint(fmax(fmax(x.of[0], x.of[1]), fmax(x.of[2], x.of[3]))) ^ ZERO;
 #endif
 }
 
@@ -149,242 +165,282 @@ inline int full_row_position_of(uint place) { return place >> 14 & 127; }
 inline int full_row_of(uint place) { return place >> 7 & 127; }
 inline int full_column_of(uint place) { return place & 127; }
 
-// The first place of the tile's largest magnitude, whose upper word is `upper`, and its lower word.
-// If upper is -1, the first of all that are left.
-inline uint place_in_tile(real (*x)[COLUMNS], remainder_of left, int upper, const int* of_column,
-                          uint* lower, const __local scratch_of* shared) {
+// The first place of the largest magnitude of a work-item, whose upper word is `upper`, and its
+// lower word. If it has no numbers, the first place that is left in step k.
+inline uint first_place(const real* x, uint upper, int position, int k, uint* lower,
+                        const __local scratch_of* shared) {
   uint first = NO_PLACE;
   *lower = 0;
+  if (position < k) return first;
   UNROLL
   for (int j = 0; j < COLUMNS; ++j) {
-    if (of_column[j] != upper || !(left.columns >> j & 1)) continue;
-    uint largest = 0, rows = 0;
-    UNROLL
-    for (int i = 0; i < ROWS; ++i) {
-      largest = max(largest, upper_of(x[i][j]) == upper ? lower_of(x[i][j]) : 0);
-    }
-    UNROLL
-    for (int i = 0; i < ROWS; ++i) {
-      rows |= upper_of(x[i][j]) == upper && lower_of(x[i][j]) == largest ? 1u << i : 0;
-    }
-    if (upper < 0) rows = left.rows;
-    if (largest < *lower) continue;
-    if (largest > *lower) first = NO_PLACE;
-    *lower = largest;
-    const int column = first_column() + j;
-    while (rows != 0) {
-      const int i = 31 - clz(rows), row = first_row() + i;
-      first =
-          min(first,
-              full_place(shared->column_position[column], shared->row_position[row], row, column));
-      rows ^= 1u << i;
-    }
+    const int column = first_column() + j, column_position = shared->column_position[column];
+    const bool candidate = upper < ZERO ? column_position >= k : upper_of(x[j]) == upper;
+    const uint low = upper < ZERO ? 0 : lower_of(x[j]);
+    if (!candidate || low < *lower) continue;
+    const uint place = full_place(column_position, position, row_here(), column);
+    first = low > *lower ? place : min(first, place);
+    *lower = low;
   }
   return first;
 }
 
-// The place of the pivot.
-inline uint choose(real (*x)[COLUMNS], remainder_of left, __local scratch_of* shared) {
-  int of_column[COLUMNS], mine = -1;
-  UNROLL
-  for (int j = 0; j < COLUMNS; ++j) {
-    const int is_left = -(int)(left.columns >> j & 1);
-    of_column[j] = largest_of_column(x, j) | ~is_left;
-    mine = max(mine, of_column[j]);
-  }
-  const int upper = (int)(largest_of_team((uint)mine + 1) - 1);
-  uint lower = 0, place = NO_PLACE;
-  if (mine == upper) place = place_in_tile(x, left, upper, of_column, &lower, shared);
-#ifdef LUGPU_DOUBLE
-  const uint largest = largest_of_team(lower);
-  if (lower != largest) place = NO_PLACE;
-  lower = largest;
-#endif
-  place = smallest_of_team(place);
-#if TEAMS > 1
-#ifdef LUGPU_DOUBLE
-  key_type best = (ulong)((uint)upper + 1) << 32 | lower;
+// Of two candidates.
+inline void choose_of(uint upper, uint lower, uint place, uint* best_upper, uint* best_lower,
+                      uint* best) {
+  const bool better =
+      upper > *best_upper ||
+      (upper == *best_upper && (lower > *best_lower || (lower == *best_lower && place < *best)));
+  if (!better) return;
+  *best_upper = upper;
+  *best_lower = lower;
+  *best = place;
+}
+
+// The place of the pivot in step k.
+inline uint choose(const real* x, uint upper, int position, int k, __local scratch_of* shared) {
+  uint lower, place = first_place(x, upper, position, k, &lower, shared);
+#ifdef LUGPU_NVIDIA
+  const uint of_warp = warp_max(place == NO_PLACE ? 0 : upper);
+  if (upper != of_warp) place = NO_PLACE;
+  const uint lower_of_warp = warp_max(place == NO_PLACE ? 0 : lower);
+  place = warp_min(lower == lower_of_warp ? place : NO_PLACE);
+  upper = of_warp;
+  lower = lower_of_warp;
 #else
-  key_type best = (uint)upper + 1;
+  if (place == NO_PLACE) upper = 0;
 #endif
+#if TEAMS > 1
   const int me = get_local_id(0);
   if (me % TEAM == 0) {
-    shared->keys[me / TEAM] = best;
+    shared->upper[me / TEAM] = upper;
+    shared->lower[me / TEAM] = lower;
     shared->places[me / TEAM] = place;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-#ifdef LUGPU_NVIDIA
-  const int team = min(me % TEAM, TEAMS - 1);
-  place = best_of_warp(shared->keys[team], shared->places[team]);
-#else
-  for (int t = 0; t < TEAMS; ++t) compare(shared->keys[t], shared->places[t], &best, &place);
-#endif
-#else
-  wait_for_warp();
+  for (int t = 0; t < TEAMS; ++t) {
+    choose_of(shared->upper[t], shared->lower[t], shared->places[t], &upper, &lower, &place);
+  }
 #endif
   return place;
 }
 
-// Four elements to local memory, if i is `chosen`, which is so for all work-items that come here or
-// for none. Of an if, the compiler makes one store for all i, of a value from a computed address,
-// for which the tile has to be in memory.
-inline void store_if_chosen(int i, int chosen, real a, real b, real c, real d, __local real* to) {
-#if defined(LUGPU_NVIDIA) && defined(LUGPU_DOUBLE)
-  asm volatile(
-      "{ .reg .pred p; setp.ne.s32 p, %0, %1; @p bra.uni OTHER; st.shared.f64 [%2], %3; "
-      "st.shared.f64 [%2+8], %4; st.shared.f64 [%2+16], %5; st.shared.f64 [%2+24], %6; OTHER: }" ::
-          "r"(i),
-      "r"(chosen), "r"((uint)(size_t)to), "d"(a), "d"(b), "d"(c), "d"(d)
-      : "memory");
-#elif defined(LUGPU_NVIDIA)
-  asm volatile(
-      "{ .reg .pred p; setp.ne.s32 p, %0, %1; @p bra.uni OTHER; st.shared.f32 [%2], %3; "
-      "st.shared.f32 [%2+4], %4; st.shared.f32 [%2+8], %5; st.shared.f32 [%2+12], %6; OTHER: }" ::
-          "r"(i),
-      "r"(chosen), "r"((uint)(size_t)to), "f"(a), "f"(b), "f"(c), "f"(d)
-      : "memory");
-#else
-  if (i != chosen) return;
-  to[0] = a;
-  to[1] = b;
-  to[2] = c;
-  to[3] = d;
-#endif
-}
-
-// Whether a row, or column, is one of the tile's.
-inline bool has_row(int row) { return row >= first_row() && row < first_row() + ROWS; }
+// Whether the work-item has a part of a row, or of a column.
+inline bool has_row(int row) { return row_here() == row; }
 inline bool has_column(int column) {
   return column >= first_column() && column < first_column() + COLUMNS;
 }
 
-// The row and the column of the pivot to local memory.
-inline void publish(real (*x)[COLUMNS], int row, int column, __local scratch_of* shared) {
-  if (has_row(row)) {
-    __local real* to = (__local real*)shared->row + first_column();
-    UNROLL
-    for (int i = 0; i < ROWS; ++i) {
-      UNROLL
-      for (int j = 0; j < COLUMNS; j += 4) {
-        store_if_chosen(i, row % ROWS, x[i][j], x[i][j + 1], x[i][j + 2], x[i][j + 3], to + j);
-      }
+#ifdef LUGPU_NVIDIA
+#define NOBODY (-1)
+
+// The work-item that alone has the largest upper word, if that is of a number; NOBODY if several
+// have it, so that places or lower words decide.
+inline int sole_winner(uint upper, uint* largest, __local scratch_of* shared) {
+  const int me = get_local_id(0);
+  *largest = warp_max(upper);
+  const uint lanes = lanes_where(upper == *largest);
+  int winner = (lanes & (lanes - 1)) == 0 ? me / 32 * 32 + highest_lane(lanes) : NOBODY;
+#if TEAMS > 1
+  if (me % 32 == 0) {
+    shared->upper[me / 32] = *largest;
+    shared->winners[me / 32] = winner;
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  *largest = 0;
+  UNROLL
+  for (int t = 0; t < TEAMS; ++t) {
+    const uint of_warp = shared->upper[t];
+    const int winner_of_warp = shared->winners[t];
+    winner = of_warp > *largest ? winner_of_warp : of_warp == *largest ? NOBODY : winner;
+    *largest = max(*largest, of_warp);
+  }
+#endif
+  return *largest < ZERO ? NOBODY : winner;
+}
+
+// The place of the largest element, whose upper word is `upper`, in the row that is in local
+// memory.
+inline uint place_in_row(uint upper, int row, int row_position, const __local scratch_of* shared) {
+  const int lane = get_local_id(0) % 32;
+  uint place = NO_PLACE, lower = 0;
+  UNROLL
+  for (int j = lane; j < ORDER; j += 32) {
+    const real value = ((const __local real*)shared->u)[j];
+    if (upper_of(value) == upper) {
+      choose_of(
+          upper, lower_of(value), full_place(shared->column_position[j], row_position, row, j),
+          &upper, &lower, &place);
     }
   }
-  if (has_column(column)) {
-    __local real* to = (__local real*)shared->column + first_row();
-    UNROLL
-    for (int j = 0; j < COLUMNS; ++j) {
-      UNROLL
-      for (int i = 0; i < ROWS; i += 4) {
-        store_if_chosen(
-            j, column % COLUMNS, x[i][j], x[i + 1][j], x[i + 2][j], x[i + 3][j], to + i);
-      }
-    }
-  }
+#ifdef LUGPU_DOUBLE
+  const uint largest = warp_max(lower);
+  if (lower != largest) place = NO_PLACE;
+#endif
+  return warp_min(place);
 }
+#endif
 
-// What is at position k and what was chosen change places.
-inline void exchange(int i, int k, int chosen, int position_of_chosen, int* mine,
-                     __local uchar* all) {
-  if (i == chosen) {
-    *mine = all[i] = k;
-  } else if (*mine == k) {
-    *mine = all[i] = position_of_chosen;
-  }
-}
-
-// Row k of the matrix from the pivot's row, with L in the columns that were chosen before.
-inline void keep_row(rest_of rest, int k, int column, real scale, real inverse, own_of* own,
-                     const __local scratch_of* shared) {
-  UNROLL
-  for (int e = 0; e < OWN; ++e) {
-    const int i = get_local_id(0) + e * ITEMS;
-    if (i >= rest.m) continue;
-    const real value = ((const __local real*)shared->row)[i];
-    rest.a[k * rest.n + i] = value * own->scale[e] * own->inverse[e];
-    own->scale[e] = i == column ? scale : own->scale[e];
-    own->inverse[e] = i == column ? inverse : own->inverse[e];
-  }
-}
-
-// The elimination, which makes the pivot's row NaN.
-inline void eliminate(real (*x)[COLUMNS], remainder_of left, int row, real scale, real inverse,
-                      const __local scratch_of* shared) {
-  real l[ROWS], u[COLUMNS];
-  UNROLL
-  for (int i = 0; i < ROWS; i += PACK) {
-    const pack values = shared->column[(first_row() + i) / PACK];
-    UNROLL
-    for (int e = 0; e < PACK; ++e) l[i + e] = element_of(values, e);
-  }
+// A part of the pivot's row to local memory.
+inline void publish(const real* x, __local scratch_of* shared) {
   UNROLL
   for (int j = 0; j < COLUMNS; j += PACK) {
-    const pack values = shared->row[(first_column() + j) / PACK];
+    shared->u[(first_column() + j) / PACK] = pack_of(x + j);
+  }
+}
+// The pivot of step k to local memory, and NaN to its column of the row there.
+inline void announce(uint place, int k, __local scratch_of* shared) {
+  __local real* pivot = (__local real*)shared->u + full_column_of(place);
+  shared->pivots[k] = place;
+  shared->pivot = *pivot;
+  *pivot = NAN;
+}
+
+// The pivot of step k, its place and its row to local memory.
+inline void find_pivot(const real* x, uint upper, int position, int k, __local scratch_of* shared) {
+#ifdef LUGPU_NVIDIA
+  const int me = get_local_id(0);
+  uint largest, place = NO_PLACE;
+  int winner = sole_winner(upper, &largest, shared);
+  if (winner == NOBODY) {
+    place = choose(x, upper, position, k, shared);
+    winner = full_row_of(place) * PARTS;
+  }
+  if (me / 32 == winner / 32) {
+    const int row = winner / PARTS;
+    if (has_row(row)) publish(x, shared);
+    wait_for_warp();
+    if (place == NO_PLACE) {
+      place = place_in_row(largest, row, from_lane(position, winner % 32), shared);
+    }
+    wait_for_warp();
+    if (me % 32 == 0) announce(place, k, shared);
+  }
+#else
+  wait_for_matrix();
+  const uint place = choose(x, upper, position, k, shared);
+  if (has_row(full_row_of(place))) {
+    publish(x, shared);
+    if (has_column(full_column_of(place))) announce(place, k, shared);
+  }
+#endif
+  wait_for_matrix();
+}
+
+// Element j of the columns of a work-item: a branch to the 16 that it is one of, then choices by
+// the bits of j. (Of a plain index, the compiler puts the row into memory.)
+inline void choose_half(real* x, int j, int distance) {
+  const bool second = (j & distance) != 0;
+  UNROLL
+  for (int i = 0; i < 8; ++i) {
+    if (i >= distance) continue;
+    const real one = x[i], other = x[i + distance];
+    x[i] = second ? other : one;
+  }
+}
+inline real element_at(const real* x, int j) {
+  real found = 0;
+  UNROLL
+  for (int from = 0; from < COLUMNS; from += 16) {
+    if (j / 16 != from / 16) continue;
+    real of[16];
+    UNROLL
+    for (int i = 0; i < 16; ++i) of[i] = x[from + i];
+    choose_half(of, j, 8);
+    choose_half(of, j, 4);
+    choose_half(of, j, 2);
+    choose_half(of, j, 1);
+    found = of[0];
+  }
+  return found;
+}
+
+// The multiplier of a work-item's row in step k, from the part of the row that has the column.
+inline real multiplier(const real* x, int k, int column, real scale, real inverse,
+                       __local scratch_of* shared) {
+  const real l = element_at(x, column % COLUMNS) * scale * inverse;
+  if (has_column(column)) shared->slab[row_here()][k] = l;
+#if PARTS > 1
+  wait_for_warp();
+  return shared->slab[row_here()][k];
+#else
+  return l;
+#endif
+}
+
+// The elimination in the work-item's row, and its largest magnitude then.
+inline uint eliminate(real* x, real l, const __local scratch_of* shared) {
+  largest_of largest = no_element();
+  UNROLL
+  for (int j = 0; j < COLUMNS; j += PACK) {
+    const pack u = shared->u[(first_column() + j) / PACK];
     UNROLL
     for (int e = 0; e < PACK; ++e) {
-      u[j + e] = left.columns >> (j + e) & 1 ? element_of(values, e) : (real)0;
+      x[j + e] = fma(-l, element_of(u, e), x[j + e]);
+      include(x[j + e], j + e, &largest);
     }
   }
-  UNROLL
-  for (int i = 0; i < ROWS; ++i) {
-    l[i] = first_row() + i == row ? (real)NAN : l[i] * scale * inverse;
-    UNROLL
-    for (int j = 0; j < COLUMNS; ++j) x[i][j] = fma(-l[i], u[j], x[i][j]);
+  return upper_of_all(largest);
+}
+
+// The multipliers of all steps to the rows that were left then: a warp takes a row.
+inline void store_multipliers(int steps, rest_of rest, const __local scratch_of* shared) {
+  const int lane = get_local_id(0) % 32;
+  for (int i = get_local_id(0) / 32; i < rest.m; i += WARPS) {
+    if (lane < min(steps, i)) rest.a[i * rest.n + lane] = shared->slab[shared->row_at[i]][lane];
   }
 }
 
-// What is left to its position, with L in the columns that were chosen.
-inline void store_rest(real (*x)[COLUMNS], remainder_of left, rest_of rest, const own_of* own,
-                       __local scratch_of* shared) {
+// What is left to its position.
+inline void store_rest(const real* x, int steps, rest_of rest, __local scratch_of* shared) {
   UNROLL
-  for (int e = 0; e < OWN; ++e) {
-    const int i = get_local_id(0) + e * ITEMS;
-    if (i >= ORDER) continue;
-    shared->scale[i] = own->scale[e];
-    shared->inverse[i] = own->inverse[e];
-  }
-  wait_for_matrix();
-  UNROLL
-  for (int j = 0; j < COLUMNS; ++j) {
-    const int column = first_column() + j, position = shared->column_position[column];
-    const real scale = shared->scale[column], inverse = shared->inverse[column];
+  for (int from = 0; from < COLUMNS; from += WIDTH) {
+    const int column = column_of_lane(from);
+    const int to = column >= 0 && column < rest.m ? shared->column_position[column] : -1;
+    wait_for_matrix();
     UNROLL
-    for (int i = 0; i < ROWS; ++i) {
-      if (!(left.rows >> i & 1) || column >= rest.m) continue;
-      rest.a[shared->row_position[first_row() + i] * rest.n + position] = x[i][j] * scale * inverse;
+    for (int j = 0; j < WIDTH; ++j) {
+      if (from + j < COLUMNS) shared->slab[row_here()][part_here() * WIDTH + j] = x[from + j];
+    }
+    wait_for_matrix();
+    for (int i = steps + get_local_id(0) / 32; i < rest.m; i += WARPS) {
+      const real value = shared->slab[shared->row_at[i]][get_local_id(0) % 32];
+      if (to >= steps) rest.a[i * rest.n + to] = value;
     }
   }
 }
 
-// Columns to their positions, in the first `rows` rows: a warp takes AT_ONCE of them.
-#define AT_ONCE 8
-#define PARTS (ORDER / 32)
-inline void move_columns(__global real* top, int rows, int n, int m,
+// Columns to their positions, in the first `rows` rows, but in row first + k no column that was
+// chosen before step k: a warp takes AT_ONCE of the rows.
+#define AT_ONCE 4
+#define WARPS_OF_ROW ((ORDER + 31) / 32)
+inline void move_columns(__global real* top, int first, int rows, int n, int m,
                          const __local scratch_of* shared) {
   const int warp = get_local_id(0) / 32, lane = get_local_id(0) % 32;
-  int position[PARTS];
+  int position[WARPS_OF_ROW];
   UNROLL
-  for (int p = 0; p < PARTS; ++p) {
-    position[p] = lane + p * 32 < m ? shared->column_position[lane + p * 32] : 0;
+  for (int p = 0; p < WARPS_OF_ROW; ++p) {
+    position[p] = lane + p * 32 < m ? shared->column_position[lane + p * 32] : -1;
   }
-  for (int from = 0; from < rows; from += ITEMS / 32 * AT_ONCE) {
-    const int first = from + warp * AT_ONCE;
-    real values[AT_ONCE][PARTS];
+  for (int from = 0; from < rows; from += WARPS * AT_ONCE) {
+    const int begin = from + warp * AT_ONCE;
+    real values[AT_ONCE][WARPS_OF_ROW];
     UNROLL
     for (int i = 0; i < AT_ONCE; ++i) {
       UNROLL
-      for (int p = 0; p < PARTS; ++p) {
-        const int j = lane + p * 32;
-        if (first + i < rows && j < m) values[i][p] = top[(first + i) * n + j];
+      for (int p = 0; p < WARPS_OF_ROW; ++p) {
+        if (begin + i < rows && position[p] >= 0) {
+          values[i][p] = top[(begin + i) * n + lane + p * 32];
+        }
       }
     }
     wait_for_warp();
     UNROLL
     for (int i = 0; i < AT_ONCE; ++i) {
       UNROLL
-      for (int p = 0; p < PARTS; ++p) {
-        if (first + i < rows && lane + p * 32 < m) {
-          top[(first + i) * n + position[p]] = values[i][p];
+      for (int p = 0; p < WARPS_OF_ROW; ++p) {
+        if (begin + i < rows && position[p] >= max(0, begin + i - first)) {
+          top[(begin + i) * n + position[p]] = values[i][p];
         }
       }
     }
@@ -392,7 +448,6 @@ inline void move_columns(__global real* top, int rows, int n, int m,
 }
 
 // Rows to their positions, in the `columns` columns left of the rest: 32 of them at a time.
-#define ROWS_OF_WARP (ORDER * 32 / ITEMS)
 inline void move_rows(rest_of rest, int columns, const __local scratch_of* shared) {
   const int warp = get_local_id(0) / 32, lane = get_local_id(0) % 32;
   for (int from = -columns; from < 0; from += 32) {
@@ -400,16 +455,14 @@ inline void move_rows(rest_of rest, int columns, const __local scratch_of* share
     real values[ROWS_OF_WARP];
     UNROLL
     for (int t = 0; t < ROWS_OF_WARP; ++t) {
-      const int i = warp + t * (ITEMS / 32);
-      if (i < rest.m && column < 0) values[t] = rest.a[i * rest.n + column];
+      const int i = warp + t * WARPS;
+      if (i < rest.m && column < 0) values[t] = rest.a[shared->row_at[i] * rest.n + column];
     }
     wait_for_matrix();
     UNROLL
     for (int t = 0; t < ROWS_OF_WARP; ++t) {
-      const int i = warp + t * (ITEMS / 32);
-      if (i < rest.m && column < 0) {
-        rest.a[shared->row_position[i] * rest.n + column] = values[t];
-      }
+      const int i = warp + t * WARPS;
+      if (i < rest.m && column < 0) rest.a[i * rest.n + column] = values[t];
     }
   }
 }
@@ -425,58 +478,47 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
   const size_t matrix = get_group_id(0);
   __global real* a = matrices + matrix * n * n;
   const rest_of rest = {a + first * (n + 1), n, n - first};
-  real x[ROWS][COLUMNS];
-  remainder_of left = {0, 0};
+  real x[COLUMNS];
+  load_rest(rest, x, &shared);
+  largest_of largest = no_element();
   UNROLL
-  for (int i = 0; i < ROWS; ++i) {
-    load_row(rest, first_row() + i, x[i]);
-    if (first_row() + i < rest.m) left.rows |= 1u << i;
-  }
-  UNROLL
-  for (int j = 0; j < COLUMNS; ++j) {
-    if (first_column() + j < rest.m) left.columns |= 1u << j;
-    // No signalling NaN, whose upper word may be that of infinity.
-    UNROLL
-    for (int i = 0; i < ROWS; ++i) x[i][j] = isnan(x[i][j]) ? (real)NAN : x[i][j];
-  }
-  own_of own;
-  UNROLL
-  for (int e = 0; e < OWN; ++e) {
-    const int i = me + e * ITEMS;
-    own.row_position[e] = own.column_position[e] = i;
-    own.scale[e] = own.inverse[e] = 1;
-    if (i < ORDER) shared.row_position[i] = shared.column_position[i] = i;
-  }
-  wait_for_matrix();  // what was read may be overwritten
+  for (int j = 0; j < COLUMNS; ++j) include(x[j], j, &largest);
+  uint upper = upper_of_all(largest);
+  int position = row_here(), column_position = me;  // of its row, and of column me
+  if (me < ORDER) shared.column_position[me] = me;
+  wait_for_matrix();
   int zero = 0;
   for (int k = 0; k < steps; ++k) {
-    const uint place = choose(x, left, &shared);
+    find_pivot(x, upper, position, k, &shared);
+    const uint place = shared.pivots[k];
+    const real pivot = shared.pivot;
     const int row = full_row_of(place), column = full_column_of(place);
-    publish(x, row, column, &shared);
-    UNROLL
-    for (int e = 0; e < OWN; ++e) {
-      const int i = me + e * ITEMS;
-      exchange(i, k, row, full_row_position_of(place), &own.row_position[e], shared.row_position);
-      exchange(i, k, column, full_column_position_of(place), &own.column_position[e],
-               shared.column_position);
-    }
-    if (has_row(row)) left.rows &= ~(1u << row % ROWS);
-    if (has_column(column)) left.columns &= ~(1u << column % COLUMNS);
-    wait_for_matrix();
-    if (me == 0) {
-      ipiv[matrix * n + first + k] = first + full_row_position_of(place);
-      jpiv[matrix * n + first + k] = first + full_column_position_of(place);
-    }
-    const real pivot = ((const __local real*)shared.row)[column];
     if (pivot == 0 && zero == 0) zero = first + k + 1;
+    if (me < rest.m) {
+      rest.a[k * n + me] = me == column ? pivot : ((const __local real*)shared.u)[me];
+    }
+    // What is at position k and what was chosen change places.
+    position = has_row(row) ? k : position == k ? full_row_position_of(place) : position;
+    column_position =
+        me == column           ? k
+        : column_position == k ? full_column_position_of(place)
+                               : column_position;
+    if (me < ORDER) shared.column_position[me] = column_position;
     real scale, inverse;
     reciprocal(pivot, &scale, &inverse);
-    keep_row(rest, k, column, scale, inverse, &own, &shared);
-    eliminate(x, left, row, scale, inverse, &shared);
+    const real l = multiplier(x, k, column, scale, inverse, &shared);
+    upper = eliminate(x, has_row(row) ? (real)NAN : l, &shared);
   }
   if (me == 0 && (first == 0 || info[matrix] == 0)) info[matrix] = zero;
-  store_rest(x, left, rest, &own, &shared);
+  if (me < steps) {
+    ipiv[matrix * n + first + me] = first + full_row_position_of(shared.pivots[me]);
+    jpiv[matrix * n + first + me] = first + full_column_position_of(shared.pivots[me]);
+  }
+  if (first_column() == 0) shared.row_at[position] = row_here();
   wait_for_matrix();
-  move_columns(a + first, first + steps, n, rest.m, &shared);
+  move_columns(a + first, first, first + steps, n, rest.m, &shared);
+  wait_for_matrix();
+  store_multipliers(steps, rest, &shared);
+  if (rest.m > steps) store_rest(x, steps, rest, &shared);
   move_rows(rest, first, &shared);
 }

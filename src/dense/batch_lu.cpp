@@ -12,9 +12,10 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMostRegisters = 128;    // order of BatchPath::registers
-constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
-constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
+constexpr std::size_t kMostRegisters = 128;          // order of BatchPath::registers
+constexpr std::size_t kLocalOfRegisters = 40 << 10;  // for that order
+constexpr std::size_t kSliceBytes = 64 << 20;        // that travel at once
+constexpr std::size_t kSolveItems = 64;              // of gpu/batch_solve.cl
 
 // Of local memory, for matrices in global memory: 256 rows of a panel of 16 columns with a pack
 // more in each, or columns and candidates; and the rest.
@@ -28,13 +29,17 @@ bool by_launches(std::size_t n, Precision precision, Pivot pivot) {
   return pivot == Pivot::full && n > (precision == Precision::single_precision ? 32 : 16);
 }
 
-// Its kernel for what is left of a matrix.
+// Its kernel for what is left of a matrix. Registers: those that were fastest on an H200.
 BatchKernel full_in_registers(std::size_t left, Precision precision) {
+  const auto kernel = [](std::size_t order, std::size_t items, std::size_t registers) {
+    return BatchKernel{"gpu/batch_full.cl", order, items, 1, 0, registers};
+  };
   const bool single = precision == Precision::single_precision;
-  if (left <= 32) return {"gpu/batch_full.cl", 32, 32, 1};
-  if (left <= 64) return {"gpu/batch_full.cl", 64, single ? 64U : 128U, 1};
-  if (left <= 96) return {"gpu/batch_full.cl", 96, single ? 96U : 192U, 1};
-  return {"gpu/batch_full.cl", kMostRegisters, 256, 1};
+  if (left <= 32) return single ? kernel(32, 32, 80) : kernel(32, 32, 128);
+  if (left <= 48) return single ? kernel(48, 64, 80) : kernel(48, 64, 128);
+  if (left <= 64) return single ? kernel(64, 64, 96) : kernel(64, 64, 168);
+  if (left <= 96) return single ? kernel(96, 96, 128) : kernel(96, 192, 168);
+  return single ? kernel(kMostRegisters, 128, 168) : kernel(kMostRegisters, 256, 0);
 }
 
 BatchKernel in_registers(bool nvidia, std::size_t n, Precision precision, Pivot pivot) {
@@ -53,13 +58,16 @@ BatchKernel in_registers(bool nvidia, std::size_t n, Precision precision, Pivot 
 
 // Of gpu/batch_full.cl: until what is left is as large as the next smaller kernel takes.
 std::size_t steps_of(const BatchKernel& kernel, std::size_t left) {
-  return kernel.order == 32 ? left : left - (kernel.order - 32);
+  const std::size_t next = kernel.order == 48 ? 32 : kernel.order - 32;
+  return left - next;
 }
 
 // With full pivoting as many work-items as NVIDIA's GPUs have registers for.
 BatchKernel in_memory(bool nvidia, std::size_t n, Precision precision, Pivot pivot) {
   const std::size_t order = n <= 256 ? 256 : kMostBatchOrder;
-  if (pivot != Pivot::full) return {"gpu/batch_memory.cl", order, 256, 1};
+  if (pivot != Pivot::full) {
+    return {"gpu/batch_memory.cl", order, 256, 1, 0, order == kMostBatchOrder ? 128U : 0U};
+  }
   const std::size_t most = precision == Precision::single_precision ? 1024 : 512;
   return {"gpu/batch_memory_full.cl", order, nvidia ? most : 256, 1};
 }
@@ -75,17 +83,6 @@ BatchKernel gpu_kernel(bool nvidia, std::size_t n, Precision precision, Pivot pi
 // that stay in the caches are as soon written as their products computed again.
 std::size_t steps_pending(const BatchKernel& kernel, Precision precision) {
   return kernel.order == 256 && precision == Precision::single_precision ? 1 : 4;
-}
-
-// Of a work-item, so that more work-groups share a multiprocessor of NVIDIA's, where that was
-// faster; 0: as many as the compiler takes.
-std::size_t most_registers(const BatchKernel& kernel, Precision precision, Pivot pivot) {
-  const bool single = precision == Precision::single_precision;
-  if (kernel.order == kMostBatchOrder) return pivot == Pivot::full ? 0 : 128;
-  if (pivot != Pivot::full) return 0;
-  if (kernel.order == 32 && !single) return 128;
-  if (kernel.order == 96 && !single) return 168;
-  return kernel.order == 128 && single ? 128 : 0;
 }
 
 const char* macro_of(Pivot pivot) {
@@ -161,7 +158,8 @@ std::size_t lanes_of(const Device& device, BatchPath path, Precision precision) 
 
 BatchPath BatchLu::path(const Device& device, std::size_t n) {
   if (device.type == "cpu") return BatchPath::vectors;
-  return n <= kMostRegisters ? BatchPath::registers : BatchPath::memory;
+  const std::size_t most = device.local_memory < kLocalOfRegisters ? 96 : kMostRegisters;
+  return n <= most ? BatchPath::registers : BatchPath::memory;
 }
 
 void BatchLu::require_room(const Device& device, const BatchSize& size, Precision precision,
@@ -289,10 +287,9 @@ KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
   if (nvidia_) {
     id.options += " -DLUGPU_NVIDIA";
     if (has_matrix_units(context_.device(), precision_)) id.options += " -DLUGPU_MATRIX_UNITS";
-    const std::size_t most = most_registers(kernel, precision_, pivot_);
-    if (most > 0) {
+    if (kernel.registers > 0) {
       // NVIDIA's compiler obeys only where the size of the work-group is left open.
-      id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=" + std::to_string(most);
+      id.options += " -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=" + std::to_string(kernel.registers);
       id.group = kernel.items * kernel.matrices;
     }
   }
