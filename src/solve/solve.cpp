@@ -42,7 +42,11 @@ void solve_small_system(DeviceContext& context, const Method& method, const Prob
   const std::size_t n = order_to_build(problem);
   Problem small = problem;
   small.size = Size::square(n, problem.size.nrhs);
-  const Matrix a = with_interchange(n), b(n, small.size.nrhs);
+  Matrix a = with_interchange(n), b(n, small.size.nrhs);
+  if (problem.solve.refine == Refine::mixed) {  // something to correct: single rounds thirds
+    for (double& value : a.values()) value /= 3;
+    std::fill(b.values().begin(), b.values().end(), 1.0);
+  }
   SystemSolver solver(context, method, small);
   solver.upload(a, b, norm_max(a));
   solver.factor();
