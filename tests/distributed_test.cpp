@@ -182,6 +182,19 @@ TEST(Deal, WideBlocksInWindowsOfAGpu) {
   EXPECT_EQ(distributed_block_size(device, size, {}), 768u);
 }
 
+TEST(Deal, WiderBlocksWhereGpusShareMuch) {
+  Device device = shared_context().device();
+  device.type = "gpu";
+  device.global_memory = device.max_allocation = std::uint64_t{64} << 30;
+  DeviceContext other(device);
+  DenseOptions alone, shared;
+  shared.others = {&other};
+  for (const std::size_t n : {16384, 32768}) {
+    EXPECT_EQ(distributed_block_size(device, Size::square(n, 1), alone), 768u);
+    EXPECT_EQ(distributed_block_size(device, Size::square(n, 1), shared), n < 32768 ? 768u : 896u);
+  }
+}
+
 TEST(Deal, WideBlocksInWindowsOfACpu) {
   Device device = shared_context().device();
   device.type = "cpu";

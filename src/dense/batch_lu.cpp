@@ -38,7 +38,7 @@ BatchKernel full_in_registers(std::size_t left, Precision precision) {
   if (left <= 32) return single ? kernel(32, 32, 80) : kernel(32, 32, 128);
   if (left <= 48) return single ? kernel(48, 64, 80) : kernel(48, 64, 128);
   if (left <= 64) return single ? kernel(64, 64, 96) : kernel(64, 64, 168);
-  if (left <= 96) return single ? kernel(96, 96, 128) : kernel(96, 192, 168);
+  if (left <= 96) return single ? kernel(96, 96, 128) : kernel(96, 96, 0);
   return single ? kernel(kMostRegisters, 128, 168) : kernel(kMostRegisters, 256, 0);
 }
 

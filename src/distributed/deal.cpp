@@ -20,6 +20,9 @@ namespace {
 constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
 constexpr std::size_t kNarrowBlock = 6 * kMultiple;  // leaves a GPU's windows enough memory
 
+// GPUs that share a large matrix were fastest with wider blocks than one alone has.
+constexpr std::size_t kSharedBlock = 14 * kMultiple, kLargeShared = 32768;
+
 // Of the factors, what callers of DenseFactorization::factors() take at a time.
 constexpr std::size_t kColumnsOfFactors = 256;
 
@@ -178,6 +181,9 @@ std::size_t devices_for(std::size_t blocks, const DenseOptions& options) {
 std::size_t distributed_block_size(const Device& device, const Size& size,
                                    const DenseOptions& options) {
   std::size_t nb = Blocked::block_size(device, {size.n, size.n, options.pivot, options.precision});
+  if (device.type == "gpu" && device_count(options) > 1 && size.n >= kLargeShared) {
+    nb = kSharedBlock;
+  }
   const auto held = [&](std::size_t width) {
     const std::size_t blocks = ceiling(size.n, width), count = devices_for(blocks, options);
     const std::size_t all = ceiling(blocks, count);
