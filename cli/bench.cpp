@@ -400,7 +400,7 @@ class Sink {
 // Seconds for a piece of work on a case, which only a device that hangs exceeds: far more than the
 // timeout, with which a working one ends by itself, time to build kernels, and 10 GFLOP/s for what
 // the host does to make and check a system, some 200 n^3 operations.
-double patience(std::size_t order, const Effort& effort) {
+double seconds_until_hung(std::size_t order, const Effort& effort) {
   const double n = static_cast<double>(order);
   return std::max(10 * effort.timeout_s, 60.0) + 200 * n * n * n / 10e9;
 }
@@ -452,7 +452,7 @@ Exit bench(const BenchArguments& given, const std::vector<std::string>& argument
                               "cases were run.",
                               given.effort.timeout_s));
   });
-  watchdog.set(patience(0, given.effort));
+  watchdog.set(seconds_until_hung(0, given.effort));
   SweepDevices opened = open_sweep_devices(given.options);
   std::vector<DeviceContext>& contexts = opened.contexts;
   const std::unique_ptr<Crew> crew = make_crew(teams_of(opened));
@@ -487,7 +487,7 @@ Exit bench(const BenchArguments& given, const std::vector<std::string>& argument
                  [&](const Case& what) {
                    watchdog.clear();
                    at_work = description(what);
-                   watchdog.set(patience(what.problem.size.n, given.effort));
+                   watchdog.set(seconds_until_hung(what.problem.size.n, given.effort));
                    show_progress(progress.text() + ' ' + at_work);
                  },
              .done =

@@ -34,7 +34,7 @@ from program import COMPILED_KERNELS, VALIDATOR, refuse_constant  # noqa: E402
 
 N = 40
 SECONDS = 120  # that a run may take, on a machine that does other things too
-TIMEOUT = 4    # on a device that hangs; bench has the patience of a minute
+TIMEOUT = 4    # on a device that hangs; bench waits a minute
 COMMON_CODE, MEMORY_CODE = -5, -4
 # Waits, where a device that hangs shows; all other calls may hang too.
 WAITS = ["clFinish", "clWaitForEvents", "clEnqueueReadBuffer", "clBuildProgram", "clCreateContext"]

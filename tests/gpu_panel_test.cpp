@@ -80,14 +80,14 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
   void factor_at_once(const Surface& a, std::size_t before, std::size_t width,
                       const cl::Buffer& ipiv, const cl::Buffer& row_for, const cl::Buffer& goes_to,
                       const cl::Buffer& info) {
-    const std::size_t mail_bytes = (kPanel * kPanel + 2 * 64 * 8) * 2 * sizeof(cl_ulong);
-    const cl::Buffer mail = context.allocate(mail_bytes);
-    context.fill(mail, 0, mail_bytes);
+    const std::size_t message_bytes = (kPanel * kPanel + 2 * 64 * 8) * 2 * sizeof(cl_ulong);
+    const cl::Buffer messages = context.allocate(message_bytes);
+    context.fill(messages, 0, message_bytes);
     const auto columns = static_cast<cl_int>(width);
     if (way == Way::narrow) {
       context.run("test", kernel("gpu/narrow_panel.cl", "factor_narrow_panel"),
                   {groups(a.rows() - before) * kItems}, a, static_cast<cl_int>(a.rows()), cl_int{0},
-                  static_cast<cl_int>(before), columns, mail, ipiv, row_for, goes_to, info);
+                  static_cast<cl_int>(before), columns, messages, ipiv, row_for, goes_to, info);
       return;
     }
     const update_arguments launch = {
@@ -99,7 +99,7 @@ class GpuPanelTest : public testing::TestWithParam<PanelKind> {
         {},
         0};
     context.run("test", kernel("gpu/lu_blocked.cl", "update_and_factor"),
-                {groups(a.rows()) * kItems}, a, launch, mail, ipiv, row_for, goes_to, info,
+                {groups(a.rows()) * kItems}, a, launch, messages, ipiv, row_for, goes_to, info,
                 context.zeros(1));
   }
 

@@ -126,11 +126,11 @@ INSTANTIATE_TEST_SUITE_P(Orders, LargeIndexOnGpus, testing::ValuesIn(large_kinds
 TEST_P(LargeIndexOnGpus, Panels) {
   constexpr std::size_t kPanel = Trailing::kPanel, kItems = 256, kTile = 128;
   const Surface a = surface();
-  const std::size_t mail_bytes = (kPanel * kPanel + 2 * 64 * 8) * 2 * sizeof(cl_ulong);
-  const cl::Buffer mail = context.allocate(mail_bytes), info = context.zeros(1), rows = ipiv(),
-                   row_for = context.zeros(kPanel), goes_to = context.zeros(kPanel),
+  const std::size_t message_bytes = (kPanel * kPanel + 2 * 64 * 8) * 2 * sizeof(cl_ulong);
+  const cl::Buffer messages = context.allocate(message_bytes), info = context.zeros(1),
+                   rows = ipiv(), row_for = context.zeros(kPanel), goes_to = context.zeros(kPanel),
                    none = context.zeros(1);
-  context.fill(mail, 0, mail_bytes);
+  context.fill(messages, 0, message_bytes);
   for (std::size_t k = end.first; k < n; k += kPanel) {
     const std::size_t after = std::min(k + kPanel, n), width = after - k;
     const std::size_t before = k - kPanel;
@@ -147,7 +147,7 @@ TEST_P(LargeIndexOnGpus, Panels) {
     const update_arguments launch = {as_int(n), panel, {}, tiles > 0 ? right : update_region{},
                                      {},        {},    0};
     context.run("test", kernel("gpu/lu_blocked.cl", "update_and_factor"), {(1 + tiles) * kItems}, a,
-                launch, mail, rows, row_for, goes_to, info, none);
+                launch, messages, rows, row_for, goes_to, info, none);
     const std::size_t left = k / kPanel, strips = left + ceiling(n - after, kPanel);
     context.run("test", kernel("gpu/lu_blocked.cl", "exchange_and_solve"), {strips * kItems}, a,
                 as_int(n), as_int(k), as_int(width), cl_int{0}, as_int(left), as_int(n), row_for,

@@ -337,16 +337,16 @@ Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Ma
   const std::size_t n = part.n, nrhs = right.cols();
   const Precision precision = t.precision();
   const Surface x = surface_of(context, {precision, Storage::buffer}, right);
-  const std::size_t mail_bytes = 2 * n * nrhs * element_size(precision);
-  const cl::Buffer mail = context.allocate(mail_bytes);
-  context.fill(mail, 0xff, mail_bytes);
+  const std::size_t message_bytes = 2 * n * nrhs * element_size(precision);
+  const cl::Buffer messages = context.allocate(message_bytes);
+  context.fill(messages, 0xff, message_bytes);
   context.run("test",
               {"gpu/solve.cl", "solve_waiting", precision, Storage::buffer, Texel::rgba,
                " -DNB=64 -DSPIN_LIMIT=0x7fffffff"},
               {(n + 63) / 64 * nrhs * 256}, t, static_cast<cl_int>(part.top),
               static_cast<cl_int>(part.left), x, static_cast<cl_int>(part.begin),
               static_cast<cl_int>(n), static_cast<cl_int>(nrhs), static_cast<cl_int>(upper),
-              static_cast<cl_int>(unit), mail, cl_int{n % 2 == 0});
+              static_cast<cl_int>(unit), messages, cl_int{n % 2 == 0});
   return contents(context, x);
 }
 Matrix solution_in_one_launch(DeviceContext& context, const Surface& t, const Matrix& right,

@@ -187,7 +187,7 @@ class Copy:
         return subprocess.run(["cmake", "--build", self.build, "--target", *targets.split()], cwd=self.folder,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
-    def fails(self, test, patience):
+    def fails(self, test, timeout):
         """Why the test is not content; empty if it is."""
         with tempfile.TemporaryDirectory() as cache:
             env = os.environ | self.options | {
@@ -195,7 +195,7 @@ class Copy:
             process = subprocess.Popen(self.line_of(test), cwd=self.folder, env=env, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             try:
-                status = process.wait(patience)
+                status = process.wait(timeout)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 9)
                 process.wait()

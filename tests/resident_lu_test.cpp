@@ -123,7 +123,7 @@ TEST_P(ResidentLuTest, NaNIsNeverAPivotWhereThereIsANumber) {
   }
 }
 
-// A NaN with all bits set is what mail that has not arrived looks like.
+// A NaN with all bits set is what a message that has not arrived looks like.
 TEST_P(ResidentLuTest, NoNaNIsWaitedForForEver) {
   Matrix a = harmless(40, 40);
   const double ones = precision == Precision::single_precision

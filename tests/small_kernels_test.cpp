@@ -136,15 +136,15 @@ TEST(SmallKernels, TrianglesAndFewColumnsOfGpus) {
     const Matrix& t = upper ? factors.u : factors.l;
     const Matrix x = integers(kN, columns, 7);
     const Surface solved = surface_of(context, {kSingle, Storage::buffer}, product(t, x));
-    const std::size_t mail_bytes = 2 * kN * columns * sizeof(float);
-    const cl::Buffer mail = context.allocate(mail_bytes);
-    context.fill(mail, 0xff, mail_bytes);
+    const std::size_t message_bytes = 2 * kN * columns * sizeof(float);
+    const cl::Buffer messages = context.allocate(message_bytes);
+    context.fill(messages, 0xff, message_bytes);
     context.run("test",
                 {"gpu/solve.cl", "solve_waiting", kSingle, Storage::buffer, Texel::rgba,
                  " -DNB=64 -DGROUPS_MAX=64 -DPIVOT=1"},
                 {2 * columns * 256}, surface_of(context, {kSingle, Storage::buffer}, t), cl_int{0},
                 cl_int{0}, solved, cl_int{0}, as_int(kN), as_int(columns), cl_int{upper},
-                cl_int{!upper}, mail, cl_int{0});
+                cl_int{!upper}, messages, cl_int{0});
     const Matrix found = contents(context, solved);
     for (std::size_t i = 0; i < kN * columns; ++i)
       ASSERT_NEAR(found.values()[i], x.values()[i], 1e-3) << upper << ", " << i;

@@ -153,7 +153,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void factor_band(
   p.launch = work;
   p.work = work + NOTES + 2 * NOTE_INTS;
   p.pivoted = 1;
-  for (int reads = 0; reads < PATIENCE;) {
+  for (int reads = 0; reads < SPIN_LIMIT;) {
     const int task = state[NEXT_TASK];
     if (task >= (last - first) * tasks) return;
     const int s = first + task / tasks, part = task % tasks;

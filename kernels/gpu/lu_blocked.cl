@@ -58,7 +58,7 @@ inline int tiles_of(int column, int column_end, int row, int m) {
 // region and of BESIDE, 128 x 128 each, in bands (gpu/tile_order.clh). Regions start at multiples
 // of 16 columns.
 __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
-    __global real* restrict a, int pitch, const update_arguments launch, __global ulong* mail,
+    __global real* restrict a, int pitch, const update_arguments launch, __global ulong* messages,
     __global int* pivots, __global int* row_for, __global int* row_goes_to, __global int* info,
     __global const uchar* halves BESIDE_ARGUMENTS PART_TIMES) {
 #ifdef LUGPU_WGMMA
@@ -72,7 +72,7 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
     const int panel = launch.panel.column, width = launch.panel.width;
     const int k = launch.panel.k, k_end = launch.panel.k_end;
 #ifdef TICKETS
-    if (launch.tickets.word > 0) tell_start(mail + launch.tickets.word, group, panel + 1);
+    if (launch.tickets.word > 0) tell_start(messages + launch.tickets.word, group, panel + 1);
 #endif
     if (k_end > k) {
       update_tile(a, pitch, a, pitch, panel + panel_rows_from(group), panel,
@@ -81,10 +81,10 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
     START_PART(0);
-    factor_panel(a, pitch, m, panel, width, groups, group, mail, pivots, row_for, row_goes_to, info,
-                 (__local panel_scratch*)scratch);
+    factor_panel(a, pitch, m, panel, width, groups, group, messages, pivots, row_for, row_goes_to,
+                 info, (__local panel_scratch*)scratch);
 #ifdef TICKETS
-    if (launch.tickets.word > 0) tell_end(mail + launch.tickets.word, group, panel + 1);
+    if (launch.tickets.word > 0) tell_end(messages + launch.tickets.word, group, panel + 1);
 #endif
     END_PART(0);
     return;
@@ -102,7 +102,8 @@ __kernel REQUIRE_SIZE(TILE_ITEMS) void update_and_factor(
 #endif
 #ifdef TICKETS
   if (launch.tickets.word > 0) {
-    tile = draw_ticket(mail + launch.tickets.word, launch.panel.column + 1, (__local int*)scratch) -
+    tile = draw_ticket(
+               messages + launch.tickets.word, launch.panel.column + 1, (__local int*)scratch) -
            launch.tickets.drawn;
     if (tile >= tiles) return;
   }

@@ -72,15 +72,15 @@ inline void release(void) {
 // The least of four words as soon as it is `wanted` at least; `most` if it is more, or if that
 // takes too long.
 inline int await_words(volatile __global const int* progress, int4 words, int wanted, int most,
-                       __local int* shared, int* patience) {
+                       __local int* shared, int* spins) {
   if (get_local_id(0) == 0) {
     int least = most;
-    if (*patience >= 0) {
+    if (*spins >= 0) {
       do {
         least = min(
             min(progress[words.x], progress[words.y]), min(progress[words.z], progress[words.w]));
-      } while (least < wanted && --*patience >= 0);
-      if (*patience < 0) least = most;
+      } while (least < wanted && --*spins >= 0);
+      if (*spins < 0) least = most;
     }
     fence();
     *shared = min(least, most);
@@ -95,7 +95,7 @@ inline int await_words(volatile __global const int* progress, int4 words, int wa
 // over steps before `known` is already subtracted.
 inline void make_tile(__global real* a, int pitch, int n, int k, int first, int last, int known,
                       bool right, __global const real* inverses, volatile __global int* progress,
-                      __local real* stages, __local int* shared, int* patience) {
+                      __local real* stages, __local int* shared, int* spins) {
   const int blocks = (n + NB - 1) / NB, end = min((last + 1) * NB, n);
   const int row = (right ? k : first) * NB, column = (right ? first : k) * NB;
   const int rows = (right ? n : end) - row, columns = (right ? end : n) - column;
@@ -109,7 +109,7 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, int 
   const bool further = known < k;
 #pragma unroll 1
   while (known < k) {
-    const int next = await_words(progress, words, known + 1, k, shared, patience);
+    const int next = await_words(progress, words, known + 1, k, shared, spins);
     multiply(F, at, a + (size_t)row * pitch + known * NB, pitch, n - row,
              a + (size_t)known * NB * pitch + column, pitch, pitch - column,
              (next - known) * CHUNKS, sum, stages);
@@ -117,7 +117,7 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, int 
   }
   if (further) store_tile(F, at, c, pitch, rows, columns, true, sum);
   release();
-  const bool safe = await_words(progress, (int4)(DIAGONAL_WORD(k)), 1, 2, shared, patience) == 1;
+  const bool safe = await_words(progress, (int4)(DIAGONAL_WORD(k)), 1, 2, shared, spins) == 1;
   __global const real* inverse = inverses + (size_t)(2 * k + (right ? 0 : 1)) * NB * NB;
   clear(F, sum);
   multiply(
@@ -139,7 +139,7 @@ inline void make_tile(__global real* a, int pitch, int n, int k, int first, int 
 // it is on the diagonal, its columns of L or rows of U.
 inline void make_square(__global real* a, int pitch, int n, int i, int j,
                         __global const real* inverses, volatile __global int* progress,
-                        __local real* stages, __local int* shared, int* patience) {
+                        __local real* stages, __local int* shared, int* spins) {
   const int blocks = (n + NB - 1) / NB, row = i * 2 * NB, column = j * 2 * NB;
   const int before = 2 * (i == j ? i - 1 : min(i, j));
   const int4 words = (int4)(ROW_WORD(2 * i), ROW_WORD(min(2 * i + 1, blocks - 1)),
@@ -149,7 +149,7 @@ inline void make_square(__global real* a, int pitch, int n, int i, int j,
   int known = 0;
 #pragma unroll 1
   while (known < before) {
-    const int next = await_words(progress, words, known + 1, before, shared, patience);
+    const int next = await_words(progress, words, known + 1, before, shared, spins);
     multiply_tile(a, pitch, a, pitch, row, column, n, known * NB, next * NB, false, sum, stages);
     barrier(CLK_LOCAL_MEM_FENCE);
     known = next;
@@ -163,7 +163,7 @@ inline void make_square(__global real* a, int pitch, int n, int i, int j,
     const int first = max(2 * max(i, j), k + 2), last = min(2 * max(i, j) + 1, blocks - 1);
     if (first <= last) {
       make_tile(
-          a, pitch, n, k, first, last, before, i < j, inverses, progress, stages, shared, patience);
+          a, pitch, n, k, first, last, before, i < j, inverses, progress, stages, shared, spins);
     }
   }
 }
@@ -171,7 +171,7 @@ inline void make_square(__global real* a, int pitch, int n, int i, int j,
 // L(k, k-1), U(k-1, k) and the inverses of the factors of block (k, k).
 inline void make_corner(__global real* a, int pitch, int n, int k, __global real* inverses,
                         volatile __global int* progress, __global int* info, __local real* stages,
-                        __local int* shared, int* patience PART_TIMES) {
+                        __local int* shared, int* spins PART_TIMES) {
   const int blocks = (n + NB - 1) / NB, before = k - 1;
   const int here = k * NB, there = before * NB;
   const place at = place_of(1, false);
@@ -189,7 +189,7 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
   int known = from;
 #pragma unroll 1
   while (known < before) {
-    const int next = await_words(progress, words, known + 1, before, shared, patience);
+    const int next = await_words(progress, words, known + 1, before, shared, spins);
     const size_t across = (size_t)known * NB, down = (size_t)known * NB * pitch;
     multiply_blocks(
         true, at, l_operand(a + (size_t)here * pitch + across, pitch, n - here),
@@ -202,12 +202,12 @@ inline void make_corner(__global real* a, int pitch, int n, int k, __global real
     store_tile(1, at, l_block, pitch, n - here, NB, true, l);
     store_tile(1, at, u_block, pitch, NB, n - here, true, u);
   }
-  if (F == 2) await_words(progress, (int4)(SQUARE_WORD(k / 2)), k > 1, 1, shared, patience);
+  if (F == 2) await_words(progress, (int4)(SQUARE_WORD(k / 2)), k > 1, 1, shared, spins);
   load_block(at, diagonal, pitch, n - here, n - here, old);
   release();
   // From here on, step k waits.
   const int state =
-      await_words(progress, (int4)(DIAGONAL_WORD(max(before, 0))), min(k, 1), 2, shared, patience);
+      await_words(progress, (int4)(DIAGONAL_WORD(max(before, 0))), min(k, 1), 2, shared, spins);
   START_PART(k);
   const bool safe = state == 1;
   clear(1, l);
@@ -269,7 +269,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_none(
   __local int* shared = (__local int*)scratch;  // what all are told while stages are not in use
   const int me = get_local_id(0), blocks = (n + NB - 1) / NB, steps = (blocks + F - 1) / F;
   for (int i = get_global_id(0); i < n; i += get_num_groups(0) * ITEMS) ipiv[i] = i;
-  int patience = SPIN_LIMIT;
+  int spins = SPIN_LIMIT;
   int k = -1, start = 0;  // the step, and its first task
 #pragma unroll 1
   while (k < steps) {
@@ -283,24 +283,24 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_none(
       ++k;
     }
     const int number = task - start;
-    if (patience >= 0) patience = SPIN_LIMIT;
+    if (spins >= 0) spins = SPIN_LIMIT;
     const int corner = corner_of(k, number);
     if (k < steps && corner >= 0 && corner < blocks) {
       make_corner(
-          a, pitch, n, corner, inverses, progress, info, stages, shared, &patience PASS_PART_TIMES);
+          a, pitch, n, corner, inverses, progress, info, stages, shared, &spins PASS_PART_TIMES);
     } else if (k < steps && corner < 0) {
 #if F == 1
       const int i = k + 2 + (number - 1) / 2;
       make_tile(
-          a, pitch, n, k, i, i, 0, number % 2 == 0, inverses, progress, stages, shared, &patience);
+          a, pitch, n, k, i, i, 0, number % 2 == 0, inverses, progress, stages, shared, &spins);
 #else
       const int far = k + 1 + (number < 4 ? 0 : (number - 3) / 2);
       const bool lower = number < 4 ? number == 2 : number % 2 != 0;
       const bool upper = number < 4 ? number == 3 : !lower;
       make_square(a, pitch, n, upper ? k : far, lower ? k : far, inverses, progress, stages, shared,
-                  &patience);
+                  &spins);
 #endif
     }
   }
-  if (patience < 0) *info = -1;  // a work-group that has started did not go on
+  if (spins < 0) *info = -1;  // a work-group that has started did not go on
 }

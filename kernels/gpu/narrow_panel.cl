@@ -39,8 +39,8 @@ inline void subtract_product(__global real* restrict a, int pitch, int m, int ro
 // columns before : first of L, if there are any. The rest is that of gpu/panel_partial.clh.
 __kernel REQUIRE_SIZE(PANEL_ITEMS) void factor_narrow_panel(
     __global real* restrict a, int pitch, int m, int before, int first, int width,
-    __global ulong* mail, __global int* pivots, __global int* row_for, __global int* row_goes_to,
-    __global int* info) {
+    __global ulong* messages, __global int* pivots, __global int* row_for,
+    __global int* row_goes_to, __global int* info) {
   __local narrow_scratch scratch;
   __local real u[NB][NB];
   const int group = get_group_id(0);
@@ -49,6 +49,6 @@ __kernel REQUIRE_SIZE(PANEL_ITEMS) void factor_narrow_panel(
         a, pitch, m, first + panel_rows_from(group), before, first, width, u, &scratch.rows);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   }
-  factor_panel(a, pitch, m, first, width, get_num_groups(0), group, mail, pivots, row_for,
+  factor_panel(a, pitch, m, first, width, get_num_groups(0), group, messages, pivots, row_for,
                row_goes_to, info, &scratch.panel);
 }

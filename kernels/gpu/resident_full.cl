@@ -8,7 +8,7 @@
 // sent, become zero: nothing is found there any more, and later steps leave them zero.
 // place_factors() puts everything in its place at the end.
 //
-// `mail` is filled with ones before each factorization: proposals with another tag and elements
+// `messages` is filled with ones before each factorization: proposals with another tag and elements
 // that differ have arrived, and stores need no order.
 //
 // Build options: ITEMS, a multiple of 32, at least n; LUGPU_ROOK, for rook pivoting; LUGPU_NVIDIA,
@@ -71,9 +71,9 @@ inline void load_row(SOURCE(source), int n, real* x) {
 }
 
 // The best of those elements of all work-groups whose bits in `here` are set.
-inline bid choose_pivot(const real* x, int position, uint here, int turn,
-                        volatile __global ulong* mail, int* patience,
-                        __local resident_scratch* shared) {
+inline candidate choose_pivot(const real* x, int position, uint here, int turn,
+                              volatile __global ulong* messages, int* spins,
+                              __local resident_scratch* shared) {
   const key_type mine = largest_of(x, here), best = largest_key(mine, &shared->exchange);
   if (mine == best && best > 0) {
     uint first = NO_PLACE;
@@ -85,15 +85,16 @@ inline bid choose_pivot(const real* x, int position, uint here, int turn,
     }
     atomic_min(&shared->exchange.place[turn % 2], first);
   }
-  return exchange(best, turn, mail, patience, &shared->exchange);
+  return exchange(best, turn, messages, spins, &shared->exchange);
 }
 
 #ifdef LUGPU_ROOK
 // From column k to the largest of the column, from there to the largest of its row, alternating
 // until that is no larger.
-inline bid walk(const real* x, int position, int k, int* turn, volatile __global ulong* mail,
-                int* patience, __local resident_scratch* shared, int* is_mine) {
-  bid pivot = 0;
+inline candidate walk(const real* x, int position, int k, int* turn,
+                      volatile __global ulong* messages, int* spins,
+                      __local resident_scratch* shared, int* is_mine) {
+  candidate pivot = 0;
   int row = k, column = k, goes_on = 1;
 #pragma unroll 1
   for (int length = 0; goes_on; ++length) {
@@ -105,7 +106,7 @@ inline bid walk(const real* x, int position, int k, int* turn, volatile __global
     } else if (position == row) {
       here = ~0u;
     }
-    const bid found = choose_pivot(x, position, here, *turn, mail, patience, shared);
+    const candidate found = choose_pivot(x, position, here, *turn, messages, spins, shared);
     *turn += 1;
     goes_on = length == 0 || key_of_proposal(found) > key_of_proposal(pivot);
     if (goes_on) pivot = found, *is_mine = shared->exchange.is_mine;
@@ -183,17 +184,17 @@ inline void interchange_columns(int k, int pivot, __local resident_scratch* shar
   shared->exchange.diagonal = diagonal;
 }
 
-// Rows of U go to the target, and columns of L, times the pivots, to the mail: where the rows and
-// columns of A were. pivots[k]: the pivot of step k; places[k]: its row and column; slots[i]: the
-// row and column of A that come to position i. *status: 0, or -1 if the work-groups waited for one
-// another in vain.
+// Rows of U go to the target, and columns of L, times the pivots, to the message buffer: where the
+// rows and columns of A were. pivots[k]: the pivot of step k; places[k]: its row and column;
+// slots[i]: the row and column of A that come to position i. *status: 0, or -1 if the work-groups
+// waited for one another in vain.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
-    SOURCE(source), TARGET(target), int n, volatile __global ulong* mail, __global int2* places,
+    SOURCE(source), TARGET(target), int n, volatile __global ulong* messages, __global int2* places,
     __global real* pivots, __global int* slots, __global int* status) {
   __local resident_scratch shared[1];
   const int me = get_local_id(0), first_column = get_group_id(0) * COLUMNS;
-  volatile __global real* sent = (volatile __global real*)(mail + PROPOSALS) + me;
-  int patience = SPIN_LIMIT, turn = 0, position = me;
+  volatile __global real* sent = (volatile __global real*)(messages + PROPOSALS) + me;
+  int spins = SPIN_LIMIT, turn = 0, position = me;
   real x[COLUMNS];
   load_row(PASS(source), n, x);
   if (me < COLUMNS) shared->column_positions[me] = first_column + me;
@@ -203,9 +204,9 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   for (int k = 0; k < n; ++k, sent += ITEMS) {
 #ifdef LUGPU_ROOK
     int is_mine;
-    const bid pivot = walk(x, position, k, &turn, mail, &patience, shared, &is_mine);
+    const candidate pivot = walk(x, position, k, &turn, messages, &spins, shared, &is_mine);
 #else
-    const bid pivot = choose_pivot(x, position, ~0u, turn++, mail, &patience, shared);
+    const candidate pivot = choose_pivot(x, position, ~0u, turn++, messages, &spins, shared);
     const int is_mine = shared->exchange.is_mine;
 #endif
     const key_type key = key_of_proposal(pivot);
@@ -221,10 +222,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
       shared->pivot = divisor_of(key, is_negative(place));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    while (AS_BITS(l) == -1 && --patience >= 0) l = *sent;
+    while (AS_BITS(l) == -1 && --spins >= 0) l = *sent;
     subtract_product(x, l * shared->pivot.scale * shared->pivot.inverse, shared->u);
   }
-  if (patience < 0) *status = -1;
+  if (spins < 0) *status = -1;
   if (first_column == 0 && position < n) slots[2 * position] = me;
   if (me < COLUMNS && shared->column_positions[me] < n)
     slots[2 * shared->column_positions[me] + 1] = first_column + me;
@@ -233,11 +234,11 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
 // target = the factors from where factor_columns() left them; nothing if it gave up. A work-item
 // for a texel.
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void place_factors(
-    SOURCE(source), TARGET(target), int n, const __global ulong* mail, const __global real* pivots,
-    const __global int2* slots, const __global int* status) {
+    SOURCE(source), TARGET(target), int n, const __global ulong* messages,
+    const __global real* pivots, const __global int2* slots, const __global int* status) {
   const int t = get_global_id(0), i = get_global_id(1);
   if (t * PACK >= n || i >= n || *status < 0) return;
-  const __global real* sent = (const __global real*)(mail + PROPOSALS);
+  const __global real* sent = (const __global real*)(messages + PROPOSALS);
   real elements[PACK];
   for (int c = 0; c < PACK; ++c) {
     const int j = t * PACK + c;

@@ -10,9 +10,9 @@
 // theirs: a work-group that runs alone comes to its end, so that nothing else is asked of the
 // device than that those which have started go on.
 //
-// `mail` is filled with ones before each factorization: whatever differs has arrived, and stores
-// need no order. Its first word is the number of work-groups that have started, minus one; then
-// comes the mail of each block.
+// `messages` is filled with ones before each factorization: whatever differs has arrived, and
+// stores need no order. Its first word is the number of work-groups that have started, minus one;
+// then come the messages of each block.
 //
 // Parts whose times are noted (common/part_times.clh): the elimination of each block.
 //
@@ -44,7 +44,7 @@ inline void get_row(const __local real4* from, real* x) {
   x[4] = b.x, x[5] = b.y, x[6] = b.z, x[7] = b.w;
 }
 
-#include "gpu/resident_mail.clh"
+#include "gpu/resident_messages.clh"
 #include "gpu/resident_partial.clh"
 
 typedef struct {
@@ -142,12 +142,12 @@ inline void subtract_products(real (*x)[COLUMNS], const real4* l, const __local 
 // columns after the other. In a pivot row that leaves x - U, which is zero; rows that were pivot
 // rows before have zeros in L and stay so. The rows of U go to `a`.
 inline void apply_block(real (*x)[COLUMNS], __global real* a, int pitch, int columns, int block,
-                        int count, volatile __global wire* mail, __local resident_scratch* shared,
-                        int* patience) {
+                        int count, volatile __global wire* messages,
+                        __local resident_scratch* shared, int* spins) {
   const int me = get_local_id(0), move = me - (ITEMS - 2);
   // Only the next work-group asks for the rows before they are there; the others wait for a word.
   if (block + 1 < shared->block) {
-    if (me == 0) await_int((volatile __global const int*)mail + ZERO_WORD, patience);
+    if (me == 0) await_int((volatile __global const int*)messages + ZERO_WORD, spins);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
 #pragma unroll 1
@@ -156,7 +156,7 @@ inline void apply_block(real (*x)[COLUMNS], __global real* a, int pitch, int col
     real4 l[ROWS];
     int slot[4];
     int4 moves;
-    receive(mail, q, max(move + 1, 0), l, slot, &moves, patience);
+    receive(messages, q, max(move + 1, 0), l, slot, &moves, spins);
     if (move >= 0) shared->moves[move] = moves;
     gather_pivot_rows((const real(*)[COLUMNS])x, l, slot, shared);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -195,10 +195,10 @@ inline void store_row(__global real* to, int columns, const real* x) {
 
 // Eliminates the work-group's block and sends it.
 inline void factor_block(real (*x)[COLUMNS], int* position, int block, int width,
-                         volatile __global wire* mail, __global int* ipiv, int first,
+                         volatile __global wire* messages, __global int* ipiv, int first,
                          __local resident_scratch* shared) {
   const int j0 = block * COLUMNS, count = min(COLUMNS, width - j0);
-  const int zero = eliminate(x, position, j0, count, mail, ipiv, first, &shared->elimination);
+  const int zero = eliminate(x, position, j0, count, messages, ipiv, first, &shared->elimination);
   barrier(CLK_LOCAL_MEM_FENCE);
   restore_pivot_rows(x, position, j0, count, &shared->elimination);
   if (get_local_id(0) == 0) shared->block = zero > 0 ? j0 + zero : 0;
@@ -209,16 +209,17 @@ inline void factor_block(real (*x)[COLUMNS], int* position, int block, int width
 // ipiv[k]: the row that interchange k brings to row k, for k from `first` on; goes_to[i]: to which
 // row all of them bring row first + i.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
-    __global real* a, int pitch, int m, int n, int first, int width, volatile __global int* mail,
-    __global int* ipiv, __global int* goes_to, __global int* info PART_TIMES) {
+    __global real* a, int pitch, int m, int n, int first, int width,
+    volatile __global int* messages, __global int* ipiv, __global int* goes_to,
+    __global int* info PART_TIMES) {
   __local resident_scratch shared[1];
   const int me = get_local_id(0), rows = m - first;
   const int blocks = (width + COLUMNS - 1) / COLUMNS;
-  if (me == 0) shared->block = atomic_inc(mail) + 1;
+  if (me == 0) shared->block = atomic_inc(messages) + 1;
   barrier(CLK_LOCAL_MEM_FENCE);
   const int block = shared->block, column = first + block * COLUMNS;
   const bool last = block == blocks - 1;
-  int patience = SPIN_LIMIT;
+  int spins = SPIN_LIMIT;
   real x[ROWS][COLUMNS];
   int position[ROWS];
   __global real* part = a + (size_t)first * pitch + column;
@@ -234,24 +235,24 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #pragma unroll 1
   for (int b = 0; b < min(block, blocks); ++b) {
-    apply_block(x, part, pitch, n - column, b, min(COLUMNS, width - b * COLUMNS), mail_of(mail, b),
-                shared, &patience);
+    apply_block(x, part, pitch, n - column, b, min(COLUMNS, width - b * COLUMNS),
+                messages_of(messages, b), shared, &spins);
   }
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) position[r] = shared->position[r * ITEMS + me];
   if (block < blocks) {
     START_PART(block);
-    factor_block(x, position, block, width, mail_of(mail, block), ipiv, first, shared);
+    factor_block(x, position, block, width, messages_of(messages, block), ipiv, first, shared);
     END_PART(block);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (me == 0) {
       int zero = 0;
       if (block > 0) {
         zero = await_int(
-            (volatile __global const int*)mail_of(mail, block - 1) + ZERO_WORD, &patience);
+            (volatile __global const int*)messages_of(messages, block - 1) + ZERO_WORD, &spins);
       }
       if (zero == 0) zero = shared->block;
-      ((volatile __global int*)mail_of(mail, block))[ZERO_WORD] = zero;
+      ((volatile __global int*)messages_of(messages, block))[ZERO_WORD] = zero;
       if (last && zero > 0 && *info == 0) *info = first + zero;
     }
   }
@@ -262,7 +263,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void factor_columns(
       store_row(part + (size_t)row * pitch, n - column, x[r]);
     if (row < rows && last) goes_to[row] = first + position[r];
   }
-  if (patience < 0) *info = -1;  // a work-group that has started did not go on
+  if (spins < 0) *info = -1;  // a work-group that has started did not go on
 }
 
 // Row first + i to row goes_to[i], in columns 0 : n, COLUMNS of them in a work-group.

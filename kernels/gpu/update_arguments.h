@@ -28,7 +28,7 @@ typedef struct {
   cl_int row, column, rows, columns;
 } split_block;
 
-/* Tiles by tickets (nvidia/tickets.clh): the first of TICKET_WORDS words of the mail for them, and
+/* Tiles by tickets (nvidia/tickets.clh): the first of TICKET_WORDS words of the messages for them, and
    how many have been drawn before this launch. Word 0: tiles go by the numbers of work-groups. */
 #define TICKET_PLACES 256
 #define TICKET_WORDS (3 + TICKET_PLACES)

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMostSteps = 5;        // gerfs's
 constexpr int kMostMixedSteps = 30;  // dsgesv's
-constexpr int kPatience = 10;        // corrections in which a residual is halved, or it is given up
+constexpr int kMostStalled = 10;     // corrections in which a residual is halved, or it is given up
 // Below the first order sqrt(n) eps is less than what rounding does to the residual itself; beyond
 // the second it would let pass what the limit of solve_ratio, which has no n, refuses.
 constexpr std::size_t kLeastOrder = 16, kMostOrder = 100;
@@ -99,11 +99,11 @@ Columns unfinished(const std::vector<Sizes>& sizes, double tolerance, int step, 
 // The columns that another correction after number `step` may help.
 Columns hopeful(const Columns& columns, const std::vector<Progress>& progress, int step,
                 MixedRules rules) {
-  const int patience = rules == MixedRules::lapack ? kMostMixedSteps : kPatience;
+  const int stalled = rules == MixedRules::lapack ? kMostMixedSteps : kMostStalled;
   Columns left;
   for (const std::size_t j : columns) {
     const auto [least, since] = progress[j];
-    if (std::isfinite(least) && step < std::min(since + patience, kMostMixedSteps)) {
+    if (std::isfinite(least) && step < std::min(since + stalled, kMostMixedSteps)) {
       left.push_back(j);
     }
   }

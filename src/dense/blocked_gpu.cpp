@@ -174,8 +174,8 @@ void BlockedGpu::allocate() {
   const std::size_t words = element_size(shape_.precision) / 4;
   const std::size_t proposals =
       2 * std::max<std::size_t>({most_groups_, most_narrow_groups_, 64}) * 8;
-  mail_bytes_ = ((kPanel * kPanel + proposals) * words + TICKET_WORDS) * sizeof(cl_ulong);
-  mail_ = context_.allocate(mail_bytes_);
+  panel_message_bytes_ = ((kPanel * kPanel + proposals) * words + TICKET_WORDS) * sizeof(cl_ulong);
+  panel_messages_ = context_.allocate(panel_message_bytes_);
   room_ = room_for_split(shape_);
   halves_ = context_.allocate(kernels_.halves > 0 ? halves_bytes(shape_) : 0);
   if (!kernels_.resident) return;
@@ -490,7 +490,7 @@ void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
   update_tickets tickets{};
   if (panel_groups > 0 && groups > panel_groups && keeps_panel_alone(groups)) {
     groups += panel_groups;  // as many may wait, and come too late for any tile
-    tickets = {to_int(mail_bytes_ / sizeof(cl_ulong) - TICKET_WORDS), to_int(drawn_)};
+    tickets = {to_int(panel_message_bytes_ / sizeof(cl_ulong) - TICKET_WORDS), to_int(drawn_)};
     drawn_ += groups - panel_groups;
   }
   const update_arguments launch = {to_int(shape_.m), panel,  tickets,   region(near),
@@ -503,14 +503,14 @@ void BlockedGpu::run_update(Surface& a, const LuUpdate& next, std::size_t width,
   };
   if (beside_.empty()) {
     context_.run_in_parts("update", kernel("gpu/lu_blocked.cl", "update_and_factor"),
-                          {groups * kItems}, parts, a, launch, mail_, ipiv_, row_for_, row_goes_to_,
-                          info_, halves_);
+                          {groups * kItems}, parts, a, launch, panel_messages_, ipiv_, row_for_,
+                          row_goes_to_, info_, halves_);
     return;
   }
   const BesideTiles beside = take_beside();
   context_.run_in_parts("update", beside_kernel(), {(groups + beside.count) * kItems}, parts, a,
-                        launch, mail_, ipiv_, row_for_, row_goes_to_, info_, halves_, beside.t,
-                        beside.x, beside.tiles);
+                        launch, panel_messages_, ipiv_, row_for_, row_goes_to_, info_, halves_,
+                        beside.t, beside.x, beside.tiles);
   context_.timeline().add_bytes(2 * kTile * kTile * beside.count * element_size(shape_.precision));
 }
 
@@ -653,7 +653,7 @@ void BlockedGpu::factor_narrow(Surface& a, std::size_t before, std::size_t first
                      " -DLUGPU_NVIDIA -DLUGPU_FREE_SIZE -cl-nv-maxrregcount=128"};
   id.group = kItems;
   context_.run("panel", id, {ceiling(shape_.m - first, kItems) * kItems}, a, to_int(shape_.m),
-               to_int(before), to_int(first), to_int(end - first), mail_, ipiv_, row_for_,
+               to_int(before), to_int(first), to_int(end - first), panel_messages_, ipiv_, row_for_,
                row_goes_to_, info_);
 }
 
@@ -685,7 +685,9 @@ void BlockedGpu::start() {
   drawn_ = 0;
   context_.queue().enqueueFillBuffer(info_, cl_int{0}, 0, sizeof(cl_int));
   const bool panels = !none_ && resident_from() > 0;
-  if (panels) context_.queue().enqueueFillBuffer(mail_, cl_int{0}, 0, mail_bytes_);
+  if (panels) {
+    context_.queue().enqueueFillBuffer(panel_messages_, cl_int{0}, 0, panel_message_bytes_);
+  }
 }
 
 void BlockedGpu::factor_panel(Surface& lu, std::size_t k) {

@@ -160,8 +160,8 @@ class BlockedGpu : public Blocked {
   // Of a panel: so many are sure to run at the same time; of a narrow one, if it has two on a
   // multiprocessor, otherwise 0.
   std::size_t most_groups_ = 0, most_narrow_groups_ = 0;
-  cl::Buffer mail_;  // between work-groups, see gpu/panel_rows.clh
-  std::uint64_t mail_bytes_ = 0;
+  cl::Buffer panel_messages_;  // between work-groups, see gpu/panel_rows.clh
+  std::uint64_t panel_message_bytes_ = 0;
   // In halves: L and U of columns split_k_ : split_k_end_, as split_ says, whose rows are 0 if
   // none; or those of update_columns().
   cl::Buffer halves_;

@@ -25,7 +25,7 @@ std::size_t most_order(const Device& device) {
   return std::min<std::size_t>(device.compute_units, kMostGroups) * kColumns;
 }
 
-std::uint64_t mail_bytes(std::size_t n, Precision precision) {
+std::uint64_t message_bytes(std::size_t n, Precision precision) {
   return kProposals * sizeof(cl_ulong) + std::uint64_t{n} * items_for(n) * element_size(precision);
 }
 
@@ -75,14 +75,14 @@ bool ResidentFull::suits(DeviceContext& context, const Size& size, const DenseOp
 std::uint64_t ResidentFull::workspace(const Device& device, const Size& size,
                                       const DenseOptions& options) {
   if (!fits(device, size, options)) return 0;
-  return mail_bytes(size.n, options.precision) + size.n * sizeof(cl_int2) + sizeof(cl_int);
+  return message_bytes(size.n, options.precision) + size.n * sizeof(cl_int2) + sizeof(cl_int);
 }
 
 ResidentFull::ResidentFull(DeviceContext& context, const Size& size, const DenseOptions& options)
     : context_(context),
       size_(size),
       options_(options),
-      mail_(context.allocate(mail_bytes(size.n, options.precision))),
+      messages_(context.allocate(message_bytes(size.n, options.precision))),
       slots_(context.allocate(size.n * sizeof(cl_int2))),
       status_(context.zeros(1)) {}
 
@@ -97,12 +97,13 @@ bool ResidentFull::factor(PingPong& surfaces, Pivoting& pivoting) {
   const auto kernel = [&](const char* function) {
     return surfaces.src.kernel("gpu/resident_full.cl", function, build_options);
   };
-  context_.fill(mail_, 0xff, mail_bytes(n, options_.precision));
+  context_.fill(messages_, 0xff, message_bytes(n, options_.precision));
   context_.fill(status_, 0, sizeof(cl_int));
   context_.run("panel", kernel("factor_columns"), {ceiling(n, kColumns) * items}, surfaces.src,
-               surfaces.dst, order, mail_, pivoting.places(), pivoting.values(), slots_, status_);
+               surfaces.dst, order, messages_, pivoting.places(), pivoting.values(), slots_,
+               status_);
   context_.run("interchange", kernel("place_factors"), {ceiling(n, surfaces.src.pack()), n},
-               surfaces.dst, surfaces.src, order, mail_, pivoting.values(), slots_, status_);
+               surfaces.dst, surfaces.src, order, messages_, pivoting.values(), slots_, status_);
   // Both load and store each element once.
   context_.timeline().add_bytes(4 * std::uint64_t{n} * n * element_size(options_.precision));
   cl_int status = 0;

@@ -29,9 +29,9 @@ class ResidentFull {
   DeviceContext& context_;
   Size size_;
   DenseOptions options_;
-  cl::Buffer mail_;    // between work-groups, see gpu/resident_full.cl
-  cl::Buffer slots_;   // n pairs of ints: which row and column of A come to each position
-  cl::Buffer status_;  // one int
+  cl::Buffer messages_;  // between work-groups, see gpu/resident_full.cl
+  cl::Buffer slots_;     // n pairs of ints: which row and column of A come to each position
+  cl::Buffer status_;    // one int
 };
 
 }  // namespace lugpu

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kColumns = 8;                   // of a work-group
 constexpr std::size_t kLastRows = 512;                // of another launch
-constexpr std::size_t kLetter = 32 * sizeof(cl_int);  // bytes
+constexpr std::size_t kHeader = 32 * sizeof(cl_int);  // bytes
 
 /// The work-items of a work-group and the rows of each.
 struct Slots {
@@ -23,13 +23,13 @@ Slots slots_for(std::size_t rows) {
   return {512, 4};
 }
 
-// The number of work-groups that have started; letters and L of all blocks, for a matrix
+// The number of work-groups that have started; headers and L of all blocks, for a matrix
 // of this size.
-std::uint64_t mail_bytes(std::size_t rows, std::size_t columns, Precision precision) {
+std::uint64_t message_bytes(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t blocks = ceiling(std::min(rows, columns), kColumns);
   const Slots slots = slots_for(rows);
-  return kLetter +
-         blocks * (kLetter + slots.items * slots.rows * kColumns * element_size(precision));
+  return kHeader +
+         blocks * (kHeader + slots.items * slots.rows * kColumns * element_size(precision));
 }
 
 }  // namespace
@@ -39,12 +39,12 @@ ResidentLu::ResidentLu(DeviceContext& context, std::size_t rows, std::size_t col
     : context_(context),
       precision_(precision),
       nvidia_(nvidia),
-      mail_(context.allocate(mail_bytes(rows, columns, precision))),
+      messages_(context.allocate(message_bytes(rows, columns, precision))),
       goes_to_(context.allocate(rows * sizeof(cl_int))) {}
 
 std::uint64_t ResidentLu::workspace(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t most = std::min(rows, kMostRows);
-  return mail_bytes(most, columns, precision) + most * sizeof(cl_int);
+  return message_bytes(most, columns, precision) + most * sizeof(cl_int);
 }
 
 void ResidentLu::factor(Surface& a, std::size_t first, const cl::Buffer& ipiv,
@@ -73,11 +73,11 @@ void ResidentLu::factor_columns(Surface& a, std::size_t first, std::size_t stop,
   const auto rows = static_cast<cl_int>(a.rows()), columns = static_cast<cl_int>(a.columns());
   const auto start = static_cast<cl_int>(first), width = static_cast<cl_int>(stop - first);
 
-  context_.fill(mail_, 0xff, mail_bytes(m, stop - first, precision_));
+  context_.fill(messages_, 0xff, message_bytes(m, stop - first, precision_));
   context_.run_in_parts(
       "panel", id, {ceiling(n, kColumns) * slots.items},
       [&] { return parts_of_columns("block", first, stop, kColumns); }, a, rows, columns, start,
-      width, mail_, ipiv, goes_to_, info);
+      width, messages_, ipiv, goes_to_, info);
   id.function = "place_rows";
   context_.run("interchange", id, {ceiling(a.columns(), kColumns) * slots.items}, a, rows, columns,
                start, goes_to_);

@@ -34,7 +34,7 @@ class ResidentLu {
   DeviceContext& context_;
   Precision precision_;
   bool nvidia_;
-  cl::Buffer mail_, goes_to_;
+  cl::Buffer messages_, goes_to_;
 };
 
 }  // namespace lugpu
