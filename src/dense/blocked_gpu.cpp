@@ -305,14 +305,14 @@ double BlockedGpu::seconds_to_factor(DeviceContext& context, const Shape& shape,
   return fastest;
 }
 
-// A X against A v for v(j) = 1 + 1 / (j + 1), with the factors of a square A.
+// A X against A v for v of proof_vector(), with the factors of a square A.
 bool BlockedGpu::solves(const Surface& lu, const Matrix& a, const std::vector<int>& ipiv,
                         double limit) {
   const std::size_t n = a.rows();
   const std::vector<int> rows = permutation_of(ipiv, n);
   Matrix av(n, 1), pav(n, 1);
   for (std::size_t j = 0; j < n; ++j) {
-    const double v = 1 + 1.0 / static_cast<double>(j + 1);
+    const double v = proof_vector(j);
     for (std::size_t i = 0; i < n; ++i) av(i, 0) += a(i, j) * v;
   }
   for (std::size_t i = 0; i < n; ++i) pav(i, 0) = av(static_cast<std::size_t>(rows[i]), 0);

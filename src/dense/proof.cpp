@@ -43,7 +43,7 @@ std::optional<ProductErrors> product_errors(const Matrix& a, const Matrix& lu,
   }
   std::vector<double> differences(m), bounds(m), uv(n), size_of_uv(n);
   for (std::size_t j = 0; j < n; ++j) {
-    const double v = 1 + 1.0 / static_cast<double>(j + 1);
+    const double v = proof_vector(j);
     const double* column = a.column(static_cast<std::size_t>(columns[j]));
     for (std::size_t i = 0; i < m; ++i) differences[i] += column[rows[i]] * v;
     for (std::size_t i = 0; i <= j; ++i) {

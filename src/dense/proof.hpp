@@ -18,8 +18,13 @@ namespace lugpu {
 bool proven(const DeviceContext& context, const std::string& kernels,
             const std::function<bool()>& comes_out_right);
 
+/// v(j), 0-based, of the vector v with which proofs multiply: 1 + 1 / (j + 1).
+constexpr double proof_vector(std::size_t j) {
+  return 1 + 1.0 / static_cast<double>(j + 1);
+}
+
 /// |P A Q v - L (U v)| and |L| (|U| |v|), a multiple of which bounds it (Higham, Accuracy and
-/// Stability, theorem 9.3), element by element, for v(j) = 1 + 1 / (j + 1).
+/// Stability, theorem 9.3), element by element, for v of proof_vector().
 struct ProductErrors {
   std::vector<double> errors, bounds;
 };
