@@ -6,7 +6,8 @@
 //   1. The largest that is left by magnitude is found, and of several the first by place. Where one
 //      work-item alone has it, its warp looks for the column when the row is in local memory
 //      (find_pivot).
-//   2. The pivot's row is in local memory for all, and goes to its place in the matrix.
+//   2. The pivot's row is in local memory for all. It goes to row k of the rest in the matrix, its
+//      columns where they are.
 //   3. Its product with the multipliers is subtracted from every row, and every row's largest found
 //      at once (eliminate). The pivot's row and column become NaN, which no search finds; the
 //      multipliers stay in local memory.
@@ -36,14 +37,17 @@
 
 // The pivot's row, with NaN instead of the pivot; the pivot; the places of all steps' pivots; the
 // multipliers of each row in all steps, or 32 of its elements on their way from or to the matrix;
-// what the teams propose; the position of each column, and the row at each position.
+// what the teams propose; the position of each column, and after the last step the row at each
+// position.
 typedef struct {
   pack u[ORDER / PACK];
   real pivot;
   uint pivots[MOST_STEPS];
   real slab[ROWS][32 + 1];
   uint upper[TEAMS], lower[TEAMS], places[TEAMS];
+#ifdef LUGPU_NVIDIA
   int winners[TEAMS];
+#endif
   uchar column_position[ORDER], row_at[ROWS];
 } scratch_of;
 
@@ -59,6 +63,7 @@ inline int part_here() { return get_local_id(0) % PARTS; }
 inline int first_column() { return part_here() * COLUMNS; }
 
 // Wait for 32 work-items that follow one another, or for all of a matrix, and for what they wrote.
+// Without NVIDIA's instructions all work-items of a matrix must come to both.
 inline void wait_for_warp() {
 #ifdef LUGPU_NVIDIA
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
@@ -203,10 +208,13 @@ inline uint choose(const real* x, uint upper, int position, int k, __local scrat
 #ifdef LUGPU_NVIDIA
   const uint of_warp = warp_max(place == NO_PLACE ? 0 : upper);
   if (upper != of_warp) place = NO_PLACE;
+#ifdef LUGPU_DOUBLE
   const uint lower_of_warp = warp_max(place == NO_PLACE ? 0 : lower);
-  place = warp_min(lower == lower_of_warp ? place : NO_PLACE);
-  upper = of_warp;
+  if (lower != lower_of_warp) place = NO_PLACE;
   lower = lower_of_warp;
+#endif
+  place = warp_min(place);
+  upper = of_warp;
 #else
   if (place == NO_PLACE) upper = 0;
 #endif
@@ -255,6 +263,8 @@ inline int sole_winner(uint upper, uint* largest, __local scratch_of* shared) {
     winner = of_warp > *largest ? winner_of_warp : of_warp == *largest ? NOBODY : winner;
     *largest = max(*largest, of_warp);
   }
+#else
+  wait_for_warp();  // the row of the step before has been read
 #endif
   return *largest < ZERO ? NOBODY : winner;
 }
@@ -303,6 +313,7 @@ inline void find_pivot(const real* x, uint upper, int position, int k, __local s
   uint largest, place = NO_PLACE;
   int winner = sole_winner(upper, &largest, shared);
   if (winner == NOBODY) {
+    wait_for_matrix();  // what the warps proposed has been read
     place = choose(x, upper, position, k, shared);
     winner = full_row_of(place) * PARTS;
   }
@@ -355,7 +366,8 @@ inline real element_at(const real* x, int j) {
   return found;
 }
 
-// The multiplier of a work-item's row in step k, from the part of the row that has the column.
+// The multiplier of a work-item's row in step k, from the part of the row that has the column. It
+// is kept in the slab.
 inline real multiplier(const real* x, int k, int column, real scale, real inverse,
                        __local scratch_of* shared) {
   const real l = element_at(x, column % COLUMNS) * scale * inverse;
@@ -468,8 +480,8 @@ inline void move_rows(rest_of rest, int columns, const __local scratch_of* share
 }
 
 // Steps first : first + steps of P A Q = L U of the matrices, n x n, by rows, as
-// gpu/batch_blocked.cl's; n - first <= ORDER; where n is a multiple of PACK, so is first. jpiv: as
-// ipiv, of columns.
+// gpu/batch_blocked.cl's; steps <= MOST_STEPS, steps <= n - first <= ORDER. jpiv: as ipiv, of
+// columns.
 __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count, int first, int steps) {

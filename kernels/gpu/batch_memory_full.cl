@@ -212,7 +212,8 @@ inline void exchange_and_divide(__global real* a, int n, int k, int row, int col
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-// As gpu/batch_full.cl's.
+// P A Q = L U of the matrices, n x n, by rows, as gpu/batch_blocked.cl's. jpiv: as ipiv, of
+// columns.
 __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
     int count) {
