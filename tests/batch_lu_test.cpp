@@ -117,7 +117,7 @@ class BatchLuTest : public testing::TestWithParam<Case> {
   std::vector<std::size_t> orders() const {
     std::set<std::size_t> orders{1,  2,  3,  4,  5,  7,  8,  9,  10,  17,  31,  32,  33,
                                  41, 49, 63, 64, 65, 95, 96, 97, 100, 127, 128, 129, 132};
-    if (path == BatchLu::path(context.device(), 1)) {
+    if (path == BatchLu::path(context.device(), 1, precision, pivot)) {
       for (std::size_t n = 1; n <= 130; ++n) orders.insert(n);
     }
     if (path != BatchPath::registers) return {orders.begin(), orders.end()};
@@ -402,6 +402,27 @@ TEST(BatchLu, HasTheSameBitsForEveryWidthOfVectors) {
   }
 }
 
+// 32 KB is the least that OpenCL's GPUs have.
+TEST(BatchLu, LittleLocalMemoryIsEnoughUpToOrder128) {
+  Device device = shared_context().device();
+  device.type = "gpu";
+  device.local_memory = 32 << 10;
+  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+    for (const Pivot pivot : {Pivot::none, Pivot::partial, Pivot::full}) {
+      for (const std::size_t n : {96, 97, 128}) {
+        EXPECT_NO_THROW(BatchLu::require_room(device, {1, n}, precision, pivot))
+            << n << name(precision) << name(pivot);
+      }
+    }
+  }
+  const auto in_double = [&](std::size_t n, Pivot pivot) {
+    return BatchLu::path(device, n, Precision::double_precision, pivot);
+  };
+  EXPECT_EQ(in_double(96, Pivot::full), BatchPath::registers);
+  EXPECT_EQ(in_double(97, Pivot::full), BatchPath::memory);
+  EXPECT_EQ(in_double(128, Pivot::partial), BatchPath::registers);
+}
+
 TEST(BatchLu, WrongKernelsAreNotProven) {
   const std::pair<const char*, const char*> mistakes[] = {
       {"const vec l = -row[k];", "const vec l = -row[k] * 1.001f;"},
@@ -432,7 +453,7 @@ TEST(BatchLu, ReachesMembersFarApart) {
   EXPECT_EQ(&batch[3](2, 1), values + 3 * kStride + 2 * 4 + 1);
   DeviceContext& context = shared_context();
   BatchLu lu(context, {kCount, kOrder}, Precision::single_precision, Pivot::partial,
-             BatchLu::path(context.device(), kOrder));
+             BatchLu::path(context.device(), kOrder, Precision::single_precision, Pivot::partial));
   lu.upload(Batch<const float>({values, kOrder, kOrder, kOrder + 1, Order::rows}, kCount, kStride));
   lu.factor();
   lu.inverse(batch);

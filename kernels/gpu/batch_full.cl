@@ -44,8 +44,10 @@ typedef struct {
   real pivot;
   uint pivots[MOST_STEPS];
   real slab[ROWS][32 + 1];
-  uint upper[TEAMS], lower[TEAMS], places[TEAMS];
+  key_type keys[TEAMS];
+  uint places[TEAMS];
 #ifdef LUGPU_NVIDIA
+  uint upper[TEAMS];
   int winners[TEAMS];
 #endif
   uchar column_position[ORDER], row_at[ROWS];
@@ -190,47 +192,32 @@ inline uint first_place(const real* x, uint upper, int position, int k, uint* lo
   return first;
 }
 
-// Of two candidates.
-inline void choose_of(uint upper, uint lower, uint place, uint* best_upper, uint* best_lower,
-                      uint* best) {
-  const bool better =
-      upper > *best_upper ||
-      (upper == *best_upper && (lower > *best_lower || (lower == *best_lower && place < *best)));
-  if (!better) return;
-  *best_upper = upper;
-  *best_lower = lower;
-  *best = place;
-}
-
 // The place of the pivot in step k.
 inline uint choose(const real* x, uint upper, int position, int k, __local scratch_of* shared) {
-  uint lower, place = first_place(x, upper, position, k, &lower, shared);
-#ifdef LUGPU_NVIDIA
-  const uint of_warp = warp_max(place == NO_PLACE ? 0 : upper);
-  if (upper != of_warp) place = NO_PLACE;
-#ifdef LUGPU_DOUBLE
-  const uint lower_of_warp = warp_max(place == NO_PLACE ? 0 : lower);
-  if (lower != lower_of_warp) place = NO_PLACE;
-  lower = lower_of_warp;
-#endif
-  place = warp_min(place);
-  upper = of_warp;
-#else
-  if (place == NO_PLACE) upper = 0;
-#endif
-#if TEAMS > 1
   const int me = get_local_id(0);
+  uint lower, place = first_place(x, upper, position, k, &lower, shared);
+#ifdef LUGPU_DOUBLE
+  key_type key = (ulong)upper << 32 | lower;
+#else
+  key_type key = upper;
+#endif
+  if (place == NO_PLACE) key = 0;
+#ifdef LUGPU_NVIDIA
+  const key_type largest = largest_of_warp(key);
+  place = warp_min(key == largest ? place : NO_PLACE);
+  key = largest;
+#if TEAMS > 1
   if (me % TEAM == 0) {
-    shared->upper[me / TEAM] = upper;
-    shared->lower[me / TEAM] = lower;
+    shared->keys[me / TEAM] = key;
     shared->places[me / TEAM] = place;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  for (int t = 0; t < TEAMS; ++t) {
-    choose_of(shared->upper[t], shared->lower[t], shared->places[t], &upper, &lower, &place);
-  }
+  for (int t = 0; t < TEAMS; ++t) compare(shared->keys[t], shared->places[t], &key, &place);
 #endif
   return place;
+#else
+  return best_of(key, place, me, ITEMS, shared->keys, shared->places);
+#endif
 }
 
 // Whether the work-item has a part of a row, or of a column.
@@ -273,19 +260,17 @@ inline int sole_winner(uint upper, uint* largest, __local scratch_of* shared) {
 // memory.
 inline uint place_in_row(uint upper, int row, int row_position, const __local scratch_of* shared) {
   const int lane = get_local_id(0) % 32;
-  uint place = NO_PLACE, lower = 0;
+  uint place = NO_PLACE;
+  key_type lower = 0;
   UNROLL
   for (int j = lane; j < ORDER; j += 32) {
     const real value = ((const __local real*)shared->u)[j];
-    if (upper_of(value) == upper) {
-      choose_of(
-          upper, lower_of(value), full_place(shared->column_position[j], row_position, row, j),
-          &upper, &lower, &place);
-    }
+    if (upper_of(value) != upper) continue;
+    const uint there = full_place(shared->column_position[j], row_position, row, j);
+    compare(lower_of(value), there, &lower, &place);
   }
 #ifdef LUGPU_DOUBLE
-  const uint largest = warp_max(lower);
-  if (lower != largest) place = NO_PLACE;
+  if (lower != warp_max(lower)) place = NO_PLACE;
 #endif
   return warp_min(place);
 }
@@ -313,7 +298,6 @@ inline void find_pivot(const real* x, uint upper, int position, int k, __local s
   uint largest, place = NO_PLACE;
   int winner = sole_winner(upper, &largest, shared);
   if (winner == NOBODY) {
-    wait_for_matrix();  // what the warps proposed has been read
     place = choose(x, upper, position, k, shared);
     winner = full_row_of(place) * PARTS;
   }

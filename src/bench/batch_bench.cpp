@@ -27,7 +27,7 @@ class LuContender : public BatchContender<T> {
   LuContender(DeviceContext& context, const BatchCase& what)
       : context_(context),
         lu_(context, what.size, what.precision, what.pivot,
-            BatchLu::path(context.device(), what.size.n)) {
+            BatchLu::path(context.device(), what.size.n, what.precision, what.pivot)) {
     for (const BatchLu::Part& part : lu_.parts()) copies_.push_back(context.allocate(part.bytes));
   }
 

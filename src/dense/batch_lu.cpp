@@ -12,10 +12,10 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMostRegisters = 128;          // order of BatchPath::registers
-constexpr std::size_t kLocalOfRegisters = 40 << 10;  // for that order
-constexpr std::size_t kSliceBytes = 64 << 20;        // that travel at once
-constexpr std::size_t kSolveItems = 64;              // of gpu/batch_solve.cl
+constexpr std::size_t kMostRegisters = 128;        // order of BatchPath::registers
+constexpr std::size_t kLocalOfLargest = 40 << 10;  // of gpu/batch_full.cl for it, in double
+constexpr std::size_t kSliceBytes = 64 << 20;      // that travel at once
+constexpr std::size_t kSolveItems = 64;            // of gpu/batch_solve.cl
 
 // Of local memory, for matrices in global memory: 256 rows of a panel of 16 columns with a pack
 // more in each, or columns and candidates; and the rest.
@@ -156,10 +156,14 @@ std::size_t lanes_of(const Device& device, BatchPath path, Precision precision) 
 
 }  // namespace
 
-BatchPath BatchLu::path(const Device& device, std::size_t n) {
+BatchPath BatchLu::path(const Device& device, std::size_t n, Precision precision, Pivot pivot) {
   if (device.type == "cpu") return BatchPath::vectors;
-  const std::size_t most = device.local_memory < kLocalOfRegisters ? 96 : kMostRegisters;
-  return n <= most ? BatchPath::registers : BatchPath::memory;
+  if (n > kMostRegisters) return BatchPath::memory;
+  const bool is_largest = by_launches(n, precision, pivot) &&
+                          full_in_registers(n, precision).order == kMostRegisters &&
+                          precision == Precision::double_precision;
+  return is_largest && device.local_memory < kLocalOfLargest ? BatchPath::memory
+                                                             : BatchPath::registers;
 }
 
 void BatchLu::require_room(const Device& device, const BatchSize& size, Precision precision,
@@ -175,7 +179,7 @@ void BatchLu::require_room(const Device& device, const BatchSize& size, Precisio
   if (precision == Precision::double_precision && !device.double_precision) {
     throw Unsupported(device.name + " has no double precision", {"precision", "single"});
   }
-  const BatchPath way = path(device, size.n);
+  const BatchPath way = path(device, size.n, precision, pivot);
   const std::size_t local = local_bytes(precision, pivot);
   if (way == BatchPath::memory && local > device.local_memory) {
     throw Unsupported("Members of order " + std::to_string(size.n) + " take " +

@@ -48,8 +48,8 @@ class BatchLu {
   /// No more elements are in one buffer, so that kernels count them in 32 bits.
   static constexpr std::size_t kMostElements = (std::size_t{1} << 31) - 1;
 
-  /// The fastest kernels for members of order n.
-  static BatchPath path(const Device& device, std::size_t n);
+  /// The fastest kernels for members of order n for which the device has the local memory.
+  static BatchPath path(const Device& device, std::size_t n, Precision precision, Pivot pivot);
   /// Throws Unsupported, before anything is allocated, if the device cannot hold or factor such a
   /// batch.
   static void require_room(const Device& device, const BatchSize& size, Precision precision,

@@ -42,7 +42,8 @@ BatchLu batch_lu_for(DeviceContext& context, const Batch<const T>& a, Pivot pivo
   require_square(a);
   const BatchSize size{a.size(), a.rows()};
   BatchLu::require_room(context.device(), size, kPrecision<T>, pivot);
-  return {context, size, kPrecision<T>, pivot, BatchLu::path(context.device(), size.n)};
+  return {context, size, kPrecision<T>, pivot,
+          BatchLu::path(context.device(), size.n, kPrecision<T>, pivot)};
 }
 
 template <typename T>
