@@ -2,8 +2,8 @@
 // work-items, and COLUMNS of its columns at a time, a window, are in local memory:
 //
 //   1. They come there, their rows in the order of now (bring_columns).
-//   2. Panels of earlier windows, one after the other, make their rows of U in them and subtract
-//      their products from what is below (update).
+//   2. Panels of earlier windows, one or two at a time, make their rows of U in them and subtract
+//      their products from what is below (update_by_earlier).
 //   3. They are factored by panels of NB columns. A panel is in the registers of a team, where its
 //      rows do not move: their positions are followed (factor_panel). The window's other columns
 //      are interchanged (interchange), and those right of the panel updated (update).
@@ -30,11 +30,12 @@
 #define TEAM ITEMS
 #endif
 #define TEAMS (ITEMS / TEAM)
-#define ROWS ((ORDER + TEAM - 1) / TEAM)  // of a work-item
-#define CHOSEN 0x8000                     // a position behind all others, as is NOWHERE
-#define FETCHES 4                         // packs of the matrix that a work-item asks for at once
-#define CHUNK 4                           // packs of a row that are interchanged together
-#define MOVED (2 * NB * CHUNK / TEAM)     // of these, by a work-item
+#define ROWS ((ORDER + TEAM - 1) / TEAM)    // of a work-item
+#define CHOSEN 0x8000                       // a position behind all others, as is NOWHERE
+#define FETCHES 4                           // packs of the matrix that a work-item asks for at once
+#define CHUNK 4                             // packs of a row that are interchanged together
+#define MOVED (2 * NB * CHUNK / TEAM)       // of these, by a work-item
+#define PANELS (COLUMNS == 2 * NB ? 2 : 1)  // of an earlier window, in one product
 
 #include "gpu/batch_product.clh"
 
@@ -58,7 +59,8 @@ typedef struct {
 inline int team_here() { return get_local_id(0) / TEAM; }
 inline int number_in_team() { return get_local_id(0) % TEAM; }
 
-// Waits for the work-items of a team, or of a matrix, and for what they wrote.
+// Waits for the work-items of a team, or of a matrix, and for what they wrote. (NVIDIA's compiler
+// takes a warp for diverged until it comes to a barrier, so a matrix of one warp has them too.)
 inline void wait_for_team() {
 #ifdef LUGPU_NVIDIA
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
@@ -66,15 +68,7 @@ inline void wait_for_team() {
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 #endif
 }
-inline void wait_for_matrix() {
-#ifdef LUGPU_NVIDIA
-  if (TEAMS == 1) {
-    wait_for_team();
-    return;
-  }
-#endif
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-}
+inline void wait_for_matrix() { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
 
 // An element of the matrix, or a pack, of which so many elements are in the matrix, to local
 // memory, where it is after wait_for_copies().
@@ -108,27 +102,26 @@ inline void wait_for_copies() {
   wait_for_matrix();
 }
 
-// Rows top : bottom of columns column : column + width of the matrix, n x n, to local memory; row i
-// is that of rows[i], or itself.
-inline void bring_columns(const __global real* a, int n, int top, int bottom, int column,
-                          const int width, const __local uchar* rows, __local real* to,
-                          const int pitch) {
-  const int packs = width / PACK, at_once = ITEMS / packs;  // rows
+// Rows top : n of COLUMNS columns of the matrix, n x n, from `column` on to local memory; row i is
+// that of rows[i], or itself.
+inline void bring_columns(const __global real* a, int n, int top, int column,
+                          const __local uchar* rows, __local real* to) {
+  const int packs = COLUMNS / PACK, at_once = ITEMS / packs;  // rows
   const int me = get_local_id(0), j = me % packs * PACK, left = n - column - j;
-  const int end = me / packs < at_once && left > 0 ? bottom : 0;
+  const int end = me / packs < at_once && left > 0 ? n : 0;
   a += column + j;
   to += j;
   for (int first = top + me / packs; first < end; first += FETCHES * at_once) {
     int from[FETCHES];
     UNROLL
     for (int f = 0; f < FETCHES; ++f) {
-      const int i = min(first + f * at_once, bottom - 1);
+      const int i = min(first + f * at_once, n - 1);
       from[f] = rows ? rows[i] : i;
     }
     UNROLL
     for (int f = 0; f < FETCHES; ++f) {
       const int i = first + f * at_once;
-      if (i < end) copy_elements(to + (i - top) * pitch, a + from[f] * n, n, left);
+      if (i < end) copy_elements(to + (i - top) * PITCH, a + from[f] * n, n, left);
     }
   }
   wait_for_copies();
@@ -404,15 +397,60 @@ inline void make_rows_of_u(__local real* x, const __local real* l, const int pit
   wait_for_matrix();
 }
 
-// With NB columns of L, the first of which is `first`: rows of U in so many columns of the window
-// from x on, and X -= L U below. corner: the first rows of these columns.
-inline void update(int n, int first, __local real* x, int columns, const __local real* corner,
-                   const int pitch, const columns_of_l l) {
+// With the panel in row `first` of the window, whose columns begin at `panel`: rows of U in so many
+// columns from x on, and X -= L U below.
+inline void update(int n, int first, __local real* x, int columns, const __local real* panel) {
   __local real* u = x + first * PITCH;
-  make_rows_of_u(u, corner, pitch, columns);
-  subtract_product(x, l, u, first + NB, n, columns);
+  const columns_of_l l = {false, panel, 0, PITCH};
+  rows_of_l rows;
+  make_rows_of_u(u, panel + first * PITCH, PITCH, columns);
+  subtract_product(x, &l, 1, u, first + NB, n, columns, &rows);
   wait_for_matrix();
 }
+
+#if COLUMNS < ORDER
+// The same in the window x, with PANELS panels of an earlier one, from row and column `first` of
+// the matrix on. All that the first products need is asked for at once.
+inline void update_by_earlier(const __global real* a, int n, int first, __local real* x,
+                              int columns, __local real* corner) {
+  enum { OF_CORNER = NB * NB / ITEMS };  // elements of a corner in a work-item
+  const int me = get_local_id(0);
+  __local real* u = x + first * PITCH;
+  real corners[PANELS][OF_CORNER];
+  columns_of_l l[PANELS];
+  rows_of_l middle, next[PANELS];
+  UNROLL
+  for (int p = 0; p < PANELS; ++p) {
+    const int panel = first + p * NB;
+    l[p] = (columns_of_l){true, 0, a + panel, n};
+    UNROLL
+    for (int e = 0; e < OF_CORNER; ++e) {
+      const int place = me + ITEMS * e;
+      corners[p][e] = element_of_l(l[p], panel + place / NB, place % NB);
+    }
+  }
+  if (PANELS > 1) fetch_l(&middle, l[0], first + NB, n);
+  UNROLL
+  for (int p = 0; p < PANELS; ++p)
+    fetch_l(&next[p], l[p], first + PANELS * NB + team_here() * 16, n);
+  UNROLL
+  for (int p = 0; p < PANELS; ++p) {
+    UNROLL
+    for (int e = 0; e < OF_CORNER; ++e) {
+      const int place = me + ITEMS * e;
+      corner[place / NB * CORNER_PITCH + place % NB] = corners[p][e];
+    }
+    wait_for_matrix();
+    make_rows_of_u(u + p * NB * PITCH, corner, CORNER_PITCH, columns);
+    if (p + 1 < PANELS) {
+      subtract_product(x, l, 1, u, first + NB, first + 2 * NB, columns, &middle);
+      wait_for_matrix();
+    }
+  }
+  subtract_product(x, l, PANELS, u, first + PANELS * NB, n, columns, next);
+  wait_for_matrix();
+}
+#endif
 
 // P A = L U of the matrices, n x n, by rows: unit lower L below the diagonal, U on and above it.
 // ipiv: n of each matrix, 0-based: row k was interchanged with that one. info: of each, the first
@@ -433,16 +471,12 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
   for (int start = 0; start < n; start += COLUMNS) {
     const int columns = min(COLUMNS, n - start);
 #if COLUMNS < ORDER
-    bring_columns(a, n, 0, n, start, COLUMNS, shared.row_at, window, PITCH);
-    for (int first = 0; first < start; first += NB) {
-      const columns_of_l l = {true, 0, a + first, n};
-      __local real* corner = (__local real*)shared.corner;
-      bring_columns(a, n, first, first + NB, first, NB, 0, corner, CORNER_PITCH);
-      update(n, first, window, columns, corner, CORNER_PITCH, l);
-    }
+    bring_columns(a, n, 0, start, shared.row_at, window);
+    for (int first = 0; first < start; first += PANELS * NB)
+      update_by_earlier(a, n, first, window, columns, (__local real*)shared.corner);
     for (int i = me; i < ORDER; i += ITEMS) shared.row_before[i] = i;
 #else
-    bring_columns(a, n, 0, n, start, COLUMNS, 0, window, PITCH);
+    bring_columns(a, n, 0, start, 0, window);
 #endif
     for (int column = 0; column < columns; column += NB) {
       const int first = start + column;
@@ -460,17 +494,13 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
       compose(n, first, shared.comes_from, shared.row_before);
 #endif
 #endif
-      if (column + NB < columns) {
-        const columns_of_l l = {false, window + column, 0, PITCH};
-        update(n, first, window + column + NB, columns - column - NB,
-               window + first * PITCH + column, PITCH, l);
-      }
+      if (column + NB < columns)
+        update(n, first, window + column + NB, columns - column - NB, window + column);
     }
     store_columns(a, n, 0, start, window);
 #if PIVOT == PARTIAL && COLUMNS < ORDER
     for (int earlier = 0; earlier < start; earlier += COLUMNS) {
-      bring_columns(
-          a, n, start, n, earlier, COLUMNS, shared.row_before, window + start * PITCH, PITCH);
+      bring_columns(a, n, start, earlier, shared.row_before, window + start * PITCH);
       store_columns(a, n, start, earlier, window);
     }
     compose(n, 0, shared.row_before, shared.row_at);
