@@ -22,7 +22,7 @@ PROGRAMS = {
     "gpu/banded_solve.cl": [f"-DLUGPU_NVIDIA -DNB=32 -DITEMS=64 {d}" for d in ("", DOUBLE)],
     "gpu/batch_blocked.cl": [f"{BATCH} -DORDER={o} -DPIVOT={p} {d}" for o in (
         "48 -DITEMS=32 -DCOLUMNS=48", "48 -DITEMS=32 -DCOLUMNS=48 -DLUGPU_MATRIX_UNITS",
-        "96 -DITEMS=32 -DCOLUMNS=32 -DLUGPU_MATRIX_UNITS") for p in ("NONE", "PARTIAL") for d in ("", DOUBLE)] + [
+        "96 -DITEMS=32 -DCOLUMNS=32", "96 -DITEMS=32 -DCOLUMNS=32 -DLUGPU_MATRIX_UNITS") for p in ("NONE", "PARTIAL") for d in ("", DOUBLE)] + [
             f"{BATCH} -DLUGPU_MATRIX_UNITS -DORDER=128 -DPIVOT=PARTIAL {o}" for o in (
                 "-DITEMS=64 -DCOLUMNS=64", f"-DITEMS=32 -DCOLUMNS=32 {DOUBLE}")],
     "gpu/batch_full.cl": [f"{BATCH} -DORDER={o} -DITEMS={i} -DPIVOT=FULL {d}" for o, i, d in (

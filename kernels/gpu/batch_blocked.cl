@@ -9,9 +9,8 @@
 //      are interchanged (interchange), and those right of the panel updated (update).
 //   4. They go to the matrix (store_columns), where columns of earlier windows are interchanged.
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER, ITEMS and COLUMNS, of which the first
-// and the last are multiples of NB; LUGPU_MATRIX_UNITS, beside LUGPU_NVIDIA; those of
-// gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER and COLUMNS, multiples of NB; ITEMS,
+// which divides NB * NB; LUGPU_MATRIX_UNITS, beside LUGPU_NVIDIA; those of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 #ifdef LUGPU_MATRIX_UNITS
@@ -59,8 +58,9 @@ typedef struct {
 inline int team_here() { return get_local_id(0) / TEAM; }
 inline int number_in_team() { return get_local_id(0) % TEAM; }
 
-// Waits for the work-items of a team, or of a matrix, and for what they wrote. (NVIDIA's compiler
-// takes a warp for diverged until it comes to a barrier, so a matrix of one warp has them too.)
+// Waits for the work-items of a team, or of a matrix, and for what they wrote. (A matrix of
+// one warp has barriers too: after bar.warp.sync alone NVIDIA's compiler takes the warp for
+// diverged, and makes more code.)
 inline void wait_for_team() {
 #ifdef LUGPU_NVIDIA
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
@@ -397,42 +397,42 @@ inline void make_rows_of_u(__local real* x, const __local real* l, const int pit
   wait_for_matrix();
 }
 
-// With the panel in row `first` of the window, whose columns begin at `panel`: rows of U in so many
-// columns from x on, and X -= L U below.
+// With the panel at row `first` of the window: rows of U in so many columns from x on, and X -= L U
+// below. x, panel: row 0 of these columns and of the panel's.
 inline void update(int n, int first, __local real* x, int columns, const __local real* panel) {
   __local real* u = x + first * PITCH;
   const columns_of_l l = {false, panel, 0, PITCH};
-  rows_of_l rows;
+  rows_of_l room;
   make_rows_of_u(u, panel + first * PITCH, PITCH, columns);
-  subtract_product(x, &l, 1, u, first + NB, n, columns, &rows);
+  subtract_product(x, &l, 1, u, first + NB, n, columns, &room);
   wait_for_matrix();
 }
 
 #if COLUMNS < ORDER
-// The same in the window x, with PANELS panels of an earlier one, from row and column `first` of
-// the matrix on. All that the first products need is asked for at once.
-inline void update_by_earlier(const __global real* a, int n, int first, __local real* x,
+// The same in all columns of the window with PANELS panels of an earlier one, from row and column
+// `first` of the matrix on. All that the first products need is asked for at once.
+inline void update_by_earlier(const __global real* a, int n, int first, __local real* window,
                               int columns, __local real* corner) {
   enum { OF_CORNER = NB * NB / ITEMS };  // elements of a corner in a work-item
   const int me = get_local_id(0);
-  __local real* u = x + first * PITCH;
+  __local real* u = window + first * PITCH;
   real corners[PANELS][OF_CORNER];
   columns_of_l l[PANELS];
-  rows_of_l middle, next[PANELS];
+  rows_of_l middle, below[PANELS];
   UNROLL
   for (int p = 0; p < PANELS; ++p) {
-    const int panel = first + p * NB;
-    l[p] = (columns_of_l){true, 0, a + panel, n};
+    const int k = first + p * NB;
+    l[p] = (columns_of_l){true, 0, a + k, n};
     UNROLL
     for (int e = 0; e < OF_CORNER; ++e) {
       const int place = me + ITEMS * e;
-      corners[p][e] = element_of_l(l[p], panel + place / NB, place % NB);
+      corners[p][e] = element_of_l(l[p], k + place / NB, place % NB);
     }
   }
   if (PANELS > 1) fetch_l(&middle, l[0], first + NB, n);
   UNROLL
   for (int p = 0; p < PANELS; ++p)
-    fetch_l(&next[p], l[p], first + PANELS * NB + team_here() * 16, n);
+    fetch_l(&below[p], l[p], first + PANELS * NB + team_here() * 16, n);
   UNROLL
   for (int p = 0; p < PANELS; ++p) {
     UNROLL
@@ -443,11 +443,11 @@ inline void update_by_earlier(const __global real* a, int n, int first, __local 
     wait_for_matrix();
     make_rows_of_u(u + p * NB * PITCH, corner, CORNER_PITCH, columns);
     if (p + 1 < PANELS) {
-      subtract_product(x, l, 1, u, first + NB, first + 2 * NB, columns, &middle);
+      subtract_product(window, l, 1, u, first + NB, first + 2 * NB, columns, &middle);
       wait_for_matrix();
     }
   }
-  subtract_product(x, l, PANELS, u, first + PANELS * NB, n, columns, next);
+  subtract_product(window, l, PANELS, u, first + PANELS * NB, n, columns, below);
   wait_for_matrix();
 }
 #endif
