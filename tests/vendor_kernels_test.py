@@ -24,7 +24,7 @@ PROGRAMS = {
         "48 -DITEMS=32 -DCOLUMNS=48", "48 -DITEMS=32 -DCOLUMNS=48 -DLUGPU_MATRIX_UNITS",
         "96 -DITEMS=32 -DCOLUMNS=32", "96 -DITEMS=32 -DCOLUMNS=32 -DLUGPU_MATRIX_UNITS") for p in ("NONE", "PARTIAL") for d in ("", DOUBLE)] + [
             f"{BATCH} -DLUGPU_MATRIX_UNITS -DORDER=128 -DPIVOT=PARTIAL {o}" for o in (
-                "-DITEMS=64 -DCOLUMNS=64", f"-DITEMS=32 -DCOLUMNS=32 {DOUBLE}")],
+                "-DITEMS=64 -DCOLUMNS=64", f"-DITEMS=64 -DCOLUMNS=32 {DOUBLE}")],
     "gpu/batch_full.cl": [f"{BATCH} -DORDER={o} -DITEMS={i} -DPIVOT=FULL {d}" for o, i, d in (
         (32, 32, ""), (48, 64, ""), (64, 64, ""), (96, 96, ""), (128, 128, ""),
         (32, 32, DOUBLE), (48, 64, DOUBLE), (64, 64, DOUBLE), (96, 96, DOUBLE), (128, 256, DOUBLE))],

@@ -4,10 +4,11 @@
 //   1. They come there, their rows in the order of now (bring_columns).
 //   2. Panels of earlier windows, one or two at a time, make their rows of U in them and subtract
 //      their products from what is below (update_by_earlier).
-//   3. They are factored by panels of NB columns. A panel is in the registers of a team, where its
-//      rows do not move: their positions are followed (factor_panel). The window's other columns
-//      are interchanged (interchange), and those right of the panel updated (update).
-//   4. They go to the matrix (store_columns), where columns of earlier windows are interchanged.
+//   3. They are factored by panels of NB columns. A panel is in the registers of one team or all,
+//      where its rows do not move: their positions are followed (factor_panel). The window's other
+//      columns are interchanged (interchange), in the matrix those of earlier windows, too
+//      (interchange_earlier), and those right of the panel updated (update).
+//   4. They go to the matrix (store_columns).
 //
 // Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER and COLUMNS, multiples of NB; ITEMS,
 // which divides NB * NB; LUGPU_MATRIX_UNITS, beside LUGPU_NVIDIA; those of gpu/batch_places.clh.
@@ -29,26 +30,40 @@
 #define TEAM ITEMS
 #endif
 #define TEAMS (ITEMS / TEAM)
-#define ROWS ((ORDER + TEAM - 1) / TEAM)    // of a work-item
-#define CHOSEN 0x8000                       // a position behind all others, as is NOWHERE
-#define FETCHES 4                           // packs of the matrix that a work-item asks for at once
-#define CHUNK 4                             // packs of a row that are interchanged together
-#define MOVED (2 * NB * CHUNK / TEAM)       // of these, by a work-item
-#define PANELS (COLUMNS == 2 * NB ? 2 : 1)  // of an earlier window, in one product
+// Teams that factor a panel: one, unless rows take many registers or nothing is searched.
+#if defined(LUGPU_DOUBLE) || PIVOT == NONE
+#define PANEL_TEAMS TEAMS
+#else
+#define PANEL_TEAMS 1
+#endif
+#define PANEL_ITEMS (PANEL_TEAMS * TEAM)
+#define ROWS ((ORDER + PANEL_ITEMS - 1) / PANEL_ITEMS)  // of a work-item
+#define CHOSEN 0x8000                      // a position behind all others, as is NOWHERE
+#define FETCHES 4                          // packs of the matrix that a work-item asks for at once
+#define CHUNK 4                            // packs of a row that are interchanged together
+#define CHUNKS 2                           // of these, where they are in the matrix
+#define MOVED (2 * NB * CHUNK / TEAM)      // packs of a chunk, by a work-item
+#define PANELS (COLUMNS < 2 * NB ? 1 : 2)  // of an earlier window, in one product
+#define TEAMS_COMPARE (PANEL_TEAMS > 1 && PIVOT != NONE)
 
 #include "gpu/batch_product.clh"
 
-// corner: the first NB rows of L of a panel in an earlier window. row_at, row_before: the positions
-// that rows had at first, and before the window; comes_from: before the panel. ipiv: of pivots, the
-// positions, from the panel's first row on. of_pivots: scale and inverse, of even and odd columns.
+// corner: the first NB rows of L of a panel in an earlier window. row_at, comes_from: the positions
+// that rows had at first, and before the panel. ipiv: of pivots, the positions, from the panel's
+// first row on. Of pivots, in even and odd columns: scale and inverse; of each team's best, where
+// teams compare them, also keys and positions.
 typedef struct {
   pack window[ORDER * PITCH / PACK];
 #if COLUMNS < ORDER
   pack corner[NB * CORNER_PITCH / PACK];
-  uchar row_at[ORDER], row_before[ORDER];
+  uchar row_at[ORDER];
 #endif
   uchar comes_from[ORDER], ipiv[NB];
-  real of_pivots[2][2];
+  real of_pivots[2][PANEL_TEAMS][2];
+#if TEAMS_COMPARE
+  key_type best_keys[2][PANEL_TEAMS];
+  uint best_positions[2][PANEL_TEAMS];
+#endif
 #ifndef LUGPU_NVIDIA
   key_type keys[2][TEAM];
   uint places[2][TEAM];
@@ -57,10 +72,11 @@ typedef struct {
 
 inline int team_here() { return get_local_id(0) / TEAM; }
 inline int number_in_team() { return get_local_id(0) % TEAM; }
+inline int number_in_panel() { return get_local_id(0) % PANEL_ITEMS; }
 
-// Waits for the work-items of a team, or of a matrix, and for what they wrote. (A matrix of
-// one warp has barriers too: after bar.warp.sync alone NVIDIA's compiler takes the warp for
-// diverged, and makes more code.)
+// Waits for the work-items of a team, of a matrix, or of a panel, and for what they wrote. (A
+// matrix of one warp has barriers too: after bar.warp.sync alone NVIDIA's compiler takes the warp
+// for diverged, and makes more code.)
 inline void wait_for_team() {
 #ifdef LUGPU_NVIDIA
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
@@ -69,6 +85,13 @@ inline void wait_for_team() {
 #endif
 }
 inline void wait_for_matrix() { barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); }
+inline void wait_for_panel() {
+#if PANEL_TEAMS > 1
+  barrier(CLK_LOCAL_MEM_FENCE);
+#else
+  wait_for_team();
+#endif
+}
 
 // An element of the matrix, or a pack, of which so many elements are in the matrix, to local
 // memory, where it is after wait_for_copies().
@@ -102,16 +125,16 @@ inline void wait_for_copies() {
   wait_for_matrix();
 }
 
-// Rows top : n of COLUMNS columns of the matrix, n x n, from `column` on to local memory; row i is
-// that of rows[i], or itself.
-inline void bring_columns(const __global real* a, int n, int top, int column,
-                          const __local uchar* rows, __local real* to) {
+// COLUMNS columns of the matrix, n x n, from `column` on to local memory; row i is that of rows[i],
+// or itself.
+inline void bring_columns(const __global real* a, int n, int column, const __local uchar* rows,
+                          __local real* to) {
   const int packs = COLUMNS / PACK, at_once = ITEMS / packs;  // rows
   const int me = get_local_id(0), j = me % packs * PACK, left = n - column - j;
   const int end = me / packs < at_once && left > 0 ? n : 0;
   a += column + j;
   to += j;
-  for (int first = top + me / packs; first < end; first += FETCHES * at_once) {
+  for (int first = me / packs; first < end; first += FETCHES * at_once) {
     int from[FETCHES];
     UNROLL
     for (int f = 0; f < FETCHES; ++f) {
@@ -121,30 +144,39 @@ inline void bring_columns(const __global real* a, int n, int top, int column,
     UNROLL
     for (int f = 0; f < FETCHES; ++f) {
       const int i = first + f * at_once;
-      if (i < end) copy_elements(to + (i - top) * PITCH, a + from[f] * n, n, left);
+      if (i < end) copy_elements(to + i * PITCH, a + from[f] * n, n, left);
     }
   }
   wait_for_copies();
 }
 
-// Rows top : n of the window to COLUMNS columns of the matrix from `column` on.
-inline void store_columns(__global real* a, int n, int top, int column,
-                          const __local real* window) {
+// A pack of the matrix, by elements where rows do not begin at packs.
+inline pack load_pack(const __global real* from, int n) {
+  if (is_aligned(n)) return *(const __global pack*)from;
+  real x[PACK];
+  UNROLL
+  for (int e = 0; e < PACK; ++e) x[e] = from[e];
+  return pack_of(x);
+}
+// So many elements of it.
+inline void store_pack(pack x, __global real* to, int n, int count) {
+  if (is_aligned(n)) {
+    *(__global pack*)to = x;
+    return;
+  }
+  UNROLL
+  for (int e = 0; e < PACK; ++e) {
+    if (e < count) to[e] = element_of(x, e);
+  }
+}
+
+// The window to COLUMNS columns of the matrix from `column` on.
+inline void store_columns(__global real* a, int n, int column, const __local real* window) {
   const int packs = COLUMNS / PACK, at_once = ITEMS / packs;  // rows
   const int me = get_local_id(0), j = me % packs * PACK, left = n - column - j;
   const int end = me / packs < at_once && left > 0 ? n : 0;
-  a += column + j;
-  window += j;
-  for (int i = top + me / packs; i < end; i += at_once) {
-    if (is_aligned(n)) {
-      *(__global pack*)(a + i * n) = *(const __local pack*)(window + i * PITCH);
-      continue;
-    }
-    UNROLL
-    for (int e = 0; e < PACK; ++e) {
-      if (e < left) a[i * n + e] = window[i * PITCH + e];
-    }
-  }
+  for (int i = me / packs; i < end; i += at_once)
+    store_pack(*(const __local pack*)(window + i * PITCH + j), a + i * n + column + j, n, left);
   wait_for_matrix();
 }
 
@@ -178,64 +210,44 @@ inline uint best_of_rows(const panel_row* rows, const int count, const int c, ke
   return which;
 }
 
-// Column c of a panel with `count` rows to a work-item. u: where its row of U goes, for all to
-// take. smallest: the least magnitude of pivots so far; columns behind the matrix may lower it.
-inline void take_step(panel_row* rows, const int count, const int c, __local pack* u,
-                      real* smallest, __local scratch_of* shared) {
-  key_type key;
-  uint where;
-  real value, scale, inverse;
-#if PIVOT == NONE
-  const uint which = 1;
-  where = c;
-  value = rows[0].x[c];
-  bool mine = number_in_team() == c;
-#else
-  const uint which = best_of_rows(rows, count, c, &key, &where, &value);
-#ifdef LUGPU_NVIDIA
-  const int winner = highest_lane(winning_lane(key, where));
-  bool mine = number_in_team() == winner;
-  const uint pivot = from_lane(where, winner);
-#else
-  const uint pivot =
-      best_of(key, where, get_local_id(0), TEAM, shared->keys[c % 2], shared->places[c % 2]);
-  bool mine = pivot == where;
-#endif
-#endif
-  mine &= where < CHOSEN;  // in a column behind the matrix no row is left
-  // All take the inverse of their best before they know whose is the pivot.
-  reciprocal(value, &scale, &inverse);
-  __local real* of_pivot = shared->of_pivots[c % 2];
-  if (mine) {
-    of_pivot[0] = scale;
-    of_pivot[1] = inverse;
-    shared->ipiv[c] = where;
-  }
-  const uint chosen = mine ? which : 0;
-  UNROLL
-  for (int r = 0; r < ROWS; ++r) {
-    if (r >= count) continue;
-    const bool this_one = chosen >> r & 1;
-    if (this_one) {
-      UNROLL
-      for (int p = 0; p < PACKS; ++p) {
-        if (p >= c / PACK) u[p] = pack_of(rows[r].x + p * PACK);
-      }
-    }
+// In column c the row at position `pivot` is chosen: this one, or another.
+inline void follow(panel_row* row, const int c, uint pivot, bool this_one) {
 #if PIVOT == PARTIAL
-    // Who is at position c goes to the pivot's.
-    rows[r].position = rows[r].position == c ? pivot : rows[r].position;
+  // Who is at position c goes to the pivot's.
+  row->position = row->position == c ? pivot : row->position;
 #endif
-    rows[r].position = this_one ? CHOSEN + c : rows[r].position;
-    rows[r].live = this_one ? 0 : rows[r].live;
+  row->position = this_one ? CHOSEN + c : row->position;
+  row->live = this_one ? 0 : row->live;
+}
+
+#if TEAMS_COMPARE
+// The best row of a team in column c. (Corners are not needed then.)
+inline __local pack* best_row(__local scratch_of* shared, int c, int team) {
+  return shared->corner + (c % 2 * PANEL_TEAMS + team) * PACKS;
+}
+// The team that has the best of all, and its position.
+inline int best_team(const __local scratch_of* shared, int c, uint* pivot) {
+  key_type key = shared->best_keys[c % 2][0];
+  int team = 0;
+  *pivot = shared->best_positions[c % 2][0];
+  UNROLL
+  for (int t = 1; t < PANEL_TEAMS; ++t) {
+    const uint before = *pivot;
+    compare(shared->best_keys[c % 2][t], shared->best_positions[c % 2][t], &key, pivot);
+    team = *pivot != before ? t : team;
   }
-  wait_for_team();
+  return team;
+}
+#endif
+
+// Column c of L, and its products with the row of U right of it. of_pivot: scale and inverse.
+inline void eliminate(panel_row* rows, const int count, const int c, const __local pack* u,
+                      const __local real* of_pivot) {
   real l[ROWS];
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
     if (r < count) rows[r].x[c] = l[r] = rows[r].x[c] * of_pivot[0] * of_pivot[1];
   }
-  *smallest = fmin(*smallest, fabs(((const __local real*)u)[c]));
   UNROLL
   for (int p = 0; p < PACKS; ++p) {
     if (p < c / PACK) continue;
@@ -261,16 +273,89 @@ inline void take_step(panel_row* rows, const int count, const int c, __local pac
 #endif
 }
 
-// P W = L U of a panel with `left` rows from row `first` of the matrix on, by one team, `count`
-// rows to a work-item. Returns whether a pivot may be zero.
+// Column c of a panel with `count` rows to a work-item. u: where its row of U goes. smallest: the
+// least magnitude of pivots so far; columns behind the matrix may lower it.
+inline void take_step(panel_row* rows, const int count, const int c, __local pack* u,
+                      real* smallest, __local scratch_of* shared) {
+  key_type key;
+  uint where, which = 1, pivot = c;
+  real value, scale, inverse;
+#if PIVOT == NONE
+  where = c;
+  value = rows[0].x[c];
+  bool mine = number_in_panel() == c;
+#else
+  which = best_of_rows(rows, count, c, &key, &where, &value);
+#ifdef LUGPU_NVIDIA
+  const int winner = highest_lane(winning_lane(key, where));
+  bool mine = number_in_team() == winner;
+  pivot = from_lane(where, winner);
+#else
+  pivot = best_of(key, where, get_local_id(0), TEAM, shared->keys[c % 2], shared->places[c % 2]);
+  bool mine = pivot == where;
+#endif
+#endif
+  mine &= where < CHOSEN;  // in a column behind the matrix no row is left
+#if TEAMS_COMPARE
+  int team = team_here();
+  __local pack* row = best_row(shared, c, team);
+  if (number_in_team() == winner) {
+    shared->best_keys[c % 2][team] = key;
+    shared->best_positions[c % 2][team] = where;
+  }
+#else
+  const int team = 0;
+  __local pack* row = u;
+#endif
+  // All take the inverse of their best before they know whose is the pivot.
+  reciprocal(value, &scale, &inverse);
+  __local real* of_pivot = shared->of_pivots[c % 2][team];
+  if (mine) {
+    of_pivot[0] = scale;
+    of_pivot[1] = inverse;
+    if (!TEAMS_COMPARE) shared->ipiv[c] = where;
+  }
+  uint chosen = mine ? which : 0;
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    if (r >= count) continue;
+    if (chosen >> r & 1) {
+      UNROLL
+      for (int p = 0; p < PACKS; ++p) {
+        if (p >= c / PACK) row[p] = pack_of(rows[r].x + p * PACK);
+      }
+    }
+    if (!TEAMS_COMPARE) follow(&rows[r], c, pivot, chosen >> r & 1);
+  }
+  wait_for_panel();
+#if TEAMS_COMPARE
+  team = best_team(shared, c, &pivot);
+  row = best_row(shared, c, team);
+  of_pivot = shared->of_pivots[c % 2][team];
+  chosen = team == team_here() ? chosen : 0;
+  const int me = number_in_panel();
+  if (me < PACKS && me >= c / PACK) u[me] = row[me];
+  if (me == 0) shared->ipiv[c] = pivot;
+  UNROLL
+  for (int r = 0; r < ROWS; ++r) {
+    if (r < count) follow(&rows[r], c, pivot, chosen >> r & 1);
+  }
+#endif
+  *smallest = fmin(*smallest, fabs(((const __local real*)row)[c]));
+  eliminate(rows, count, c, row, of_pivot);
+}
+
+// P W = L U of a panel with `left` rows from row `first` of the matrix on, by PANEL_TEAMS teams,
+// `count` rows to a work-item. Returns whether a pivot may be zero.
 inline bool factor_rows(int left, const int count, int first, __local pack* panel,
                         __local scratch_of* shared) {
+  const int me = number_in_panel();
   panel_row rows[ROWS];
   real smallest = INFINITY;
   UNROLL
   for (int r = 0; r < ROWS; ++r) {
     if (r >= count) continue;
-    const int i = number_in_team() + TEAM * r;
+    const int i = me + PANEL_ITEMS * r;
     rows[r].position = i < left ? i : NOWHERE;
     rows[r].live = i < left ? ~(key_type)0 : 0;
     UNROLL
@@ -280,7 +365,7 @@ inline bool factor_rows(int left, const int count, int first, __local pack* pane
       for (int e = 0; e < PACK; ++e) rows[r].x[p * PACK + e] = element_of(values, e);
     }
   }
-  wait_for_team();
+  wait_for_panel();
 #define STEP(c) take_step(rows, count, c, panel + (c) * (PITCH / PACK), &smallest, shared);
 #ifdef UNROLLED
 #define STEPS_4(c) STEP(c) STEP(c + 1) STEP(c + 2) STEP(c + 3)
@@ -298,7 +383,7 @@ inline bool factor_rows(int left, const int count, int first, __local pack* pane
     const bool chosen = rows[r].position >= CHOSEN;
     const int c = chosen ? rows[r].position - CHOSEN : NB;
     const int position = chosen ? c : (int)rows[r].position;
-    shared->comes_from[first + position] = first + number_in_team() + TEAM * r;
+    shared->comes_from[first + position] = first + me + PANEL_ITEMS * r;
     UNROLL
     for (int p = 0; p < PACKS; ++p) {
       if (p < c / PACK) panel[position * (PITCH / PACK) + p] = pack_of(rows[r].x + p * PACK);
@@ -313,9 +398,9 @@ inline int factor_panel(int n, int first, __local pack* panel, __local scratch_o
   const int left = n - first;
   bool zero_pivot;
 #ifdef UNROLLED
-  if (left <= TEAM) zero_pivot = factor_rows(left, 1, first, panel, shared);
+  if (left <= PANEL_ITEMS) zero_pivot = factor_rows(left, 1, first, panel, shared);
 #if ROWS > 2
-  else if (left <= 2 * TEAM)
+  else if (left <= 2 * PANEL_ITEMS)
     zero_pivot = factor_rows(left, 2, first, panel, shared);
 #endif
   else
@@ -329,33 +414,69 @@ inline int factor_panel(int n, int first, __local pack* panel, __local scratch_o
 }
 
 #if PIVOT == PARTIAL
-// The interchanges of the panel from `column` on in the window's other columns. Rows come to the
-// panel's first NB positions, and those that were there go to where these come from.
-inline void interchange(int n, int first, int column, __local scratch_of* shared) {
-  const int me = number_in_team();
+// What a work-item of a team moves by a panel's interchanges: packs of rows from[m] to rows to[m].
+// Rows come to the panel's first NB positions, and those that were there go to where these come
+// from.
+typedef struct {
   int to[MOVED], from[MOVED];
+} moves_of;
+inline moves_of moves_here(int n, int first, const __local uchar* comes_from) {
+  moves_of moves;
   UNROLL
   for (int m = 0; m < MOVED; ++m) {
-    const int slot = (me + TEAM * m) / CHUNK, k = first + slot % NB;
-    to[m] = k >= n ? first : slot < NB ? k : shared->comes_from[k];
-    if (slot >= NB && to[m] < first + NB) to[m] = first;  // nothing else to do
-    from[m] = shared->comes_from[to[m]];
+    const int slot = (number_in_team() + TEAM * m) / CHUNK, k = first + slot % NB;
+    int to = k >= n ? first : slot < NB ? k : comes_from[k];
+    if (slot >= NB && to < first + NB) to = first;  // nothing else to do
+    moves.to[m] = to;
+    moves.from[m] = comes_from[to];
   }
+  return moves;
+}
+
+// The interchanges of the panel from `column` on in the window's other columns.
+inline void interchange(int n, int first, int column, __local scratch_of* shared) {
+  const moves_of moves = moves_here(n, first, shared->comes_from);
   for (int chunk = team_here(); chunk < COLUMNS / PACK / CHUNK; chunk += TEAMS) {
     if (chunk * CHUNK / PACKS == column / NB) continue;
-    __local pack* there = shared->window + chunk * CHUNK + me % CHUNK;
+    __local pack* there = shared->window + chunk * CHUNK + number_in_team() % CHUNK;
     pack moved[MOVED];
     UNROLL
-    for (int m = 0; m < MOVED; ++m) moved[m] = there[from[m] * (PITCH / PACK)];
+    for (int m = 0; m < MOVED; ++m) moved[m] = there[moves.from[m] * (PITCH / PACK)];
     wait_for_team();
     UNROLL
     for (int m = 0; m < MOVED; ++m) {
-      if (from[m] != to[m]) there[to[m] * (PITCH / PACK)] = moved[m];
+      if (moves.from[m] != moves.to[m]) there[moves.to[m] * (PITCH / PACK)] = moved[m];
     }
   }
 }
 
 #if COLUMNS < ORDER
+// The same in the matrix, in columns of earlier windows: so many.
+inline void interchange_earlier(__global real* a, int n, int first, int columns,
+                                __local scratch_of* shared) {
+  const moves_of moves = moves_here(n, first, shared->comes_from);
+  const int width = CHUNK * PACK, mine = number_in_team() % CHUNK * PACK;
+  for (int j = team_here() * width; j < columns; j += CHUNKS * TEAMS * width) {
+    pack moved[CHUNKS][MOVED];
+    UNROLL
+    for (int k = 0; k < CHUNKS; ++k) {
+      const int column = min(j + k * TEAMS * width, columns - width) + mine;
+      UNROLL
+      for (int m = 0; m < MOVED; ++m) moved[k][m] = load_pack(a + moves.from[m] * n + column, n);
+    }
+    wait_for_team();
+    UNROLL
+    for (int k = 0; k < CHUNKS; ++k) {
+      const int column = j + k * TEAMS * width + mine;
+      UNROLL
+      for (int m = 0; m < MOVED; ++m) {
+        if (moves.from[m] != moves.to[m] && column < columns)
+          store_pack(moved[k][m], a + moves.to[m] * n + column, n, PACK);
+      }
+    }
+  }
+}
+
 // Interchanges in rows: rows[i] = rows[comes_from[i]], i >= first.
 inline void compose(int n, int first, const __local uchar* comes_from, __local uchar* rows) {
   uchar of_mine[(ORDER + ITEMS - 1) / ITEMS];
@@ -404,7 +525,7 @@ inline void update(int n, int first, __local real* x, int columns, const __local
   const columns_of_l l = {false, panel, 0, PITCH};
   rows_of_l room;
   make_rows_of_u(u, panel + first * PITCH, PITCH, columns);
-  subtract_product(x, &l, 1, u, first + NB, n, columns, &room);
+  subtract_product(x, l, 1, u, first + NB, n, columns, &room);
   wait_for_matrix();
 }
 
@@ -416,23 +537,21 @@ inline void update_by_earlier(const __global real* a, int n, int first, __local 
   enum { OF_CORNER = NB * NB / ITEMS };  // elements of a corner in a work-item
   const int me = get_local_id(0);
   __local real* u = window + first * PITCH;
+  const columns_of_l l = {true, 0, a + first, n};
   real corners[PANELS][OF_CORNER];
-  columns_of_l l[PANELS];
   rows_of_l middle, below[PANELS];
   UNROLL
   for (int p = 0; p < PANELS; ++p) {
-    const int k = first + p * NB;
-    l[p] = (columns_of_l){true, 0, a + k, n};
     UNROLL
     for (int e = 0; e < OF_CORNER; ++e) {
-      const int place = me + ITEMS * e;
-      corners[p][e] = element_of_l(l[p], k + place / NB, place % NB);
+      const int place = p * NB + (me + ITEMS * e) / NB, k = p * NB + (me + ITEMS * e) % NB;
+      corners[p][e] = element_of_l(l, first + place, k);
     }
   }
-  if (PANELS > 1) fetch_l(&middle, l[0], first + NB, n);
+  if (PANELS > 1) fetch_l(&middle, l, first + NB, 0, n);
   UNROLL
   for (int p = 0; p < PANELS; ++p)
-    fetch_l(&below[p], l[p], first + PANELS * NB + team_here() * 16, n);
+    fetch_l(&below[p], l, first + PANELS * NB + team_here() * 16, p, n);
   UNROLL
   for (int p = 0; p < PANELS; ++p) {
     UNROLL
@@ -442,10 +561,8 @@ inline void update_by_earlier(const __global real* a, int n, int first, __local 
     }
     wait_for_matrix();
     make_rows_of_u(u + p * NB * PITCH, corner, CORNER_PITCH, columns);
-    if (p + 1 < PANELS) {
+    if (p + 1 < PANELS)
       subtract_product(window, l, 1, u, first + NB, first + 2 * NB, columns, &middle);
-      wait_for_matrix();
-    }
   }
   subtract_product(window, l, PANELS, u, first + PANELS * NB, n, columns, below);
   wait_for_matrix();
@@ -471,16 +588,15 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
   for (int start = 0; start < n; start += COLUMNS) {
     const int columns = min(COLUMNS, n - start);
 #if COLUMNS < ORDER
-    bring_columns(a, n, 0, start, shared.row_at, window);
+    bring_columns(a, n, start, shared.row_at, window);
     for (int first = 0; first < start; first += PANELS * NB)
       update_by_earlier(a, n, first, window, columns, (__local real*)shared.corner);
-    for (int i = me; i < ORDER; i += ITEMS) shared.row_before[i] = i;
 #else
-    bring_columns(a, n, 0, start, 0, window);
+    bring_columns(a, n, start, 0, window);
 #endif
     for (int column = 0; column < columns; column += NB) {
       const int first = start + column;
-      if (team_here() == 0) {
+      if (team_here() < PANEL_TEAMS) {
         __local pack* panel = shared.window + (first * PITCH + column) / PACK;
         const int found = factor_panel(n, first, panel, &shared);
         zero = min(zero, found);
@@ -491,20 +607,14 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
       interchange(n, first, column, &shared);
       wait_for_matrix();
 #if COLUMNS < ORDER
-      compose(n, first, shared.comes_from, shared.row_before);
+      compose(n, first, shared.comes_from, shared.row_at);
+      interchange_earlier(a, n, first, start, &shared);
 #endif
 #endif
       if (column + NB < columns)
         update(n, first, window + column + NB, columns - column - NB, window + column);
     }
-    store_columns(a, n, 0, start, window);
-#if PIVOT == PARTIAL && COLUMNS < ORDER
-    for (int earlier = 0; earlier < start; earlier += COLUMNS) {
-      bring_columns(a, n, start, earlier, shared.row_before, window + start * PITCH);
-      store_columns(a, n, start, earlier, window);
-    }
-    compose(n, 0, shared.row_before, shared.row_at);
-#endif
+    store_columns(a, n, start, window);
   }
   if (me == 0) info[matrix] = zero == INT_MAX ? 0 : zero;
 }

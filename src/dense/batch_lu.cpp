@@ -53,7 +53,7 @@ BatchKernel in_registers(bool nvidia, std::size_t n, Precision precision, Pivot 
   if (n <= 48) return {"gpu/batch_blocked.cl", 48, 32, 1, 48};
   if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1, single ? 64U : 32U};
   if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1, 32};
-  return {"gpu/batch_blocked.cl", kMostRegisters, single ? 64U : 32U, 1, single ? 64U : 32U};
+  return {"gpu/batch_blocked.cl", kMostRegisters, 64, 1, single ? 64U : 32U};
 }
 
 // Of gpu/batch_full.cl: until what is left is as large as the next smaller kernel takes.
