@@ -325,12 +325,13 @@ TEST_P(LargeIndex, MovesOfRows) {
   std::vector<cl_int> from_end = {1, 2, 9, 9, 1, 2};
   for (cl_int& row : from_end) row = as_int(n) - row;
   const cl::Buffer rows = buffer(from_end);
-  const auto move = [&](const char* function, cl_int start) {
-    context.run("test", a.kernel("dense/move_rows.cl", function), {packs - first, 3}, a, moved,
-                rows, start, as_int(n), as_int(first), as_int(packs - first));
+  const auto move = [&](const char* function, const char* options, cl_int start) {
+    const std::size_t columns = *options == 0 ? packs - first : 1;
+    context.run("test", a.kernel("dense/move_rows.cl", function, options), {columns, 2}, a, moved,
+                rows, start, as_int(n), as_int(first), cl_int{3}, as_int(packs - first));
   };
-  move("take_rows", 0);
-  move("put_rows", 3);
+  move("take_rows", "", 0);
+  move("put_rows", " -DLUGPU_BY_ROWS", 3);
   Matrix expected = values;
   const std::size_t begin = first * a.pack() - (n - kCorner);
   for (std::size_t j = begin; j < kCorner; ++j) {
@@ -341,7 +342,7 @@ TEST_P(LargeIndex, MovesOfRows) {
   EXPECT_TRUE(same(corner(a), expected));
   const Surface panel(context, 5, kCorner - begin, precision, Storage::buffer, Texel::rgba);
   context.run("test", a.kernel("dense/move_rows.cl", "copy_columns"), {packs - first, 3}, a, panel,
-              as_int(n - 3), as_int(first), cl_int{2}, cl_int{0}, as_int(packs - first));
+              as_int(n - 3), as_int(first), cl_int{2}, cl_int{0}, cl_int{3}, as_int(packs - first));
   Matrix copied(3, kCorner - begin);
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = begin; j < kCorner; ++j) {

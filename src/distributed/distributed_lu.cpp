@@ -32,6 +32,17 @@ std::size_t room_bytes(const BlockColumns& dealt, Precision precision) {
          element_size(precision);
 }
 
+// A kernel of dense/move_rows.cl, for so many rows of `packs` packs.
+template <typename... Arguments>
+void run_on_rows(DeviceContext& context, const char* step, const Surface& a, const char* function,
+                 std::size_t packs, std::size_t rows, const Arguments&... arguments) {
+  constexpr std::size_t kGroups = 64;  // of a CPU
+  const bool by_rows = context.device().type == "cpu";
+  context.run(step, a.kernel("dense/move_rows.cl", function, by_rows ? " -DLUGPU_BY_ROWS" : ""),
+              {by_rows ? 1 : packs, by_rows ? std::min(rows, kGroups) : rows}, arguments...,
+              static_cast<cl_int>(rows), static_cast<cl_int>(packs));
+}
+
 // Rows of A(:, first:end) move as the `count` moves of the device's list say, or back. Where these
 // columns end is padding, or a pack does.
 void move_rows(DeviceContext& context, const Surface& columns, std::size_t first, std::size_t end,
@@ -40,9 +51,9 @@ void move_rows(DeviceContext& context, const Surface& columns, std::size_t first
   const Surface a = columns.with_texel(Texel::rgba);
   const std::size_t packs = a.texels(first, end);
   const auto run = [&](const char* function, std::size_t start) {
-    context.run("interchange", a.kernel("dense/move_rows.cl", function), {packs, count}, a, moved,
-                moves, static_cast<cl_int>(start), static_cast<cl_int>(a.rows()),
-                static_cast<cl_int>(first / a.pack()), static_cast<cl_int>(packs));
+    run_on_rows(context, "interchange", a, function, packs, count, a, moved, moves,
+                static_cast<cl_int>(start), static_cast<cl_int>(a.rows()),
+                static_cast<cl_int>(first / a.pack()));
   };
   run("take_rows", back ? count : 0);
   run("put_rows", back ? 0 : count);
@@ -388,10 +399,9 @@ void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& 
   const std::size_t packs = a.texels(0, panel.columns());
   const auto copy = [&](const Surface& from, std::size_t from_row, std::size_t from_first,
                         const Surface& to, std::size_t to_row, std::size_t to_first) {
-    owner(j).context.run("panel", a.kernel("dense/move_rows.cl", "copy_columns"),
-                         {packs, panel.rows()}, from, to, static_cast<cl_int>(from_row),
-                         static_cast<cl_int>(from_first), static_cast<cl_int>(to_row),
-                         static_cast<cl_int>(to_first), static_cast<cl_int>(packs));
+    run_on_rows(owner(j).context, "panel", a, "copy_columns", packs, panel.rows(), from, to,
+                static_cast<cl_int>(from_row), static_cast<cl_int>(from_first),
+                static_cast<cl_int>(to_row), static_cast<cl_int>(to_first));
   };
   const std::size_t first = dealt_.place(j) / a.pack();
   if (direction == Direction::to_panel) {
