@@ -188,7 +188,7 @@ TEST_P(BatchLuTest, HasThePivotsOfLapackAtEveryOrder) {
 }
 
 TEST_P(BatchLuTest, ReportsSingularMembersOneByOne) {
-  for (const std::size_t n : {1, 2, 8, 30, 40, 70, 100}) {
+  for (const std::size_t n : {1, 2, 8, 30, 40, 70, 100, 128}) {
     SCOPED_TRACE(n);
     Matrix nan = harmless_for(pivot, precision, n, n, 5);
     nan(n / 2, n - 1) = NAN;

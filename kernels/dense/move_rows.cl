@@ -3,8 +3,8 @@
 // `moved`, a row for each: some go where others come from. A row that came to the device wrong
 // moves another one of A, which the checks find.
 //
-// Build option: LUGPU_BY_ROWS, a work-item takes a whole row, for CPUs, to which a work-group of
-// one pack to a work-item is too little.
+// Build option: LUGPU_BY_ROWS, for CPUs: a work-item moves whole rows, one after another, as 64
+// packs are too little work for a work-group there.
 
 #ifdef LUGPU_BY_ROWS
 #define ITEMS 1

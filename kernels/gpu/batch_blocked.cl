@@ -10,8 +10,10 @@
 //      (interchange_earlier), and those right of the panel updated (update).
 //   4. They go to the matrix (store_columns).
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER and COLUMNS, multiples of NB; ITEMS,
-// which divides NB * NB; LUGPU_MATRIX_UNITS, beside LUGPU_NVIDIA; those of gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER and COLUMNS, multiples of NB, COLUMNS
+// too of what teams move at once (interchange_earlier) if it is less than ORDER, as it must be
+// where teams compare their rows; ITEMS, which divides NB * NB; LUGPU_MATRIX_UNITS, beside
+// LUGPU_NVIDIA; those of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 #ifdef LUGPU_MATRIX_UNITS
@@ -38,12 +40,12 @@
 #endif
 #define PANEL_ITEMS (PANEL_TEAMS * TEAM)
 #define ROWS ((ORDER + PANEL_ITEMS - 1) / PANEL_ITEMS)  // of a work-item
-#define CHOSEN 0x8000                      // a position behind all others, as is NOWHERE
-#define FETCHES 4                          // packs of the matrix that a work-item asks for at once
-#define CHUNK 4                            // packs of a row that are interchanged together
-#define CHUNKS 2                           // of these, where they are in the matrix
-#define MOVED (2 * NB * CHUNK / TEAM)      // packs of a chunk, by a work-item
-#define PANELS (COLUMNS < 2 * NB ? 1 : 2)  // of an earlier window, in one product
+#define CHOSEN 0x8000                  // a position behind all others, as is NOWHERE
+#define FETCHES 4                      // packs of the matrix that a work-item asks for at once
+#define CHUNK 4                        // packs of a row that are interchanged together
+#define CHUNKS 2                       // of these, where they are in the matrix
+#define MOVED (2 * NB * CHUNK / TEAM)  // packs of a chunk, by a work-item
+#define PANELS (COLUMNS % (2 * NB) == 0 ? 2 : 1)  // of an earlier window, in one product
 #define TEAMS_COMPARE (PANEL_TEAMS > 1 && PIVOT != NONE)
 
 #include "gpu/batch_product.clh"
@@ -289,7 +291,9 @@ inline void take_step(panel_row* rows, const int count, const int c, __local pac
 #ifdef LUGPU_NVIDIA
   const int winner = highest_lane(winning_lane(key, where));
   bool mine = number_in_team() == winner;
+#if !TEAMS_COMPARE
   pivot = from_lane(where, winner);
+#endif
 #else
   pivot = best_of(key, where, get_local_id(0), TEAM, shared->keys[c % 2], shared->places[c % 2]);
   bool mine = pivot == where;
@@ -406,6 +410,8 @@ inline int factor_panel(int n, int first, __local pack* panel, __local scratch_o
   else
 #endif
     zero_pivot = factor_rows(left, ROWS, first, panel, shared);
+  // Rows of U may have come to the panel by other work-items.
+  if (TEAMS_COMPARE && zero_pivot) wait_for_panel();
   int zero = INT_MAX;
   for (int c = min(NB, left) - 1; c >= 0 && zero_pivot; --c) {
     if (((const __local real*)panel)[c * PITCH + c] == 0) zero = first + c + 1;
@@ -456,22 +462,21 @@ inline void interchange_earlier(__global real* a, int n, int first, int columns,
                                 __local scratch_of* shared) {
   const moves_of moves = moves_here(n, first, shared->comes_from);
   const int width = CHUNK * PACK, mine = number_in_team() % CHUNK * PACK;
-  for (int j = team_here() * width; j < columns; j += CHUNKS * TEAMS * width) {
+  for (int j = team_here() * width + mine; j < columns; j += CHUNKS * TEAMS * width) {
     pack moved[CHUNKS][MOVED];
     UNROLL
     for (int k = 0; k < CHUNKS; ++k) {
-      const int column = min(j + k * TEAMS * width, columns - width) + mine;
       UNROLL
-      for (int m = 0; m < MOVED; ++m) moved[k][m] = load_pack(a + moves.from[m] * n + column, n);
+      for (int m = 0; m < MOVED; ++m)
+        moved[k][m] = load_pack(a + moves.from[m] * n + j + k * TEAMS * width, n);
     }
     wait_for_team();
     UNROLL
     for (int k = 0; k < CHUNKS; ++k) {
-      const int column = j + k * TEAMS * width + mine;
       UNROLL
       for (int m = 0; m < MOVED; ++m) {
-        if (moves.from[m] != moves.to[m] && column < columns)
-          store_pack(moved[k][m], a + moves.to[m] * n + column, n, PACK);
+        if (moves.from[m] != moves.to[m])
+          store_pack(moved[k][m], a + moves.to[m] * n + j + k * TEAMS * width, n, PACK);
       }
     }
   }
