@@ -36,7 +36,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void put_rows(
   }
 }
 
-// to(to_row + i, to_first + j) = from(from_row + i, from_first + j), j = 0 : columns
+// to(to_row + i, to_first + j) = from(from_row + i, from_first + j), i = 0 : count, j = 0 : columns
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void copy_columns(
     __global const real* restrict from, int from_pitch, __global real* restrict to, int to_pitch,
     int from_row, int from_first, int to_row, int to_first, int count, int columns) {
