@@ -29,7 +29,7 @@ COMPILED_KERNELS = Path(os.environ.get("POCL_CACHE_DIR") or Path(
 # For runs that cannot share it: PoCL takes a third of the time.
 UNOPTIMIZED = {"POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}
 SANITIZED = "ASAN_OPTIONS" in os.environ
-SECONDS = 300 if SANITIZED else 180  # that a process may take, with the compilation of its kernels
+SECONDS = 400  # that a process may take, with the compilation of its kernels, on a slow machine
 COLUMNS = 80
 # What a process takes, by a small one that starts it: to Linux, a new program has had the memory of the one
 # that started it.
