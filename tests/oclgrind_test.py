@@ -70,6 +70,7 @@ gpu       solve a.npy --method gauss-jordan --pivot full
 gpu       solve a.npy --method gauss-jordan --pivot none --storage image
 cpu       solve batch.npy
 gpu       solve batch.npy
+gpu       solve batch.npy --pivot full
 gpu       solve band.mtx --method cg
 gpu       solve band.mtx --method jacobi
 gpu       solve arrow.mtx --method gauss-seidel --storage image

@@ -32,8 +32,9 @@ PROGRAMS = {
                             for d in ("", DOUBLE)],
     "gpu/batch_memory_full.cl": [f"{BATCH} -DORDER=256 -DITEMS=512 -DPENDING=4 -DPIVOT=FULL {d}"
                                  for d in ("", DOUBLE)],
-    "gpu/batch_small.cl": [f"{BATCH} -DORDER=16 -DMATRICES=8 -DPIVOT={p} {d}" for p in ("NONE", "PARTIAL", "FULL")
-                           for d in ("", DOUBLE)],
+    "gpu/batch_small.cl": [f"{BATCH} -DORDER=16 -DITEMS={i} -DMATRICES=8 -DPIVOT={p} {d}"
+                           for i, p in ((8, "NONE"), (16, "PARTIAL")) for d in ("", DOUBLE)],
+    "gpu/batch_small_full.cl": [f"{BATCH} -DORDER=16 -DITEMS=16 -DMATRICES=8 -DPIVOT=FULL {d}" for d in ("", DOUBLE)],
     "gpu/fast_diagonal.cl": [f"-DLUGPU_RGBA -DLUGPU_NVIDIA {d}" for d in ("", DOUBLE)],
     "gpu/lu_blocked.cl": [f"{BLOCKED} -DPIVOT={p} {o}" for p in (0, 1) for o in (
         "-DLUGPU_PART_TIMES", "-DLUGPU_FREE_SIZE", DOUBLE, f"{DOUBLE} -DBESIDE", "-DLUGPU_WGMMA", "-DLUGPU_WGMMA -DBESIDE",

@@ -289,21 +289,17 @@ inline void take_step(panel_row* rows, const int count, const int c, __local pac
 #else
   which = best_of_rows(rows, count, c, &key, &where, &value);
 #ifdef LUGPU_NVIDIA
-  const int winner = highest_lane(winning_lane(key, where));
-  bool mine = number_in_team() == winner;
-#if !TEAMS_COMPARE
-  pivot = from_lane(where, winner);
-#endif
+  pivot = best_of_warp(key, where);
 #else
   pivot = best_of(key, where, get_local_id(0), TEAM, shared->keys[c % 2], shared->places[c % 2]);
-  bool mine = pivot == where;
 #endif
+  bool mine = where == pivot;
 #endif
   mine &= where < CHOSEN;  // in a column behind the matrix no row is left
 #if TEAMS_COMPARE
   int team = team_here();
   __local pack* row = best_row(shared, c, team);
-  if (number_in_team() == winner) {
+  if (where == pivot) {
     shared->best_keys[c % 2][team] = key;
     shared->best_positions[c % 2][team] = where;
   }

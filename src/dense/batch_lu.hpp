@@ -1,5 +1,6 @@
 // LU of a batch of small matrices, all at once: cpu/batch_lu.cl, gpu/batch_small.cl,
-// gpu/batch_blocked.cl, gpu/batch_full.cl, gpu/batch_memory.cl, gpu/batch_memory_full.cl.
+// gpu/batch_small_full.cl, gpu/batch_blocked.cl, gpu/batch_full.cl, gpu/batch_memory.cl,
+// gpu/batch_memory_full.cl.
 #pragma once
 
 #include <functional>
