@@ -65,22 +65,21 @@ class ProbeTest(CommandLine):
         """Each element of vectors and of the matrix once."""
         n, cube = 16, 20
         done = self.lugpu("probe", "-n", str(n), "--cubes", str(cube), "--runs", "1", "--storage", "buffer",
-                          "--precision", "single,double", "--json", "-")
-        found = {(probe["precision"], len(probe.get("grid", [])), probe["name"]): probe["bytes"]
+                          "--precision", "double", "--json", "-")
+        found = {(len(probe.get("grid", [])), probe["name"]): probe["bytes"]
                  for probe in self.probes(done.stdout) if "bytes" in probe}
-        for precision, word in (("single", 4), ("double", 8)):
-            self.assertEqual([found[precision, 0, name] for name in VECTORS],
-                             [word * n * n * words for words in (3, 3, 3, 1, 1, 1, 1, 1, 2)])
-            for words, name in ((2, "product"), (3, "product - y"), (10, "cg")):
-                if name != "cg":
-                    for order in ("columns", "diagonals"):
-                        self.assertEqual(found[precision, 0, f"{order} {name}"], word * (n * n + words * n))
-                self.assertEqual(found[precision, 2, f"banded {name}"], word * n * n * (words + 5))
-                self.assertEqual(found[precision, 2, f"sparse {name}"],
-                                 word * n * n * words + (word + 4) * (5 * n * n - 4 * n))
-                grid = name if name == "cg" else f"grid {name}"
-                self.assertEqual(found[precision, 2, grid], word * n * n * words)
-                self.assertEqual(found[precision, 3, grid], word * cube**3 * words)
+        word = 8
+        self.assertEqual([found[0, name] for name in VECTORS],
+                         [word * n * n * words for words in (3, 3, 3, 1, 1, 1, 1, 1, 2)])
+        for words, name in ((2, "product"), (3, "product - y"), (10, "cg")):
+            if name != "cg":
+                for order in ("columns", "diagonals"):
+                    self.assertEqual(found[0, f"{order} {name}"], word * (n * n + words * n))
+            self.assertEqual(found[2, f"banded {name}"], word * n * n * (words + 5))
+            self.assertEqual(found[2, f"sparse {name}"], word * n * n * words + (word + 4) * (5 * n * n - 4 * n))
+            grid = name if name == "cg" else f"grid {name}"
+            self.assertEqual(found[2, grid], word * n * n * words)
+            self.assertEqual(found[3, grid], word * cube**3 * words)
 
     def test_what_cannot_be_timed(self):
         """It has a reason, in one line of the record and of the table, and the rest is timed."""
