@@ -366,7 +366,7 @@ TEST_P(LargeIndex, ProductsForFewRightHandSides) {
   }
   const Surface x(context, n, 2, precision, Storage::buffer);
   for (const auto& [option, lanes] :
-       {std::pair<const char*, std::size_t>{"", 1}, {" -DLUGPU_SHARED_ROWS", 16}}) {
+       {std::pair<const char*, std::size_t>{" -DLUGPU_BY_ROWS", 1}, {"", 16}}) {
     write(x, n - kEnd, 0, before);
     context.run("test", x.kernel("dense/subtract_rows.cl", "subtract_rows", option),
                 {kRows * lanes, 2}, a, x, cl_int{0}, cl_int{0}, as_int(n - kEnd), as_int(kDepth),

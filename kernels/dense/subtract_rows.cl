@@ -1,16 +1,17 @@
 // X(first:last, :) -= T(first:last, k:k+depth) X(k:k+depth, :) for few columns of X. The first
 // element of T that is there is T(t_top, t_left). What is subtracted from an element is a sum of
 // SUMS sums, so that few roundings follow one another: X would be less accurate otherwise, the more
-// so the larger the system. By option LUGPU_SHARED_ROWS, for GPUs, each sum has a work-item, so
-// that neighbours read neighbours; X is the same bits.
+// so the larger the system. Each sum has a work-item, so that neighbours read neighbours.
+//
+// Build option: LUGPU_BY_ROWS, for CPUs: a work-item has all sums of a row. X is the same bits.
 
 #define SUMS 16
 #define ITEMS 64
 
-#ifdef LUGPU_SHARED_ROWS
-#define LANES SUMS  // work-items of a row
+#ifdef LUGPU_BY_ROWS
+#define LANES 1  // work-items of a row
 #else
-#define LANES 1
+#define LANES SUMS
 #endif
 
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void subtract_rows(

@@ -32,14 +32,22 @@ std::size_t room_bytes(const BlockColumns& dealt, Precision precision) {
          element_size(precision);
 }
 
+// Whether a work-item has whole rows, and the build option of kernels for that.
+bool by_rows(const DeviceContext& context) {
+  return context.device().type == "cpu";
+}
+const char* rows_option(const DeviceContext& context) {
+  return by_rows(context) ? " -DLUGPU_BY_ROWS" : "";
+}
+
 // A kernel of dense/move_rows.cl, for so many rows of `packs` packs.
 template <typename... Arguments>
 void run_on_rows(DeviceContext& context, const char* step, const Surface& a, const char* function,
                  std::size_t packs, std::size_t rows, const Arguments&... arguments) {
   constexpr std::size_t kGroups = 64;  // of a CPU
-  const bool by_rows = context.device().type == "cpu";
-  context.run(step, a.kernel("dense/move_rows.cl", function, by_rows ? " -DLUGPU_BY_ROWS" : ""),
-              {by_rows ? 1 : packs, by_rows ? std::min(rows, kGroups) : rows}, arguments...,
+  const bool whole = by_rows(context);
+  context.run(step, a.kernel("dense/move_rows.cl", function, rows_option(context)),
+              {whole ? 1 : packs, whole ? std::min(rows, kGroups) : rows}, arguments...,
               static_cast<cl_int>(rows), static_cast<cl_int>(packs));
 }
 
@@ -67,12 +75,9 @@ void subtract_rows(DeviceContext& context, const Blocked::Triangle& t, std::size
   if (first >= last) return;
   const auto to_int = [](std::size_t value) { return static_cast<cl_int>(value); };
   constexpr std::size_t kLanes = 16;  // of subtract_rows.cl
-  const bool by_rows = context.device().type == "cpu";
-  context.run(
-      "solve",
-      x.kernel("dense/subtract_rows.cl", "subtract_rows", by_rows ? "" : " -DLUGPU_SHARED_ROWS"),
-      {(last - first) * (by_rows ? 1 : kLanes), x.columns()}, t.of, x, to_int(t.top),
-      to_int(t.left), to_int(k), to_int(width), to_int(first), to_int(last));
+  context.run("solve", x.kernel("dense/subtract_rows.cl", "subtract_rows", rows_option(context)),
+              {(last - first) * (by_rows(context) ? 1 : kLanes), x.columns()}, t.of, x,
+              to_int(t.top), to_int(t.left), to_int(k), to_int(width), to_int(first), to_int(last));
 }
 
 // Of right-hand sides, which are solved for more accurately: X is nothing beside A then.
