@@ -5,8 +5,9 @@
 // Rows do not move: a row's `place` is the position where the interchanges have brought it, which
 // is LAPACK's pivot when the row is chosen. In step k the chosen row goes to row k of the slab
 // (gpu/batch_slab.clh), for all to take, and there it stays. In registers it becomes NaN by its
-// multiplier, so that no search finds it and all rows have the same products. L of it, left of
-// column k, is not touched any more, and follows in the end.
+// multiplier, and its place is behind all others, so that no search finds it, not even among NaN,
+// and all rows have the same products. L of it, left of column k, is not touched any more, and
+// follows in the end.
 //
 // Build options: MATRICES of a work-group; those of gpu/batch_slab.clh.
 
@@ -114,6 +115,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS * MATRICES, 1, 1))) void fact
   }
   wait_for_matrix();
 #ifdef UNROLLED
+// By fours: steps behind column n choose rows that are not of the matrix, and change nothing of it.
 #define STEP(k) take_step(x, k, place, shared);
 #define STEPS_4(k)                              \
   if (k < ORDER && k < n) {                     \

@@ -11,12 +11,12 @@
 
 #include "gpu/batch_slab.clh"
 
-// Of a matrix: the pivot's row (for even and odd steps); columns on their way from and to the
-// matrix; without NVIDIA's instructions the candidates for the pivot.
+// Of a matrix: the pivot's row (for even and odd steps); the matrix on its way from and to global
+// memory; the pivots' places; without NVIDIA's instructions the candidates for the pivot.
 typedef struct {
   pack row[2][PACKS];
   pack slab[ORDER * PITCH];
-  uint pivots[ORDER];  // their places
+  uint pivots[ORDER];
 #ifndef LUGPU_NVIDIA
   key_type keys[2][ORDER];
   uint places[2][ORDER];
