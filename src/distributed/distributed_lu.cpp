@@ -254,7 +254,7 @@ void DistributedLu::take_columns_of(std::size_t j, const cl::Buffer& columns, st
   member.context.queue().finish();
   transport_->store(
       dealt_.owner(j), {},
-      {panel, first, count, dealt_.n, home_->row(j, 0) + first * element(), home_->pitch()});
+      {panel, first, count, 0, dealt_.n, home_->row(j, 0) + first * element(), home_->pitch()});
   transport_->finish();
 }
 
@@ -377,7 +377,7 @@ cl::Buffer DistributedLu::factors(std::size_t first, std::size_t count) {
 }
 
 Surface DistributedLu::panel(const Member& member, std::size_t j) const {
-  return member.panels[j % 2].part(dealt_.n - dealt_.first(j), dealt_.width(j));
+  return member.panels[slot(j)].part(dealt_.n - dealt_.first(j), dealt_.width(j));
 }
 
 std::vector<std::size_t> DistributedLu::part_ends(std::size_t j) const {
@@ -422,11 +422,12 @@ void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& 
 void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others) {
   Member& member = owner(j);
   Surface surface = panel(member, j);
-  if (leaving_[j % 2]()) {
-    const std::vector<cl::Event> left = {leaving_[j % 2]};
+  if (leaving_[slot(j)]()) {
+    const std::vector<cl::Event> left = {leaving_[slot(j)]};
     member.context.queue().enqueueBarrierWithWaitList(&left);
   }
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
+  if (home_) load_below(j);
   parts_factored_.clear();
   if (others.empty()) {
     member.blocked->factor(surface, sent_ends(j), [&] {
@@ -466,16 +467,14 @@ void DistributedLu::publish_panel(std::size_t j) {
     }
     ipiv.insert(ipiv.end(), of_part.begin(), of_part.end());
     for (int& row : of_part) row -= static_cast<int>(first);
-    leaving_[j % 2] = at_home_[j] = send_columns(j, first, end, ready, [&] {
+    leaving_[slot(j)] = at_home_[j] = send_columns(j, first, end, ready, [&] {
       if (first > 0) interchange_left(j, first, of_part);
     });
     if (goes_in_parts(j) && end == products[product]) update_next(j, product++, ipiv);
   }
   moves_[j] = row_moves(ipiv, top, dealt_.n);
   for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
-  if (home_) {
-    store_columns_above(j);
-  } else if (owns(j)) {
+  if (!home_ && owns(j)) {
     copy_columns(j, top, panel(owner(j), j), Direction::from_panel);
   }
 }
@@ -491,7 +490,7 @@ cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::siz
   const bool whole = first == 0 && end == dealt_.width(j);
   std::vector<PanelTransport::Strip> strips;
   for (const auto& each : members_) {
-    strips.push_back({each->panels[j % 2].memory(), first * element(), pitch});
+    strips.push_back({each->panels[slot(j)].memory(), first * element(), pitch});
   }
   return transport_->send({process_of(device), device % per_process_}, ready, strips, idle_,
                           dealt_.n - top, first * element(),
@@ -539,35 +538,52 @@ void DistributedLu::subtract_from_next(std::size_t j, std::size_t product) {
                                 {slab(j + 1), dealt_.place(j + 1), dealt_.width(j + 1)});
 }
 
-// Block column j is done: its rows of U above the panel go home.
-void DistributedLu::store_columns_above(std::size_t j) {
-  stored_[j] = transport_->store(dealt_.owner(j), factored_,
-                                 {slab(j), dealt_.place(j), dealt_.width(j), dealt_.first(j),
-                                  home_->row(j, 0), home_->pitch()});
-  if (!stored_[j]()) stored_[j] = factored_;
+// Rows row : row + rows of block column j from home to its slab, once what was there has left it.
+void DistributedLu::load(std::size_t j, const cl::Event& ready, std::size_t row, std::size_t rows) {
+  transport_->load(dealt_.owner(j), ready,
+                   {slab(j), dealt_.place(j), dealt_.width(j), row, rows, home_->row(j, row),
+                    home_->pitch()});
 }
 
-// Block columns of the next window come to the places of those up to j.
-void DistributedLu::load_in_place_of(std::size_t j) {
-  for (; replaced_ <= j && replaced_ + dealt_.window < dealt_.blocks(); ++replaced_) {
-    load(replaced_ + dealt_.window, stored_[replaced_]);
+// Panel j has left its slab, in which the next window's rows come in its place.
+void DistributedLu::load_below(std::size_t j) {
+  owner(j).context.queue().enqueueMarkerWithWaitList(nullptr, &copied_);
+  owner(j).context.queue().flush();
+  const std::size_t next = j + dealt_.window, top = dealt_.first(j);
+  if (next < dealt_.blocks()) load(next, copied_, top, dealt_.n - top);
+}
+
+// In block columns from : end, right of panel j and updated by it, its rows are rows of U: they go
+// home.
+void DistributedLu::store_rows(std::size_t j, std::size_t from, std::size_t end) {
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    members_[d]->context.queue().enqueueMarkerWithWaitList(nullptr, &stored_[d]);
+    members_[d]->context.queue().flush();
+  }
+  const std::size_t row = dealt_.first(j);
+  for (std::size_t i = from; i < end; ++i) {
+    cl::Event& stored = stored_[dealt_.owner(i)];
+    stored = transport_->store(dealt_.owner(i), i < from + dealt_.devices ? stored : cl::Event(),
+                               {slab(i), dealt_.place(i), dealt_.width(i), row, dealt_.width(j),
+                                home_->row(i, row), home_->pitch()});
   }
 }
 
-// Block column j from home to its slab, once the one before it there has been stored.
-void DistributedLu::load(std::size_t j, const cl::Event& stored) {
-  transport_->load(
-      dealt_.owner(j), {stored},
-      {slab(j), dealt_.place(j), dealt_.width(j), dealt_.n, home_->row(j, 0), home_->pitch()});
+// And those of the next window come in their place.
+void DistributedLu::load_rows(std::size_t j, std::size_t from, std::size_t end) {
+  for (std::size_t i = from; i < end && i + dealt_.window < dealt_.blocks(); ++i) {
+    load(i + dealt_.window, i < from + dealt_.devices ? stored_[dealt_.owner(i)] : cl::Event(),
+         dealt_.first(j), dealt_.width(j));
+  }
 }
 
 // A panel of an earlier window from home to all devices.
-void DistributedLu::fetch_panel(std::size_t j) {
+void DistributedLu::fetch_panel(std::size_t j, std::size_t slot) {
   std::vector<cl::Memory> panels;
-  for (const auto& each : members_) panels.push_back(each->panels[j % 2].memory());
+  for (const auto& each : members_) panels.push_back(each->panels[slot].memory());
   const std::size_t top = dealt_.first(j);
   transport_->send_from_host(home_->row(j, top), panels, idle_, (dealt_.n - top) * home_->pitch(),
-                             {at_home_[j], leaving_[j % 2]});
+                             {at_home_[j], leaving_[slot]});
 }
 
 // With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of the
@@ -630,12 +646,14 @@ void DistributedLu::factor_blocks() {
   factored_ = cl::Event();
   leaving_ = {};
   at_home_.assign(dealt_.blocks(), {});
-  stored_.assign(dealt_.blocks(), {});
-  replaced_ = 0;
+  stored_.assign(dealt_.devices, {});
+  first_slot_ = 0;
   transport_->begin();
   if (home_) {
     allocate_slabs();
-    for (std::size_t j = 0; j < dealt_.window; ++j) load(j, {});
+    load(0, {}, 0, dealt_.n);
+    transport_->join();
+    for (std::size_t j = 1; j < dealt_.window; ++j) load(j, {}, 0, dealt_.n);
   }
   for (std::size_t begin = 0; begin < dealt_.blocks(); begin += dealt_.window) {
     factor_window(begin, std::min(begin + dealt_.window, dealt_.blocks()));
@@ -667,14 +685,15 @@ void DistributedLu::read_info() {
 
 // Block columns begin : end: all panels before, of which the first is on its way, then their own.
 void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
-  transport_->join();
   if (begin == 0) {
     mark_idle();
     if (owns(0)) factor_panel(0);
     publish_panel(0);
+    if (home_ && end == 1) fetch_first(end);
   }
+  transport_->join();
   for (std::size_t j = 0; j < end; ++j) {
-    const std::size_t next = j + 1;
+    const std::size_t next = j + 1, right = std::max(next, begin);
     const bool factors_next = next >= begin && next < end;
     begin_step(j);
     const std::size_t from = std::max(next + factors_next, begin);
@@ -685,6 +704,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
         interchange(d, j, next, next + 1);
         for (std::size_t i = 0; i < product_ends(j).size(); ++i) subtract_from_next(j, i);
       }
+      if (home_ && next + 1 == end) mark_idle();
       if (owner(next).beside) {
         factor_panel(next, interchange(d, j, from, end));
         done = d;
@@ -695,18 +715,22 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     for (std::size_t d = 0; d < members_.size(); ++d) {
       if (d != done) update(d, j, from, end);
     }
-    if (factors_next) {
-      if (home_) load_in_place_of(j);
-      publish_panel(next);
-    } else if (next < begin) {
-      fetch_panel(next);
+    if (next < begin) fetch_panel(next, slot(next));
+    if (home_) {
+      if (factors_next && next + 1 == end) fetch_first(end);
+      if (j > 0) load_rows(j - 1, std::max(j, begin), end);
+      store_rows(j, right, end);
     }
+    if (factors_next) publish_panel(next);
     context_.checkpoint();
   }
-  if (end == dealt_.blocks()) return;
-  mark_idle();
-  fetch_panel(0);
-  load_in_place_of(end - 1);
+  first_slot_ = 1 - slot(end - 1);
+}
+
+// Panel 0 for the window after the one that ends before block column `end`, whose last panel is
+// being factored: to the place of the panel before that.
+void DistributedLu::fetch_first(std::size_t end) {
+  if (end < dealt_.blocks()) fetch_panel(0, 1 - slot(end - 1));
 }
 
 // Rows row : row+rows of block column j as stored, in panels[slot] of the device that reads it.

@@ -98,8 +98,10 @@ class DistributedLu : public DenseFactorization {
   void take_columns_of(std::size_t j, const cl::Buffer& columns, std::size_t first,
                        std::size_t count);
   void allocate_slabs();
-  void load(std::size_t j, const cl::Event& stored);
-  void load_in_place_of(std::size_t j);
+  void load(std::size_t j, const cl::Event& ready, std::size_t row, std::size_t rows);
+  void load_below(std::size_t j);
+  void load_rows(std::size_t j, std::size_t from, std::size_t end);
+  void store_rows(std::size_t j, std::size_t from, std::size_t end);
   void finish() const;
 
   void make_members();
@@ -115,6 +117,8 @@ class DistributedLu : public DenseFactorization {
   Member& member(std::size_t device) { return *members_[device - first_]; }
   Member& owner(std::size_t j) { return member(dealt_.owner(j)); }
   Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
+  /// Of Member::panels.
+  std::size_t slot(std::size_t j) const { return (j + first_slot_) % 2; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
   /// Where parts of panel j end: as Blocked::part_ends() has them; as it travels, each while the
@@ -135,8 +139,8 @@ class DistributedLu : public DenseFactorization {
   void factor_window(std::size_t begin, std::size_t end);
   void factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others = {});
   void publish_panel(std::size_t j);
-  void fetch_panel(std::size_t j);
-  void store_columns_above(std::size_t j);
+  void fetch_panel(std::size_t j, std::size_t slot);
+  void fetch_first(std::size_t end);
   void read_info();
   void begin_step(std::size_t j);
   void mark_idle();
@@ -176,8 +180,9 @@ class DistributedLu : public DenseFactorization {
   std::vector<cl::Event> parts_factored_;  // each part but the last of the last panel, on its owner
   cl::Event factored_;                     // all of it
   std::vector<cl::Event> at_home_;         // when each panel is at home; none: it is
-  std::vector<cl::Event> stored_;          // when the rows of U above each panel are there
-  std::size_t replaced_ = 0;  // so many block columns have those of the next window for them
+  std::vector<cl::Event> stored_;  // when rows of U last enqueued to go home are there, by device
+  cl::Event copied_;               // when the last panel has left its slab
+  std::size_t first_slot_ = 0;     // of panel 0 in the window at work
   std::array<cl::Event, 2> leaving_;  // when what is in panels[0], [1] has left; none: it has
   std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
   std::size_t holder_ = 0;            // the device that has X

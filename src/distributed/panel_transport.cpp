@@ -200,17 +200,15 @@ PanelTransport::Strip PanelTransport::strip_of(const Columns& columns) {
 
 PanelTransport::Piece PanelTransport::piece_of(const Columns& columns) {
   const std::size_t width = columns.width * element_size(columns.of.precision());
-  return {0, columns.rows, width, columns.host, columns.pitch};
+  return {columns.row, columns.rows, width, columns.host, columns.pitch};
 }
 
 cl::Event PanelTransport::store(std::size_t d, const cl::Event& ready, const Columns& columns) {
-  if (columns.rows == 0) return {};
   return read(d, strip_of(columns), piece_of(columns), after({ready}));
 }
 
-void PanelTransport::load(std::size_t d, std::initializer_list<cl::Event> ready,
-                          const Columns& columns) {
-  write(d, piece_of(columns), strip_of(columns), after(ready));
+void PanelTransport::load(std::size_t d, const cl::Event& ready, const Columns& columns) {
+  write(d, piece_of(columns), strip_of(columns), after({ready}));
 }
 
 void PanelTransport::join() {

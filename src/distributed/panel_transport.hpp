@@ -61,19 +61,19 @@ class PanelTransport {
                       std::span<const cl::Event> idle, std::size_t bytes,
                       std::initializer_list<cl::Event> ready);
 
-  /// The first rows of columns first : first + width of a surface, and the host memory for them,
-  /// `pitch` bytes from row to row.
+  /// Rows row : row + rows of columns first : first + width of a surface, and the host memory for
+  /// them, `pitch` bytes from row to row.
   struct Columns {
     const Surface& of;
-    std::size_t first, width, rows;
+    std::size_t first, width, row, rows;
     char* host;
     std::size_t pitch;
   };
-  /// Enqueues that columns of device d go to the host after `ready`; the event tells when they have
-  /// left, and is none for no rows.
+  /// Enqueues that columns of device d go to the host after `ready` and what has been enqueued to go
+  /// there before; the event tells when they have left.
   cl::Event store(std::size_t d, const cl::Event& ready, const Columns& columns);
   /// Likewise, that they come from the host.
-  void load(std::size_t d, std::initializer_list<cl::Event> ready, const Columns& columns);
+  void load(std::size_t d, const cl::Event& ready, const Columns& columns);
   /// What is enqueued to each device later waits for what has been enqueued to come to it.
   void join();
   /// Returns when all of that is done.
