@@ -182,6 +182,25 @@ TEST(Deal, WideBlocksInWindowsOfAGpu) {
   EXPECT_EQ(distributed_block_size(device, size, {}), 768u);
 }
 
+// In more windows: their copies hide behind products at the larger order alone.
+TEST(Deal, WiderBlocksInWindowsOfALargeMatrix) {
+  Device device = shared_context().device();
+  device.type = "gpu";
+  DenseOptions options;
+  options.precision = Precision::single_precision;
+  const auto windows = [&](std::size_t n, std::size_t nb) {
+    options.nb = nb;
+    return deal(device, Size::square(n, 1), options).windows();
+  };
+  for (const std::size_t n : {32768, 49152}) {
+    SCOPED_TRACE(n);
+    device.global_memory = device.max_allocation = n * n * sizeof(float) / 4;
+    EXPECT_GT(windows(n, 768), windows(n, 384));
+    const std::size_t nb = distributed_block_size(device, Size::square(n, 1), options);
+    EXPECT_EQ(nb == 768, n > 32768) << nb;
+  }
+}
+
 TEST(Deal, WiderBlocksWhereGpusShareMuch) {
   Device device = shared_context().device();
   device.type = "gpu";

@@ -83,6 +83,9 @@ void subtract_rows(DeviceContext& context, const Blocked::Triangle& t, std::size
 // Of right-hand sides, which are solved for more accurately: X is nothing beside A then.
 constexpr std::size_t kFewColumns = 8;
 
+// In windows, what has become rows of U of a block column in so many steps goes home in one copy.
+constexpr std::size_t kSteps = 4;
+
 std::string counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -427,7 +430,7 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
     member.context.queue().enqueueBarrierWithWaitList(&left);
   }
   copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
-  if (home_) load_below(j);
+  if (home_) replace(j);
   parts_factored_.clear();
   if (others.empty()) {
     member.blocked->factor(surface, sent_ends(j), [&] {
@@ -538,43 +541,47 @@ void DistributedLu::subtract_from_next(std::size_t j, std::size_t product) {
                                 {slab(j + 1), dealt_.place(j + 1), dealt_.width(j + 1)});
 }
 
-// Rows row : row + rows of block column j from home to its slab, once what was there has left it.
-void DistributedLu::load(std::size_t j, const cl::Event& ready, std::size_t row, std::size_t rows) {
-  transport_->load(dealt_.owner(j), ready,
-                   {slab(j), dealt_.place(j), dealt_.width(j), row, rows, home_->row(j, row),
+// Rows row : end of block column j from home to its slab, once what was there has left.
+void DistributedLu::load(std::size_t j, std::size_t row, std::size_t end, const cl::Event& left) {
+  if (row == end) return;
+  transport_->load(dealt_.owner(j), left,
+                   {slab(j), dealt_.place(j), dealt_.width(j), row, end - row, home_->row(j, row),
                     home_->pitch()});
 }
 
-// Panel j has left its slab, in which the next window's rows come in its place.
-void DistributedLu::load_below(std::size_t j) {
-  owner(j).context.queue().enqueueMarkerWithWaitList(nullptr, &copied_);
-  owner(j).context.queue().flush();
-  const std::size_t next = j + dealt_.window, top = dealt_.first(j);
-  if (next < dealt_.blocks()) load(next, copied_, top, dealt_.n - top);
+// When all that has been enqueued to a device is done.
+cl::Event DistributedLu::done_so_far(std::size_t device) {
+  cl::Event done;
+  member(device).context.queue().enqueueMarkerWithWaitList(nullptr, &done);
+  member(device).context.queue().flush();
+  return done;
 }
 
-// In block columns from : end, right of panel j and updated by it, its rows are rows of U: they go
-// home.
-void DistributedLu::store_rows(std::size_t j, std::size_t from, std::size_t end) {
-  for (std::size_t d = 0; d < members_.size(); ++d) {
-    members_[d]->context.queue().enqueueMarkerWithWaitList(nullptr, &stored_[d]);
-    members_[d]->context.queue().flush();
-  }
-  const std::size_t row = dealt_.first(j);
-  for (std::size_t i = from; i < end; ++i) {
-    cl::Event& stored = stored_[dealt_.owner(i)];
-    stored = transport_->store(dealt_.owner(i), i < from + dealt_.devices ? stored : cl::Event(),
-                               {slab(i), dealt_.place(i), dealt_.width(i), row, dealt_.width(j),
-                                home_->row(i, row), home_->pitch()});
-  }
+// Rows of block column j up to `end` that are not at home yet, all rows of U, go there.
+void DistributedLu::store_above(std::size_t j, std::size_t end) {
+  Turnover& rows = turnover_[j];
+  if (rows.stored == end) return;
+  const std::size_t row = std::exchange(rows.stored, end);
+  rows.left = transport_->store(dealt_.owner(j), done_so_far(dealt_.owner(j)),
+                                {slab(j), dealt_.place(j), dealt_.width(j), row, end - row,
+                                 home_->row(j, row), home_->pitch()});
 }
 
-// And those of the next window come in their place.
-void DistributedLu::load_rows(std::size_t j, std::size_t from, std::size_t end) {
-  for (std::size_t i = from; i < end && i + dealt_.window < dealt_.blocks(); ++i) {
-    load(i + dealt_.window, i < from + dealt_.devices ? stored_[dealt_.owner(i)] : cl::Event(),
-         dealt_.first(j), dealt_.width(j));
-  }
+// In their place come those of the next window's block column, if there is one.
+void DistributedLu::load_above(std::size_t j) {
+  Turnover& rows = turnover_[j];
+  const std::size_t row = std::exchange(rows.replaced, rows.stored), next = j + dealt_.window;
+  if (next < dealt_.blocks()) load(next, row, rows.stored, rows.left);
+}
+
+// Block column j has left for panel j, but for its last rows of U, which go home.
+void DistributedLu::replace(std::size_t j) {
+  const std::size_t top = dealt_.first(j), next = j + dealt_.window;
+  const cl::Event left = done_so_far(dealt_.owner(j));
+  load_above(j);
+  if (next < dealt_.blocks()) load(next, top, dealt_.n, left);
+  store_above(j, top);
+  load_above(j);
 }
 
 // A panel of an earlier window from home to all devices.
@@ -646,14 +653,14 @@ void DistributedLu::factor_blocks() {
   factored_ = cl::Event();
   leaving_ = {};
   at_home_.assign(dealt_.blocks(), {});
-  stored_.assign(dealt_.devices, {});
+  turnover_.assign(dealt_.blocks(), {});
   first_slot_ = 0;
   transport_->begin();
   if (home_) {
     allocate_slabs();
-    load(0, {}, 0, dealt_.n);
+    load(0, 0, dealt_.n, {});
     transport_->join();
-    for (std::size_t j = 1; j < dealt_.window; ++j) load(j, {}, 0, dealt_.n);
+    for (std::size_t j = 1; j < dealt_.window; ++j) load(j, 0, dealt_.n, {});
   }
   for (std::size_t begin = 0; begin < dealt_.blocks(); begin += dealt_.window) {
     factor_window(begin, std::min(begin + dealt_.window, dealt_.blocks()));
@@ -693,7 +700,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
   }
   transport_->join();
   for (std::size_t j = 0; j < end; ++j) {
-    const std::size_t next = j + 1, right = std::max(next, begin);
+    const std::size_t next = j + 1;
     const bool factors_next = next >= begin && next < end;
     begin_step(j);
     const std::size_t from = std::max(next + factors_next, begin);
@@ -715,11 +722,13 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     for (std::size_t d = 0; d < members_.size(); ++d) {
       if (d != done) update(d, j, from, end);
     }
+    for (std::size_t i = from; home_ && i < end; ++i) {
+      if ((i + j) % kSteps == 0) store_above(i, dealt_.first(next));
+    }
     if (next < begin) fetch_panel(next, slot(next));
-    if (home_) {
-      if (factors_next && next + 1 == end) fetch_first(end);
-      if (j > 0) load_rows(j - 1, std::max(j, begin), end);
-      store_rows(j, right, end);
+    if (home_ && factors_next && next + 1 == end) fetch_first(end);
+    for (std::size_t i = from; home_ && i < end; ++i) {
+      if ((i + j) % kSteps == kSteps / 2) load_above(i);
     }
     if (factors_next) publish_panel(next);
     context_.checkpoint();

@@ -89,6 +89,13 @@ class DistributedLu : public DenseFactorization {
     std::size_t top, left;
   };
 
+  /// Of a block column in a window, the first `stored` rows go home, and those of the next window
+  /// come in place of the first `replaced`, once they have left.
+  struct Turnover {
+    std::size_t stored = 0, replaced = 0;
+    cl::Event left = {};
+  };
+
   void take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) override;
   /// Calls action(j, start, first, count) for the columns of each block column j in first : first +
   /// count: `start` columns after the first of them all come columns first : first + count of j.
@@ -98,10 +105,11 @@ class DistributedLu : public DenseFactorization {
   void take_columns_of(std::size_t j, const cl::Buffer& columns, std::size_t first,
                        std::size_t count);
   void allocate_slabs();
-  void load(std::size_t j, const cl::Event& ready, std::size_t row, std::size_t rows);
-  void load_below(std::size_t j);
-  void load_rows(std::size_t j, std::size_t from, std::size_t end);
-  void store_rows(std::size_t j, std::size_t from, std::size_t end);
+  void load(std::size_t j, std::size_t row, std::size_t end, const cl::Event& left);
+  cl::Event done_so_far(std::size_t device);
+  void store_above(std::size_t j, std::size_t end);
+  void load_above(std::size_t j);
+  void replace(std::size_t j);
   void finish() const;
 
   void make_members();
@@ -180,12 +188,11 @@ class DistributedLu : public DenseFactorization {
   std::vector<cl::Event> parts_factored_;  // each part but the last of the last panel, on its owner
   cl::Event factored_;                     // all of it
   std::vector<cl::Event> at_home_;         // when each panel is at home; none: it is
-  std::vector<cl::Event> stored_;  // when rows of U last enqueued to go home are there, by device
-  cl::Event copied_;               // when the last panel has left its slab
-  std::size_t first_slot_ = 0;     // of panel 0 in the window at work
-  std::array<cl::Event, 2> leaving_;  // when what is in panels[0], [1] has left; none: it has
-  std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
-  std::size_t holder_ = 0;            // the device that has X
+  std::vector<Turnover> turnover_;         // of each block column
+  std::size_t first_slot_ = 0;             // of panel 0 in the window at work
+  std::array<cl::Event, 2> leaving_;       // when what is in panels[0], [1] has left; none: it has
+  std::vector<cl::Event> idle_;  // nothing on a device uses the panel before the last any more
+  std::size_t holder_ = 0;       // the device that has X
 };
 
 }  // namespace lugpu

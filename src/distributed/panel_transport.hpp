@@ -69,8 +69,8 @@ class PanelTransport {
     char* host;
     std::size_t pitch;
   };
-  /// Enqueues that columns of device d go to the host after `ready` and what has been enqueued to go
-  /// there before; the event tells when they have left.
+  /// Enqueues that columns of device d go to the host after `ready` and what has been enqueued to
+  /// go there before; the event tells when they have left.
   cl::Event store(std::size_t d, const cl::Event& ready, const Columns& columns);
   /// Likewise, that they come from the host.
   void load(std::size_t d, const cl::Event& ready, const Columns& columns);
