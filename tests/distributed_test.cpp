@@ -366,7 +366,7 @@ TEST_P(DistributedTest, LargerMatricesInWindows) {
     const Matrix a = harmless(n);
     const LuFactors one = factor(1, a, nb);
     expect_right(a, one, pivot, precision);
-    for (const Parts& parts : {Parts{1, 3, 2}, Parts{2, 2, 1}}) {
+    for (const Parts& parts : {Parts{1, 3, 2}, Parts{1, 9, 4}, Parts{2, 2, 1}, Parts{3, 6, 2}}) {
       SCOPED_TRACE(testing::Message() << n << ", " << nb << ": " << parts);
       expect_equal(factor(parts, a, nb), one);
     }

@@ -20,11 +20,9 @@ namespace {
 constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
 constexpr std::size_t kNarrowBlock = 6 * kMultiple;  // leaves a GPU's windows enough memory
 
-// What a GPU multiplies and adds while a byte comes from the host: of those of today with
-// PCI Express 5, 130 and 45 TFLOP/s and 50 GB/s.
-double operations_per_byte(Precision precision) {
-  return precision == Precision::double_precision ? 900 : 2600;
-}
+// What a GPU computes in single precision while a byte comes from the host: one of today with PCI
+// Express 5, 130 TFLOP/s and 50 GB/s.
+constexpr double kOperationsPerByte = 2600;
 
 // GPUs that share a large matrix were fastest with wider blocks than one alone has.
 constexpr std::size_t kSharedBlock = 14 * kMultiple, kLargeShared = 32768;
@@ -153,16 +151,18 @@ void require_window(const Device& device, const Size& size, const DenseOptions& 
   throw Unsupported(why + ".");
 }
 
-// Whether a device's copies take less time than its operations: in each of w windows its columns of
-// A come, and all panels of the windows before, (w - 1) / 2 - (w - 1) (2 w - 1) / (12 w) times A in
-// all; of 2/3 n^3 operations each of `devices` has its share.
+// Whether a device's copies take less time than its operations: its share of A comes, and in each
+// of w windows all panels of the windows before, (w - 1) / 2 - (w - 1) (2 w - 1) / (12 w) times A
+// in all, and the other devices' panels of that window, up to half of A; it has its share of 2/3
+// n^3 operations. In double more windows of wider blocks were slower at n = 32768.
 bool operations_hide_copies(const Size& size, Precision precision, std::size_t devices,
                             std::size_t windows) {
+  if (precision == Precision::double_precision) return false;
   const double n = static_cast<double>(size.n), w = static_cast<double>(windows);
   const double share = 1 / static_cast<double>(devices);
-  const double panels = (w - 1) / 2 - (w - 1) * (2 * w - 1) / (12 * w);
-  const double bytes = (share + panels) * n * n * static_cast<double>(element_size(precision));
-  return bytes * operations_per_byte(precision) <= share * 2 / 3 * n * n * n;
+  const double panels = (w - 1) / 2 - (w - 1) * (2 * w - 1) / (12 * w) + (1 - share) / 2;
+  const double bytes = (share + panels) * n * n * sizeof(float);
+  return bytes * kOperationsPerByte <= share * 2 / 3 * n * n * n;
 }
 
 // For the factors; A is the caller's.

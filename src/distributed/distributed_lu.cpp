@@ -221,6 +221,7 @@ void DistributedLu::allocate_slabs() {
   };
   for (std::size_t d = 0; d < members_.size(); ++d) {
     Member& member = *members_[d];
+    member.slabs.clear();
     const std::size_t end = std::min(dealt_.window, dealt_.blocks());
     for (const BlockColumns::Columns& columns : dealt_.on_device(first_ + d, 0, end)) {
       member.slabs.push_back(make(member, dealt_.n, columns.end));
@@ -557,12 +558,13 @@ cl::Event DistributedLu::done_so_far(std::size_t device) {
   return done;
 }
 
-// Rows of block column j up to `end` that are not at home yet, all rows of U, go there.
-void DistributedLu::store_above(std::size_t j, std::size_t end) {
+// Rows of block column j up to `end` that are not at home yet, all rows of U, go there after
+// `done`.
+void DistributedLu::store_above(std::size_t j, std::size_t end, const cl::Event& done) {
   Turnover& rows = turnover_[j];
   if (rows.stored == end) return;
   const std::size_t row = std::exchange(rows.stored, end);
-  rows.left = transport_->store(dealt_.owner(j), done_so_far(dealt_.owner(j)),
+  rows.left = transport_->store(dealt_.owner(j), done,
                                 {slab(j), dealt_.place(j), dealt_.width(j), row, end - row,
                                  home_->row(j, row), home_->pitch()});
 }
@@ -574,13 +576,24 @@ void DistributedLu::load_above(std::size_t j) {
   if (next < dealt_.blocks()) load(next, row, rows.stored, rows.left);
 }
 
+// After step j, in block columns from : end of the window: those of every fourth step by turns, so
+// that there are few copies, and none waits for another.
+void DistributedLu::turn_over(std::size_t j, std::size_t from, std::size_t end,
+                              std::span<const cl::Event> updated) {
+  for (std::size_t i = from; i < end; ++i) {
+    const std::size_t turn = (i / dealt_.devices + j) % kSteps;
+    if (turn == kSteps / 2) load_above(i);
+    if (turn == 0) store_above(i, dealt_.first(j + 1), updated[dealt_.owner(i)]);
+  }
+}
+
 // Block column j has left for panel j, but for its last rows of U, which go home.
 void DistributedLu::replace(std::size_t j) {
   const std::size_t top = dealt_.first(j), next = j + dealt_.window;
   const cl::Event left = done_so_far(dealt_.owner(j));
   load_above(j);
   if (next < dealt_.blocks()) load(next, top, dealt_.n, left);
-  store_above(j, top);
+  store_above(j, top, left);
   load_above(j);
 }
 
@@ -619,7 +632,7 @@ std::vector<Blocked::Columns> DistributedLu::interchange(std::size_t d, std::siz
   return columns;
 }
 
-// Panels of the step before last may be overwritten after what is enqueued now.
+// Panels that nothing enqueued later uses may be overwritten after what has been enqueued.
 void DistributedLu::mark_idle() {
   for (std::size_t d = 0; d < members_.size(); ++d) {
     members_[d]->context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
@@ -646,6 +659,7 @@ void DistributedLu::factor() {
 
 void DistributedLu::factor_blocks() {
   finish();
+  transport_->finish();
   info_ = 0;
   ipiv_.clear();
   moves_.assign(dealt_.blocks(), {});
@@ -659,8 +673,9 @@ void DistributedLu::factor_blocks() {
   if (home_) {
     allocate_slabs();
     load(0, 0, dealt_.n, {});
-    transport_->join();
+    transport_->join(transport_->coming());
     for (std::size_t j = 1; j < dealt_.window; ++j) load(j, 0, dealt_.n, {});
+    come_ = transport_->coming();
   }
   for (std::size_t begin = 0; begin < dealt_.blocks(); begin += dealt_.window) {
     factor_window(begin, std::min(begin + dealt_.window, dealt_.blocks()));
@@ -698,7 +713,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     publish_panel(0);
     if (home_ && end == 1) fetch_first(end);
   }
-  transport_->join();
+  if (home_) transport_->join(come_);
   for (std::size_t j = 0; j < end; ++j) {
     const std::size_t next = j + 1;
     const bool factors_next = next >= begin && next < end;
@@ -722,22 +737,20 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     for (std::size_t d = 0; d < members_.size(); ++d) {
       if (d != done) update(d, j, from, end);
     }
-    for (std::size_t i = from; home_ && i < end; ++i) {
-      if ((i + j) % kSteps == 0) store_above(i, dealt_.first(next));
-    }
+    std::vector<cl::Event> updated(home_ ? members_.size() : 0);
+    for (std::size_t d = 0; d < updated.size(); ++d) updated[d] = done_so_far(d);
     if (next < begin) fetch_panel(next, slot(next));
     if (home_ && factors_next && next + 1 == end) fetch_first(end);
-    for (std::size_t i = from; home_ && i < end; ++i) {
-      if ((i + j) % kSteps == kSteps / 2) load_above(i);
-    }
     if (factors_next) publish_panel(next);
+    if (home_) turn_over(j, from, end, updated);
     context_.checkpoint();
   }
+  if (home_) come_ = transport_->coming();
   first_slot_ = 1 - slot(end - 1);
 }
 
-// Panel 0 for the window after the one that ends before block column `end`, whose last panel is
-// being factored: to the place of the panel before that.
+// Panel 0 for the window after the one that ends before block column `end`, whose last panel is at
+// work or done: to the place of the panel before that.
 void DistributedLu::fetch_first(std::size_t end) {
   if (end < dealt_.blocks()) fetch_panel(0, 1 - slot(end - 1));
 }

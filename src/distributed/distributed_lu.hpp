@@ -107,8 +107,10 @@ class DistributedLu : public DenseFactorization {
   void allocate_slabs();
   void load(std::size_t j, std::size_t row, std::size_t end, const cl::Event& left);
   cl::Event done_so_far(std::size_t device);
-  void store_above(std::size_t j, std::size_t end);
+  void store_above(std::size_t j, std::size_t end, const cl::Event& done);
   void load_above(std::size_t j);
+  void turn_over(std::size_t j, std::size_t from, std::size_t end,
+                 std::span<const cl::Event> updated);
   void replace(std::size_t j);
   void finish() const;
 
@@ -189,10 +191,11 @@ class DistributedLu : public DenseFactorization {
   cl::Event factored_;                     // all of it
   std::vector<cl::Event> at_home_;         // when each panel is at home; none: it is
   std::vector<Turnover> turnover_;         // of each block column
-  std::size_t first_slot_ = 0;             // of panel 0 in the window at work
-  std::array<cl::Event, 2> leaving_;       // when what is in panels[0], [1] has left; none: it has
-  std::vector<cl::Event> idle_;  // nothing on a device uses the panel before the last any more
-  std::size_t holder_ = 0;       // the device that has X
+  std::vector<cl::Event> come_;  // when the block columns of the next window are there, by device
+  std::size_t first_slot_ = 0;   // of panel 0 in the window at work
+  std::array<cl::Event, 2> leaving_;  // when what is in panels[0], [1] has left; none: it has
+  std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
+  std::size_t holder_ = 0;            // the device that has X
 };
 
 }  // namespace lugpu

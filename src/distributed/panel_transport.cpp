@@ -211,12 +211,19 @@ void PanelTransport::load(std::size_t d, const cl::Event& ready, const Columns& 
   write(d, piece_of(columns), strip_of(columns), after({ready}));
 }
 
-void PanelTransport::join() {
-  for (const Link& link : links_) {
-    std::vector<cl::Event> done(1);
-    link.in.enqueueMarkerWithWaitList(nullptr, &done[0]);
-    link.in.flush();
-    link.device->queue().enqueueBarrierWithWaitList(&done);
+std::vector<cl::Event> PanelTransport::coming() {
+  std::vector<cl::Event> come(links_.size());
+  for (std::size_t d = 0; d < links_.size(); ++d) {
+    links_[d].in.enqueueMarkerWithWaitList(nullptr, &come[d]);
+    links_[d].in.flush();
+  }
+  return come;
+}
+
+void PanelTransport::join(std::span<const cl::Event> come) {
+  for (std::size_t d = 0; d < links_.size(); ++d) {
+    const std::vector<cl::Event> waits = {come[d]};
+    links_[d].device->queue().enqueueBarrierWithWaitList(&waits);
   }
 }
 

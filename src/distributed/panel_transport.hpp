@@ -74,8 +74,10 @@ class PanelTransport {
   cl::Event store(std::size_t d, const cl::Event& ready, const Columns& columns);
   /// Likewise, that they come from the host.
   void load(std::size_t d, const cl::Event& ready, const Columns& columns);
-  /// What is enqueued to each device later waits for what has been enqueued to come to it.
-  void join();
+  /// For each device, when what has been enqueued to come to it is there.
+  std::vector<cl::Event> coming();
+  /// What is enqueued to each device later waits for that.
+  void join(std::span<const cl::Event> come);
   /// Returns when all of that is done.
   void finish();
 

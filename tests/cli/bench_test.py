@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, RIVALS, ROOT, SCHEDULES,
-                     SECONDS, STORAGES, TEXELS, CommandLine, case_of, main, parse_report, small,
-                     table_rows)
+                     SECONDS, STORAGES, TEXELS, UNOPTIMIZED, CommandLine, case_of, main,
+                     parse_report, small, table_rows)
 
 
 def rounding(text):
@@ -36,7 +36,7 @@ class BenchTest(CommandLine):
 
         In one precision and with two pivotings, as kernels take minutes to build; solvers_test has all.
         """
-        done = self.lugpu(*self.EVERYTHING, "--json", "r.json")
+        done = self.lugpu(*self.EVERYTHING, "--json", "r.json", env=UNOPTIMIZED)
         rows = {case_of(row): row["status"] for row in self.report()}
         lugpu = set(itertools.product(METHODS, self.SOME_PIVOTS, ["single"], STORAGES, TEXELS, SCHEDULES, [8]))
         rivals = {(*rival, "single", "host", None, None, 8)
@@ -376,8 +376,8 @@ class FormatTest(CommandLine):
     """--format: one table for people, spreadsheets, web pages and programs."""
     SWEEP = small(sizes="8,20", method="lu", pivot="partial", baseline="getrf", runs=3)
 
-    def table(self, form, *arguments):
-        return self.lugpu(*(arguments or self.SWEEP), "--format", form).stdout
+    def table(self, form, *arguments, env=None):
+        return self.lugpu(*(arguments or self.SWEEP), "--format", form, env=env).stdout
 
     def test_csv(self):
         """A line of names, then one for each case, whose numbers are those of the record."""
@@ -415,7 +415,7 @@ class FormatTest(CommandLine):
         flags = ["--grid", "8", "--method", "cg", "--baseline", "none", "--runs", "2", "--min-time", "0",
                  "--timeout", "200"]
         for problems, count in (("poisson2d,poisson3d", 2), ("fluid2d,wave2d", 4)):
-            text = self.table("csv", "bench", "--problem", problems, *flags)
+            text = self.table("csv", "bench", "--problem", problems, *flags, env=UNOPTIMIZED)
             rows = list(csv.DictReader(io.StringIO(text)))
             self.assertEqual(len(rows), count, text)
             self.assertEqual({row["problem"] for row in rows}, set(problems.split(",")))

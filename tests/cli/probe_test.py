@@ -4,7 +4,7 @@
 import json
 import re
 
-from program import VALIDATOR, CommandLine, main, refuse_constant
+from program import UNOPTIMIZED, VALIDATOR, CommandLine, main, refuse_constant
 
 
 VECTORS = ["add", "subtract", "multiply", "sum", "product", "max", "min", "magnitude", "dot"]
@@ -18,6 +18,9 @@ GROUPS = {"passes": ["index", "index", "cache", "cache"], "vectors": VECTORS,
 
 
 class ProbeTest(CommandLine):
+    def environment(self, env):
+        return super().environment(UNOPTIMIZED | (env or {}))
+
     def probes(self, text):
         report = json.loads(text, parse_constant=refuse_constant)
         VALIDATOR.validate(report)

@@ -26,7 +26,7 @@ VALIDATOR = jsonschema.Draft7Validator(
 # What PoCL compiled is shared: compiling it for each test would take most of the time.
 COMPILED_KERNELS = Path(os.environ.get("POCL_CACHE_DIR") or Path(
     os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pocl/kcache")
-# For runs that cannot share it: PoCL takes a third of the time.
+# For runs that cannot share it, or whose kernels other tests run optimized: PoCL takes a third to a half of the time.
 UNOPTIMIZED = {"POCL_EXTRA_BUILD_FLAGS": "-cl-opt-disable"}
 SANITIZED = "ASAN_OPTIONS" in os.environ
 SECONDS = 400  # that a process may take, with the compilation of its kernels, on a slow machine
