@@ -576,8 +576,8 @@ void DistributedLu::load_above(std::size_t j) {
   if (next < dealt_.blocks()) load(next, row, rows.stored, rows.left);
 }
 
-// After step j, in block columns from : end of the window: those of every fourth step by turns, so
-// that there are few copies, and none waits for another.
+// After step j, in block columns from : end of the window. Each has its turn in every kSteps-th
+// step, so that there are few copies; others come half of that later, when its rows have left.
 void DistributedLu::turn_over(std::size_t j, std::size_t from, std::size_t end,
                               std::span<const cl::Event> updated) {
   for (std::size_t i = from; i < end; ++i) {
