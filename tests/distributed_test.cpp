@@ -1,4 +1,7 @@
 // LU over several devices: the same bits as on one, and right. A device is named several times.
+#include <numeric>
+#include <random>
+
 #include "base/error.hpp"
 #include "distributed/deal.hpp"
 #include "distributed/distributed_lu.hpp"
@@ -53,19 +56,19 @@ std::vector<DeviceContext*> contexts_as_of_gpus(std::size_t count) {
 
 /// In as many windows and buffers as these many block columns make, of one device each.
 struct Parts {
-  std::size_t devices, window, slab;
+  std::size_t devices, window, slab, panels = 2;
 };
 
 std::ostream& operator<<(std::ostream& out, const Parts& parts) {
   return out << parts.devices << " devices, windows of " << parts.window << ", buffers of "
-             << parts.slab;
+             << parts.slab << ", " << parts.panels << " panels";
 }
 
 constexpr std::size_t kAll = 1000;
 
 BlockColumns dealt_in(const Parts& parts, std::size_t n, std::size_t nb) {
   const std::size_t devices = std::clamp<std::size_t>(ceiling(n, nb), 1, parts.devices);
-  return {n, nb, devices, parts.window * devices, parts.slab};
+  return {n, nb, devices, parts.window * devices, parts.slab, parts.panels};
 }
 
 TEST(BlockColumns, AreDealtCyclically) {
@@ -182,23 +185,48 @@ TEST(Deal, WideBlocksInWindowsOfAGpu) {
   EXPECT_EQ(distributed_block_size(device, size, {}), 768u);
 }
 
-// In more windows: their copies hide behind products at the larger order alone.
+// In more windows: their copies hide behind products at the larger orders alone.
 TEST(Deal, WiderBlocksInWindowsOfALargeMatrix) {
   Device device = shared_context().device();
   device.type = "gpu";
   DenseOptions options;
-  options.precision = Precision::single_precision;
-  const auto windows = [&](std::size_t n, std::size_t nb) {
-    options.nb = nb;
-    return deal(device, Size::square(n, 1), options).windows();
-  };
-  for (const std::size_t n : {32768, 49152}) {
-    SCOPED_TRACE(n);
-    device.global_memory = device.max_allocation = n * n * sizeof(float) / 4;
-    EXPECT_GT(windows(n, 768), windows(n, 384));
-    const std::size_t nb = distributed_block_size(device, Size::square(n, 1), options);
-    EXPECT_EQ(nb == 768, n > 32768) << nb;
+  for (const auto& [precision, n, hide] : {std::tuple(Precision::single_precision, 32768, false),
+                                           std::tuple(Precision::single_precision, 49152, true),
+                                           std::tuple(Precision::double_precision, 16384, false),
+                                           std::tuple(Precision::double_precision, 32768, true)}) {
+    SCOPED_TRACE(testing::Message() << name(precision) << ", " << n);
+    const Size size = Size::square(n, 1);
+    options.precision = precision;
+    device.global_memory = device.max_allocation = size.n * size.n * element_size(precision) / 4;
+    const auto windows = [&](std::size_t nb) {
+      options.nb = nb;
+      return deal(device, size, options).windows();
+    };
+    EXPECT_GT(windows(768), windows(384));
+    EXPECT_EQ(windows(distributed_block_size(device, size, options)) > windows(384), hide);
   }
+}
+
+// A third copy of a panel where it does not take more windows.
+TEST(Deal, PanelsInWindows) {
+  Device device = shared_context().device();
+  device.type = "gpu";
+  const std::size_t n = 16384;
+  DenseOptions options;
+  options.nb = 512;
+  std::vector<bool> thirds;
+  for (std::size_t mib = 400; mib <= 1000; mib += 50) {
+    SCOPED_TRACE(mib);
+    device.global_memory = device.max_allocation = mib << 20;
+    const BlockColumns dealt = deal(device, Size::square(n, 1), options);
+    device.global_memory -= n * options.nb * sizeof(double);
+    const BlockColumns less = deal(device, Size::square(n, 1), options);
+    EXPECT_EQ(dealt.panels, less.windows() == dealt.windows() ? 3u : 2u);
+    thirds.push_back(dealt.panels == 3);
+  }
+  EXPECT_TRUE(std::ranges::count(thirds, true) > 0 && std::ranges::count(thirds, false) > 0);
+  device.global_memory = std::uint64_t{8} << 30;
+  EXPECT_EQ(deal(device, Size::square(n, 1), options).panels, 2u);
 }
 
 TEST(Deal, WiderBlocksWhereGpusShareMuch) {
@@ -225,14 +253,48 @@ TEST(Deal, WideBlocksInWindowsOfACpu) {
   EXPECT_EQ(distributed_block_size(device, size, options), 256u);
 }
 
-// Rows 3 and 5 of 3 : 6 are interchanged, then row 4 and row 5, which is row 3 now; 5 stays.
+// What rows 0 : n hold after the moves of a list, if none moves twice.
+std::vector<int> after_moves(DeviceContext& context, const RowMoves::List& list, std::size_t n) {
+  std::vector<int> rows(2 * list.count), before(n);
+  context.queue().enqueueReadBuffer(list.rows, CL_TRUE, list.start * sizeof(cl_int),
+                                    rows.size() * sizeof(cl_int), rows.data());
+  std::iota(before.begin(), before.end(), 0);
+  std::vector<int> after = before;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const std::size_t from = rows.at(i), to = rows.at(list.count + i);
+    if (from == to) continue;
+    EXPECT_EQ(after.at(to), before.at(to)) << "row " << to << " moves twice";
+    after.at(to) = before.at(from);
+  }
+  return after;
+}
+
+// Of all of a panel, and of its columns from the third one on.
 TEST(RowMoves, AreThoseOfAllInterchangesTogether) {
-  const std::vector<int> ipiv = {2, 2, 2};
-  const RowMoves moves = row_moves(ipiv, 3, 6);
-  EXPECT_EQ(moves.rows, (std::vector<int>{5, 3, 4, 3, 4, 5}));
-  EXPECT_TRUE(row_moves(std::vector<int>{0, 1, 2}, 3, 6).rows.empty());
-  EXPECT_THROW(row_moves(std::vector<int>{3}, 3, 6), Error);
-  EXPECT_THROW(row_moves(std::vector<int>{0, 0}, 3, 6), Error);
+  constexpr std::size_t kN = 700, kTop = 37;
+  DeviceContext& context = shared_context();
+  const RowMoves moves(context, Precision::single_precision, kN, 200);
+  for (const std::size_t width : {1, 3, 64, 65, 200}) {
+    for (const std::size_t before : {0, 2}) {
+      SCOPED_TRACE(testing::Message() << width << " columns after " << before);
+      const std::size_t at = kTop + before;
+      std::mt19937 random(static_cast<unsigned>(width + before));
+      std::vector<int> ipiv, expected(kN);
+      std::iota(expected.begin(), expected.end(), 0);
+      for (std::size_t i = 0; i < width; ++i) {
+        const std::size_t rows = i % 3 == 0 ? kN - kTop : before + width;  // some are in the panel
+        std::uniform_int_distribution<std::size_t> row(before + i, rows - 1);
+        ipiv.push_back(static_cast<int>(row(random)));
+        std::swap(expected[at + i], expected[kTop + ipiv.back()]);
+      }
+      context.queue().enqueueWriteBuffer(moves.ipiv(), CL_TRUE, at * sizeof(cl_int),
+                                         width * sizeof(cl_int), ipiv.data());
+      EXPECT_EQ(after_moves(context, moves.list_part(at, width, at, kTop), kN), expected);
+      if (before > 0) continue;
+      moves.list_panel(at, width);
+      EXPECT_EQ(after_moves(context, moves.of_panel(at, width), kN), expected);
+    }
+  }
 }
 
 class DistributedTest : public testing::TestWithParam<DistributedKind> {
@@ -344,14 +406,15 @@ TEST_P(DistributedTest, TheSameBitsInAnyWindowsAndBuffers) {
     for (const Parts& parts : {Parts{1, kAll, 1},
                                {1, kAll, 2},
                                {1, 1, 1},
+                               {1, 1, 1, 3},
                                {1, 2, 1},
-                               {1, 2, 2},
-                               {1, 3, 2},
+                               {1, 2, 2, 3},
+                               {1, 3, 2, 3},
                                {1, 5, 2},
                                {2, kAll, 1},
                                {2, 1, 1},
-                               {2, 2, 1},
-                               {3, 1, 1},
+                               {2, 2, 1, 3},
+                               {3, 1, 1, 3},
                                {3, 2, 2},
                                {4, 1, 1}}) {
       SCOPED_TRACE(testing::Message() << n << ": " << parts);
@@ -366,7 +429,8 @@ TEST_P(DistributedTest, LargerMatricesInWindows) {
     const Matrix a = harmless(n);
     const LuFactors one = factor(1, a, nb);
     expect_right(a, one, pivot, precision);
-    for (const Parts& parts : {Parts{1, 3, 2}, Parts{1, 9, 4}, Parts{2, 2, 1}, Parts{3, 6, 2}}) {
+    for (const Parts& parts : {Parts{1, 3, 2, 3}, Parts{1, 9, 4}, Parts{1, 10, 4, 3},
+                               Parts{2, 2, 1}, Parts{3, 6, 2, 3}}) {
       SCOPED_TRACE(testing::Message() << n << ", " << nb << ": " << parts);
       expect_equal(factor(parts, a, nb), one);
     }

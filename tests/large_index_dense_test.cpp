@@ -325,13 +325,14 @@ TEST_P(LargeIndex, MovesOfRows) {
   std::vector<cl_int> from_end = {1, 2, 9, 9, 1, 2};
   for (cl_int& row : from_end) row = as_int(n) - row;
   const cl::Buffer rows = buffer(from_end);
-  const auto move = [&](const char* function, const char* options, cl_int start) {
+  const auto move = [&](const char* function, const char* options) {
     const std::size_t columns = *options == 0 ? packs - first : 1;
     context.run("test", a.kernel("dense/move_rows.cl", function, options), {columns, 2}, a, moved,
-                rows, start, as_int(n), as_int(first), cl_int{3}, as_int(packs - first));
+                rows, cl_int{0}, cl_int{3}, as_int(n), as_int(first), cl_int{3},
+                as_int(packs - first));
   };
-  move("take_rows", "", 0);
-  move("put_rows", " -DLUGPU_BY_ROWS", 3);
+  move("take_rows", "");
+  move("put_rows", " -DLUGPU_BY_ROWS");
   Matrix expected = values;
   const std::size_t begin = first * a.pack() - (n - kCorner);
   for (std::size_t j = begin; j < kCorner; ++j) {

@@ -1,7 +1,7 @@
 // Rows of row-major matrices, in packs of 16 bytes (build with LUGPU_RGBA): the interchanges of a
-// panel, as lists of `count` rows that move, in `columns` packs of A from pack `first` on. Through
-// `moved`, a row for each: some go where others come from. A row that came to the device wrong
-// moves another one of A, which the checks find.
+// panel, as a list of `count` rows that move, in `columns` packs of A from pack `first` on. Through
+// `moved`, a row for each: some go where others come from. A pivot that came to the device wrong
+// moves another row of A, which the checks find.
 //
 // Build option: LUGPU_BY_ROWS, for CPUs: a work-item moves whole rows, one after another, as 64
 // packs are too little work for a work-group there.
@@ -12,27 +12,69 @@
 #define ITEMS 64
 #endif
 
-// moved(i, :) = A(rows(start + i), :)
+// So many interchanges are in local memory at a time.
+#define LISTED 64
+
+// The interchanges of rows at + i and top + ipiv[first + i], i = 0 : width, in this order, as a
+// list of moves: row rows[start + 2 width + i] becomes what was row rows[start + i], i = 0 : 2
+// width, if these are not the same. The first half is what becomes of rows at : at + width, the
+// other one where these go if that is below them: a row below goes nowhere else.
+__kernel __attribute__((reqd_work_group_size(LISTED, 1, 1))) void list_row_moves(
+    __global const int* restrict ipiv, int first, int width, int at, int top,
+    __global int* restrict rows, int start) {
+  __local int others[LISTED];
+  const int me = get_local_id(0), place = get_global_id(0), end = at + width;
+  const int last = (width - 1) / LISTED * LISTED;
+  int to = at + place, from = at + place;
+  for (int k = 0; k < width; k += LISTED) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (k + me < width) others[me] = top + ipiv[first + k + me];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < min(LISTED, width - k); ++i) {
+      const int one = at + k + i, other = others[i];
+      to = to == one ? other : to == other ? one : to;
+    }
+  }
+  for (int k = last; k >= 0; k -= LISTED) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (k + me < width) others[me] = top + ipiv[first + k + me];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = min(LISTED, width - k) - 1; i >= 0; --i) {
+      const int one = at + k + i, other = others[i];
+      from = from == one ? other : from == other ? one : from;
+    }
+  }
+  if (place >= width) return;
+  rows[start + place] = from;
+  rows[start + width + place] = at + place;
+  rows[start + 2 * width + place] = at + place;
+  rows[start + 3 * width + place] = to >= end ? to : at + place;
+}
+
+// moved(i, :) = A(rows(from + i), :), for the rows that move
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void take_rows(
     __global const real* restrict a, int pitch, __global real* restrict moved, int moved_pitch,
-    __global const int* restrict rows, int start, int n, int first, int count, int columns) {
+    __global const int* restrict rows, int from, int to, int n, int first, int count, int columns) {
   for (int i = get_global_id(1); i < count; i += get_global_size(1)) {
+    const int place = rows[from + i];
+    if (place == rows[to + i]) continue;
     __global const pack* row =
-        (__global const pack*)(a + (size_t)clamp(rows[start + i], 0, n - 1) * pitch) + first;
-    __global pack* to = (__global pack*)(moved + (size_t)i * moved_pitch) + first;
-    for (int j = get_global_id(0); j < columns; j += get_global_size(0)) to[j] = row[j];
+        (__global const pack*)(a + (size_t)clamp(place, 0, n - 1) * pitch) + first;
+    __global pack* copy = (__global pack*)(moved + (size_t)i * moved_pitch) + first;
+    for (int j = get_global_id(0); j < columns; j += get_global_size(0)) copy[j] = row[j];
   }
 }
 
-// A(rows(start + i), :) = moved(i, :)
+// A(rows(to + i), :) = moved(i, :), likewise
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void put_rows(
     __global real* restrict a, int pitch, __global const real* restrict moved, int moved_pitch,
-    __global const int* restrict rows, int start, int n, int first, int count, int columns) {
+    __global const int* restrict rows, int from, int to, int n, int first, int count, int columns) {
   for (int i = get_global_id(1); i < count; i += get_global_size(1)) {
-    __global pack* row =
-        (__global pack*)(a + (size_t)clamp(rows[start + i], 0, n - 1) * pitch) + first;
-    __global const pack* from = (__global const pack*)(moved + (size_t)i * moved_pitch) + first;
-    for (int j = get_global_id(0); j < columns; j += get_global_size(0)) row[j] = from[j];
+    const int place = rows[to + i];
+    if (place == rows[from + i]) continue;
+    __global pack* row = (__global pack*)(a + (size_t)clamp(place, 0, n - 1) * pitch) + first;
+    __global const pack* copy = (__global const pack*)(moved + (size_t)i * moved_pitch) + first;
+    for (int j = get_global_id(0); j < columns; j += get_global_size(0)) row[j] = copy[j];
   }
 }
 

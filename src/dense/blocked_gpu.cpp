@@ -70,10 +70,10 @@ bool suits_wgmma(const Device& device, const Shape& shape) {
 }
 
 // L and U of a block of such a matrix: see kernels/nvidia/halves_layout.clh.
-constexpr std::size_t kChunk = 32;            // values of k
-constexpr std::size_t kRowsSplit = 32;        // of a work-group
-constexpr std::size_t kLeastSplit = 320;      // columns of a block that are worth it
-constexpr std::size_t kColumnsAtOnce = 8192;  // of update_columns()
+constexpr std::size_t kChunk = 32;             // values of k
+constexpr std::size_t kRowsSplit = 32;         // of a work-group
+constexpr std::size_t kLeastSplit = 320;       // columns of a block that are worth it
+constexpr std::size_t kColumnsAtOnce = 12288;  // of update_columns()
 // Work-groups of a launch whose panel has its multiprocessors to itself, times columns of a block,
 // for each multiprocessor: docs/performance.md.
 constexpr std::size_t kMostBeside = 3 * kWideBlock;

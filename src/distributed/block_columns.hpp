@@ -12,9 +12,10 @@ namespace lugpu {
 /// n columns in block columns of nb, dealt to `devices` cyclically: block column j belongs to
 /// device j mod devices (ScaLAPACK's 1 x P grid). Devices hold a window of `window` block columns
 /// at a time, a multiple of `devices`; in core that is all of them. A device has its own ones of a
-/// window side by side in slabs, buffers of `slab` block columns each.
+/// window side by side in slabs, buffers of `slab` block columns each. Beside these they have
+/// copies of `panels` block columns: two are enough, in windows a third one saves waiting.
 struct BlockColumns {
-  std::size_t n, nb, devices, window, slab;
+  std::size_t n, nb, devices, window, slab, panels = 2;
 
   std::size_t blocks() const { return ceiling(n, nb); }
   std::size_t windows() const { return n == 0 ? 1 : ceiling(blocks(), window); }

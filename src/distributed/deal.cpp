@@ -12,6 +12,7 @@
 #include "dense/blocked.hpp"
 #include "distributed/crew.hpp"
 #include "distributed/host_columns.hpp"
+#include "distributed/row_moves.hpp"
 #include "opencl/transfer.hpp"
 
 namespace lugpu {
@@ -20,9 +21,11 @@ namespace {
 constexpr std::size_t kMultiple = 64;  // of columns of a block, as the kernels of Blocked have them
 constexpr std::size_t kNarrowBlock = 6 * kMultiple;  // leaves a GPU's windows enough memory
 
-// What a GPU computes in single precision while a byte comes from the host: one of today with PCI
-// Express 5, 130 TFLOP/s and 50 GB/s.
-constexpr double kOperationsPerByte = 2600;
+// What a GPU computes while a byte comes from the host: one of today with PCI Express 5, 130 or, in
+// double, 45 TFLOP/s and 50 GB/s.
+constexpr double operations_per_byte(Precision precision) {
+  return precision == Precision::double_precision ? 900 : 2600;
+}
 
 // GPUs that share a large matrix were fastest with wider blocks than one alone has.
 constexpr std::size_t kSharedBlock = 14 * kMultiple, kLargeShared = 32768;
@@ -41,8 +44,13 @@ std::string size_text(std::uint64_t bytes) {
 // The memory of one device's share with blocks of nb columns.
 class Share {
  public:
-  Share(const Device& device, const Size& size, const DenseOptions& options, std::size_t nb)
-      : device_(device), size_(size), options_(options), nb_(std::min(nb, size.n)) {}
+  Share(const Device& device, const Size& size, const DenseOptions& options, std::size_t nb,
+        std::size_t panels = 2)
+      : device_(device),
+        size_(size),
+        options_(options),
+        nb_(std::min(nb, size.n)),
+        panels_(panels) {}
 
   std::uint64_t block_columns(std::size_t count) const {
     return static_cast<std::uint64_t>(size_.n) * row(count * nb_);
@@ -61,11 +69,12 @@ class Share {
     return whole * block_columns(slab()) + block_columns(rest) +
            3 * nb_ * row(std::min(count, slab()) * nb_);
   }
-  // Besides them while A is factored: two panels, B.
+  // Besides them while A is factored: panels, their interchanges, B.
   std::uint64_t to_factor() const {
     Shape panel = {size_.n, nb_, options_.pivot, options_.precision};
     panel.updates_others = true;
-    return 2 * block_columns(1) + size_.n * row(size_.nrhs) + Blocked::workspace(device_, panel);
+    return panels_ * block_columns(1) + RowMoves::bytes(size_.n, nb_) + size_.n * row(size_.nrhs) +
+           Blocked::workspace(device_, panel);
   }
   // And before or after that, one after another: columns on their way; X, with a transposed panel
   // or two; factors.
@@ -93,7 +102,7 @@ class Share {
   const Device& device_;
   const Size& size_;
   const DenseOptions& options_;
-  std::size_t nb_;
+  std::size_t nb_, panels_;
 };
 
 // Of the device and options.others, the first `count`; other processes have devices like them.
@@ -107,10 +116,10 @@ std::vector<const Device*> devices_of(const Device& device, const DenseOptions& 
 
 // Whether every device has the memory for its shares, `count` block columns of `all` in each.
 bool fits(const std::vector<const Device*>& devices, const Size& size, const DenseOptions& options,
-          std::size_t nb, std::size_t count, std::size_t all) {
+          std::size_t nb, std::size_t count, std::size_t all, std::size_t panels = 2) {
   std::map<void*, std::uint64_t> taken;  // a device may have several shares
   for (const Device* device : devices) {
-    const Share share(*device, size, options, nb);
+    const Share share(*device, size, options, nb, panels);
     std::uint64_t& bytes = taken[device->id];
     bytes += share.bytes(count, all);
     if (bytes > device->global_memory || share.block_columns(1) > device->max_allocation) {
@@ -154,15 +163,14 @@ void require_window(const Device& device, const Size& size, const DenseOptions& 
 // Whether a device's copies take less time than its operations: its share of A comes, and in each
 // of w windows all panels of the windows before, (w - 1) / 2 - (w - 1) (2 w - 1) / (12 w) times A
 // in all, and the other devices' panels of that window, up to half of A; it has its share of 2/3
-// n^3 operations. In double more windows of wider blocks were slower at n = 32768.
+// n^3 operations.
 bool operations_hide_copies(const Size& size, Precision precision, std::size_t devices,
                             std::size_t windows) {
-  if (precision == Precision::double_precision) return false;
   const double n = static_cast<double>(size.n), w = static_cast<double>(windows);
   const double share = 1 / static_cast<double>(devices);
   const double panels = (w - 1) / 2 - (w - 1) * (2 * w - 1) / (12 * w) + (1 - share) / 2;
-  const double bytes = (share + panels) * n * n * sizeof(float);
-  return bytes * kOperationsPerByte <= share * 2 / 3 * n * n * n;
+  const double bytes = (share + panels) * n * n * static_cast<double>(element_size(precision));
+  return bytes * operations_per_byte(precision) <= share * 2 / 3 * n * n * n;
 }
 
 // For the factors; A is the caller's.
@@ -250,7 +258,8 @@ BlockColumns deal(const Device& device, const Size& size, const DenseOptions& op
   }
   const std::size_t windows = ceiling(all, most), of_window = ceiling(all, windows);
   const std::size_t slab = Share(device, size, options, nb).slab();
-  const BlockColumns dealt = {size.n, nb, count, of_window * count, slab};
+  const bool third = windows > 1 && fits(devices, size, options, nb, of_window, all, 3);
+  const BlockColumns dealt = {size.n, nb, count, of_window * count, slab, third ? 3u : 2u};
   require_host_memory(device, size, options, dealt);
   return dealt;
 }

@@ -32,42 +32,6 @@ std::size_t room_bytes(const BlockColumns& dealt, Precision precision) {
          element_size(precision);
 }
 
-// Whether a work-item has whole rows, and the build option of kernels for that.
-bool by_rows(const DeviceContext& context) {
-  return context.device().type == "cpu";
-}
-const char* rows_option(const DeviceContext& context) {
-  return by_rows(context) ? " -DLUGPU_BY_ROWS" : "";
-}
-
-// A kernel of dense/move_rows.cl, for so many rows of `packs` packs.
-template <typename... Arguments>
-void run_on_rows(DeviceContext& context, const char* step, const Surface& a, const char* function,
-                 std::size_t packs, std::size_t rows, const Arguments&... arguments) {
-  constexpr std::size_t kGroups = 64;  // of a CPU
-  const bool whole = by_rows(context);
-  context.run(step, a.kernel("dense/move_rows.cl", function, rows_option(context)),
-              {whole ? 1 : packs, whole ? std::min(rows, kGroups) : rows}, arguments...,
-              static_cast<cl_int>(rows), static_cast<cl_int>(packs));
-}
-
-// Rows of A(:, first:end) move as the `count` moves of the device's list say, or back. Where these
-// columns end is padding, or a pack does.
-void move_rows(DeviceContext& context, const Surface& columns, std::size_t first, std::size_t end,
-               const Surface& moved, const cl::Buffer& moves, std::size_t count,
-               bool back = false) {
-  const Surface a = columns.with_texel(Texel::rgba);
-  const std::size_t packs = a.texels(first, end);
-  const auto run = [&](const char* function, std::size_t start) {
-    run_on_rows(context, "interchange", a, function, packs, count, a, moved, moves,
-                static_cast<cl_int>(start), static_cast<cl_int>(a.rows()),
-                static_cast<cl_int>(first / a.pack()));
-  };
-  run("take_rows", back ? count : 0);
-  run("put_rows", back ? 0 : count);
-  context.timeline().add_bytes(4 * count * (end - first) * element_size(a.precision()));
-}
-
 // X(R, :) -= T(R, K) X(K, :), K = k : k+width, R all rows below or, if T is upper, above.
 void subtract_rows(DeviceContext& context, const Blocked::Triangle& t, std::size_t k,
                    std::size_t width, Surface& x) {
@@ -95,15 +59,18 @@ std::string counted(std::size_t count, const std::string& what) {
 DistributedLu::Member::Member(DeviceContext& its_context, const BlockColumns& dealt,
                               const DenseOptions& options)
     : context(its_context),
-      panels{Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer),
-             Surface(context, dealt.n, dealt.nb, options.precision, Storage::buffer)},
-      moves(context.allocate(4 * dealt.nb * sizeof(cl_int))),
+      moves(context, options.precision, dealt.n, dealt.nb),
       info(context.allocate(dealt.blocks() * sizeof(cl_int))),
+      mark(context.allocate(2 * sizeof(cl_int))),
       blocked(Blocked::make(context, panel_shape(dealt, options))),
       // Where several share, others would wait for a panel that comes as late as the last product
       // beside it.
       beside(dealt.devices == 1 && blocked->prepare_beside()),
-      columns(context.handle(), context.queue()) {}
+      columns(context.handle(), context.queue()) {
+  for (std::size_t slot = 0; slot < dealt.panels; ++slot) {
+    panels.emplace_back(context, dealt.n, dealt.nb, options.precision, Storage::buffer);
+  }
+}
 
 std::size_t DistributedLu::windows(const Device& device, const Size& size,
                                    const DenseOptions& options) {
@@ -340,14 +307,18 @@ void DistributedLu::give_block(std::size_t j, std::vector<char>& columns) {
 void DistributedLu::adopt_factors(const std::vector<int>& ipiv) {
   info_ = 0;
   ipiv_ = ipiv;
-  moves_.assign(dealt_.blocks(), {});
+  pivots_.resize(size_.n);
   for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
     const std::size_t top = dealt_.first(j), width = dealt_.width(j);
-    std::vector<int> of_panel, later = ipiv, back(size_.n);
+    std::vector<int> later = ipiv, back(size_.n);
     for (std::size_t k = top; k < top + width; ++k) {
-      of_panel.push_back(ipiv[k] - 1 - static_cast<int>(top));
+      require_inside(ipiv[k] - 1, k, size_.n);
+      pivots_[k] = ipiv[k] - 1 - static_cast<int>(top);
     }
-    moves_[j] = row_moves(of_panel, top, size_.n);
+    for (const auto& member : members_) {
+      write_pivots(*member, top, width);
+      member->moves.list_panel(top, width);
+    }
     if (!owns(j)) continue;
     std::iota(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(top + width), 1);
     const std::vector<int> order = permutation_of(later, size_.n);
@@ -421,21 +392,38 @@ void DistributedLu::copy_columns(std::size_t j, std::size_t row, const Surface& 
   owner(j).context.timeline().add_bytes(2 * panel.rows() * panel.columns() * element());
 }
 
-// P A(k:n, k:k+nb) = L U, with k = first(j), in the buffer of panel j - 2 once that has left; and
-// the update by panel j - 1 of other columns of its device, whose rows have moved
+// Block column j without the rows above panel j, to its owner's panels[slot] once what was there
+// has left.
+void DistributedLu::copy_to_panel(std::size_t j, std::size_t slot) {
+  Member& member = owner(j);
+  const std::size_t top = dealt_.first(j);
+  if (leaving_[slot]()) {
+    const std::vector<cl::Event> left = {leaving_[slot]};
+    member.context.queue().enqueueBarrierWithWaitList(&left);
+  }
+  copy_columns(j, top, member.panels[slot].part(dealt_.n - top, dealt_.width(j)),
+               Direction::to_panel);
+}
+
+// P A(k:n, k:k+nb) = L U, with k = first(j), in the buffer of panel j - 2; and the update by panel
+// j - 1 of other columns of its device, whose rows have moved
 void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others) {
   Member& member = owner(j);
   Surface surface = panel(member, j);
-  if (leaving_[slot(j)]()) {
-    const std::vector<cl::Event> left = {leaving_[slot(j)]};
-    member.context.queue().enqueueBarrierWithWaitList(&left);
-  }
-  copy_columns(j, dealt_.first(j), surface, Direction::to_panel);
-  if (home_) replace(j);
+  copy_to_panel(j, slot(j));
+  if (home_ && turnover_[j].uses == 0) replace(j);
+  // Of what has been factored so far; the rest is not there yet.
+  const auto keep_pivots = [&] {
+    if (!pivots()) return;
+    member.context.queue().enqueueCopyBuffer(member.blocked->ipiv(), member.moves.ipiv(), 0,
+                                             dealt_.first(j) * sizeof(cl_int),
+                                             dealt_.width(j) * sizeof(cl_int));
+  };
   parts_factored_.clear();
   if (others.empty()) {
     member.blocked->factor(surface, sent_ends(j), [&] {
-      member.context.queue().enqueueMarkerWithWaitList(nullptr, &parts_factored_.emplace_back());
+      keep_pivots();
+      parts_factored_.push_back(done_so_far(member));
     });
   } else {
     const std::size_t k = dealt_.first(j - 1);
@@ -443,44 +431,59 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
     member.blocked->factor_beside(surface, {before, false, true, k, k}, k, dealt_.width(j - 1),
                                   others);
   }
-  member.context.queue().enqueueMarkerWithWaitList(nullptr, &factored_);
+  keep_pivots();
   member.context.queue().enqueueCopyBuffer(member.blocked->info(), member.info, 0,
-                                           j * sizeof(cl_int), sizeof(cl_int));
+                                           j * sizeof(cl_int), sizeof(cl_int), nullptr, &factored_);
 }
 
 // The factored panel and its pivots to the host and to the devices that do not have them; if it
-// goes in parts, meanwhile its products to the columns of the next panel.
+// goes in parts, meanwhile its products to the columns of the next panel. A device that works alone
+// is not waited for, but the host is never more than a panel ahead of it.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
-  const std::size_t device = dealt_.owner(j), top = dealt_.first(j), width = dealt_.width(j);
+  const std::size_t top = dealt_.first(j), width = dealt_.width(j);
   const std::vector<std::size_t> ends = sent_ends(j), products = product_ends(j);
   std::size_t product = 0;
-  std::vector<int> ipiv;
   for (std::size_t part = 0, first = 0; part < ends.size(); first = ends[part++]) {
     const std::size_t end = ends[part];
     const cl::Event ready = end == width ? factored_
                             : owns(j)    ? parts_factored_[part]
                                          : cl::Event();
-    std::vector<int> of_part;
-    if (options_.pivot != Pivot::none) {
-      of_part.resize(end - first);
-      if (owns(j)) {
-        transport_->read(device - first_, ready, owner(j).blocked->ipiv(), first, of_part);
-      }
-      processes_.broadcast(of_part.data(), of_part.size() * sizeof(int), process_of(device));
-    }
-    ipiv.insert(ipiv.end(), of_part.begin(), of_part.end());
-    for (int& row : of_part) row -= static_cast<int>(first);
+    if (!alone()) share_pivots(j, first, end, ready);
     leaving_[slot(j)] = at_home_[j] = send_columns(j, first, end, ready, [&] {
-      if (first > 0) interchange_left(j, first, of_part);
+      if (first > 0) interchange_left(j, first, end);
     });
-    if (goes_in_parts(j) && end == products[product]) update_next(j, product++, ipiv);
+    if (goes_in_parts(j) && end == products[product]) update_next(j, product++, end);
   }
-  moves_[j] = row_moves(ipiv, top, dealt_.n);
-  for (const int row : ipiv) ipiv_.push_back(static_cast<int>(top) + row + 1);
-  if (!home_ && owns(j)) {
+  for (const auto& member : members_) {
+    if (pivots()) member->moves.list_panel(top, width);
+  }
+  if (owns(j) && (!home_ || turnover_[j].uses > 0)) {
     copy_columns(j, top, panel(owner(j), j), Direction::from_panel);
   }
+  if (!alone()) return;
+  if (factored_before_()) factored_before_.wait();
+  factored_before_ = factored_;
+}
+
+// Those of columns first : end of panel j, once they are `ready`, from their owner to the host and
+// the other devices.
+void DistributedLu::share_pivots(std::size_t j, std::size_t first, std::size_t end,
+                                 const cl::Event& ready) {
+  if (!pivots()) return;
+  const std::size_t device = dealt_.owner(j), k = dealt_.first(j) + first;
+  const std::span of_part = std::span(pivots_).subspan(k, end - first);
+  if (owns(j)) transport_->read(device - first_, ready, owner(j).moves.ipiv(), k, of_part);
+  processes_.broadcast(of_part.data(), of_part.size_bytes(), process_of(device));
+  for (std::size_t d = 0; d < members_.size(); ++d) {
+    if (first_ + d != device) write_pivots(*members_[d], k, end - first);
+  }
+}
+
+// Those of columns k : k+count of A.
+void DistributedLu::write_pivots(Member& member, std::size_t k, std::size_t count) {
+  member.context.queue().enqueueWriteBuffer(member.moves.ipiv(), CL_FALSE, k * sizeof(cl_int),
+                                            count * sizeof(cl_int), &pivots_[k]);
 }
 
 // Columns first : end of panel j, once `ready`, from its owner to the others; if that is all of it,
@@ -502,33 +505,27 @@ cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::siz
                           home_ ? home_->row(j, top) : nullptr, meanwhile);
 }
 
-// In columns 0 : first of panel j, on all devices, the interchanges of the part that starts there.
-void DistributedLu::interchange_left(std::size_t j, std::size_t first, std::span<const int> ipiv) {
-  moves_in_panel_[j].push_back(row_moves(ipiv, first, dealt_.n - dealt_.first(j)));
-  const RowMoves& moves = moves_in_panel_[j].back();
+// In columns 0 : first of panel j, on all devices, the interchanges of columns first : end.
+void DistributedLu::interchange_left(std::size_t j, std::size_t first, std::size_t end) {
+  if (!pivots()) return;
   for (const auto& member : members_) {
-    send_moves(*member, moves);
-    move_rows(member->context, panel(*member, j), 0, first, *member->moved, member->moves,
-              moves.count());
+    const RowMoves& moves = member->moves;
+    moves.move(panel(*member, j), 0, first, *member->moved,
+               moves.list_part(dealt_.first(j) + first, end - first, first, 0));
   }
 }
 
-// In the columns of the next panel, the interchanges of the columns of panel j that have a product,
-// and that.
-void DistributedLu::update_next(std::size_t j, std::size_t product, std::span<const int> ipiv) {
+// In the columns of the next panel, the interchanges of the columns of panel j up to `end` that
+// have had no product, and that.
+void DistributedLu::update_next(std::size_t j, std::size_t product, std::size_t end) {
   if (j + 1 == dealt_.blocks() || !owns(j + 1)) return;
   Member& member = owner(j + 1);
   const std::size_t first = product > 0 ? product_ends(j)[product - 1] : 0;
-  std::vector<int> of_columns;
-  for (std::size_t i = first; i < ipiv.size(); ++i) {
-    of_columns.push_back(ipiv[i] - static_cast<int>(first));
+  if (pivots()) {
+    const std::size_t top = dealt_.first(j), place = dealt_.place(j + 1);
+    member.moves.move(slab(j + 1), place, place + dealt_.width(j + 1), *member.moved,
+                      member.moves.list_part(top + first, end - first, top + first, top));
   }
-  moves_in_panel_[j].push_back(row_moves(of_columns, dealt_.first(j) + first, dealt_.n));
-  const RowMoves& moves = moves_in_panel_[j].back();
-  send_moves(member, moves);
-  const std::size_t place = dealt_.place(j + 1);
-  move_rows(member.context, slab(j + 1), place, place + dealt_.width(j + 1), *member.moved,
-            member.moves, moves.count());
   subtract_from_next(j, product);
 }
 
@@ -550,11 +547,20 @@ void DistributedLu::load(std::size_t j, std::size_t row, std::size_t end, const 
                     home_->pitch()});
 }
 
-// When all that has been enqueued to a device is done.
-cl::Event DistributedLu::done_so_far(std::size_t device) {
+// When all that has been enqueued to a device is done. With NVIDIA's driver other queues and the
+// host see the event of a kernel or a marker only when no copy between host and device is under
+// way, that of a copy on the device at once.
+cl::Event DistributedLu::done_so_far(Member& member) {
   cl::Event done;
-  member(device).context.queue().enqueueMarkerWithWaitList(nullptr, &done);
-  member(device).context.queue().flush();
+  member.context.queue().enqueueCopyBuffer(member.mark, member.mark, 0, sizeof(cl_int),
+                                           sizeof(cl_int), nullptr, &done);
+  member.context.queue().flush();
+  return done;
+}
+
+std::vector<cl::Event> DistributedLu::done_so_far() {
+  std::vector<cl::Event> done;
+  for (const auto& member : members_) done.push_back(done_so_far(*member));
   return done;
 }
 
@@ -590,20 +596,27 @@ void DistributedLu::turn_over(std::size_t j, std::size_t from, std::size_t end,
 // Block column j has left for panel j, but for its last rows of U, which go home.
 void DistributedLu::replace(std::size_t j) {
   const std::size_t top = dealt_.first(j), next = j + dealt_.window;
-  const cl::Event left = done_so_far(dealt_.owner(j));
+  const cl::Event left = done_so_far(owner(j));
   load_above(j);
   if (next < dealt_.blocks()) load(next, top, dealt_.n, left);
   store_above(j, top, left);
   load_above(j);
 }
 
-// A panel of an earlier window from home to all devices.
-void DistributedLu::fetch_panel(std::size_t j, std::size_t slot) {
+// A panel left of the window to all devices: from home, or on the only one from its place there.
+// When it has come.
+std::vector<cl::Event> DistributedLu::fetch_panel(std::size_t j, std::size_t slot) {
+  if (turnover_[j].uses > 0) {
+    copy_to_panel(j, slot);
+    if (--turnover_[j].uses == 0) replace(j);
+    return {};
+  }
   std::vector<cl::Memory> panels;
   for (const auto& each : members_) panels.push_back(each->panels[slot].memory());
   const std::size_t top = dealt_.first(j);
-  transport_->send_from_host(home_->row(j, top), panels, idle_, (dealt_.n - top) * home_->pitch(),
-                             {at_home_[j], leaving_[slot]});
+  return transport_->send_from_host(home_->row(j, top), panels, idle_,
+                                    (dealt_.n - top) * home_->pitch(),
+                                    {at_home_[j], leaving_[slot]});
 }
 
 // With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of the
@@ -626,7 +639,10 @@ std::vector<Blocked::Columns> DistributedLu::interchange(std::size_t d, std::siz
   std::vector<Blocked::Columns> columns;
   for (const auto& [slab, first, end] : dealt_.on_device(first_ + d, from, to)) {
     Surface& a = member.slabs[slab];
-    move_rows(member.context, a, first, end, *member.moved, member.moves, moves_[j].count());
+    if (pivots()) {
+      member.moves.move(a, first, end, *member.moved,
+                        member.moves.of_panel(dealt_.first(j), dealt_.width(j)));
+    }
     columns.push_back({a, first, end - first});
   }
   return columns;
@@ -634,22 +650,7 @@ std::vector<Blocked::Columns> DistributedLu::interchange(std::size_t d, std::siz
 
 // Panels that nothing enqueued later uses may be overwritten after what has been enqueued.
 void DistributedLu::mark_idle() {
-  for (std::size_t d = 0; d < members_.size(); ++d) {
-    members_[d]->context.queue().enqueueMarkerWithWaitList(nullptr, &idle_[d]);
-  }
-}
-
-void DistributedLu::send_moves(Member& member, const RowMoves& moves) {
-  const std::span rows(moves.rows);
-  if (rows.empty()) return;
-  member.context.queue().enqueueWriteBuffer(member.moves, CL_FALSE, 0, rows.size_bytes(),
-                                            rows.data());
-}
-
-// Before panel j is used, on every device.
-void DistributedLu::begin_step(std::size_t j) {
-  mark_idle();
-  for (const auto& member : members_) send_moves(*member, moves_[j]);
+  idle_ = done_so_far();
 }
 
 void DistributedLu::factor() {
@@ -662,31 +663,60 @@ void DistributedLu::factor_blocks() {
   transport_->finish();
   info_ = 0;
   ipiv_.clear();
-  moves_.assign(dealt_.blocks(), {});
-  moves_in_panel_.assign(dealt_.blocks(), {});
-  factored_ = cl::Event();
-  leaving_ = {};
+  pivots_.assign(pivots() ? dealt_.n : 0, 0);
+  factored_ = factored_before_ = cl::Event();
+  leaving_.assign(dealt_.panels, {});
   at_home_.assign(dealt_.blocks(), {});
   turnover_.assign(dealt_.blocks(), {});
   first_slot_ = 0;
   transport_->begin();
   if (home_) {
-    allocate_slabs();
-    load(0, 0, dealt_.n, {});
-    transport_->join(transport_->coming());
-    for (std::size_t j = 1; j < dealt_.window; ++j) load(j, 0, dealt_.n, {});
-    come_ = transport_->coming();
-  }
-  for (std::size_t begin = 0; begin < dealt_.blocks(); begin += dealt_.window) {
-    factor_window(begin, std::min(begin + dealt_.window, dealt_.blocks()));
+    factor_windows();
+  } else if (dealt_.blocks() > 0) {
+    factor_first_panel();
+    factor_window(0, dealt_.blocks());
   }
   finish();
   transport_->finish();
   read_info();
+  read_pivots();
   if (!home_) return;
   for (const auto& member : members_) {
     member->slabs.clear();
     member->moved.reset();
+  }
+}
+
+// A single device does not wait for all of the first window: it has a quarter of it factored, then
+// half of it, then all. Panels of one part stay on the device until they have been applied to the
+// others.
+void DistributedLu::factor_windows() {
+  allocate_slabs();
+  const std::size_t window = dealt_.window;
+  std::vector<std::size_t> ends = {window};
+  if (dealt_.devices == 1) ends = {ceiling(window, 4), ceiling(window, 2), window};
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  for (std::size_t j = 0; j < window; ++j) {
+    turnover_[j].uses = std::ranges::count_if(ends, [j](std::size_t end) { return end > j; }) - 1;
+  }
+  std::vector<std::vector<cl::Event>> come;
+  const auto load_columns = [&](std::size_t from, std::size_t to) {
+    for (std::size_t j = from; j < to; ++j) load(j, 0, dealt_.n, {});
+    return transport_->coming();
+  };
+  transport_->join(load_columns(0, 1));
+  std::size_t begin = 1;
+  for (const std::size_t end : ends) come.push_back(load_columns(std::exchange(begin, end), end));
+  factor_first_panel();
+  begin = 0;
+  for (std::size_t part = 0; part < ends.size(); ++part) {
+    transport_->join(come[part]);
+    factor_window(std::exchange(begin, ends[part]), ends[part]);
+  }
+  while (begin < dealt_.blocks()) {
+    const std::size_t end = std::min(begin + window, dealt_.blocks());
+    transport_->join(transport_->coming());
+    factor_window(std::exchange(begin, end), end);
   }
 }
 
@@ -705,19 +735,33 @@ void DistributedLu::read_info() {
   }
 }
 
-// Block columns begin : end: all panels before, of which the first is on its way, then their own.
-void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
-  if (begin == 0) {
-    mark_idle();
-    if (owns(0)) factor_panel(0);
-    publish_panel(0);
-    if (home_ && end == 1) fetch_first(end);
+// As getrf has them.
+void DistributedLu::read_pivots() {
+  if (pivots_.empty()) return;
+  if (alone()) {
+    transport_->read(0, {}, members_.front()->moves.ipiv(), 0, pivots_);
   }
-  if (home_) transport_->join(come_);
+  for (std::size_t k = 0; k < pivots_.size(); ++k) {
+    const int row = static_cast<int>(k / dealt_.nb * dealt_.nb) + pivots_[k];
+    require_inside(row, k, dealt_.n);
+    ipiv_.push_back(row + 1);
+  }
+}
+
+void DistributedLu::factor_first_panel() {
+  mark_idle();
+  if (owns(0)) factor_panel(0);
+  publish_panel(0);
+}
+
+// Block columns begin : end: all panels before, of which the first is there or on its way, then
+// their own.
+void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
+  if (end == 1) fetch_first(end);
   for (std::size_t j = 0; j < end; ++j) {
     const std::size_t next = j + 1;
-    const bool factors_next = next >= begin && next < end;
-    begin_step(j);
+    const bool factors_next = next >= begin && next < end, last = home_ && next + 1 == end;
+    if (!home_ || j == 0) mark_idle();
     const std::size_t from = std::max(next + factors_next, begin);
     std::size_t done = members_.size();  // the device that has no more to do
     if (factors_next && owns(next)) {
@@ -726,7 +770,10 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
         interchange(d, j, next, next + 1);
         for (std::size_t i = 0; i < product_ends(j).size(); ++i) subtract_from_next(j, i);
       }
-      if (home_ && next + 1 == end) mark_idle();
+      // Panel 0 comes to a third place before the last block column's rows, or later to that of
+      // panel j.
+      if (last && dealt_.panels > 2) fetch_first(end);
+      if (last && dealt_.panels == 2) mark_idle();
       if (owner(next).beside) {
         factor_panel(next, interchange(d, j, from, end));
         done = d;
@@ -737,22 +784,23 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     for (std::size_t d = 0; d < members_.size(); ++d) {
       if (d != done) update(d, j, from, end);
     }
-    std::vector<cl::Event> updated(home_ ? members_.size() : 0);
-    for (std::size_t d = 0; d < updated.size(); ++d) updated[d] = done_so_far(d);
-    if (next < begin) fetch_panel(next, slot(next));
-    if (home_ && factors_next && next + 1 == end) fetch_first(end);
+    const std::vector<cl::Event> updated = home_ ? done_so_far() : std::vector<cl::Event>();
+    if (next < begin) transport_->join(fetch_panel(next, slot(next)));
+    if (last && dealt_.panels == 2) fetch_first(end);
     if (factors_next) publish_panel(next);
-    if (home_) turn_over(j, from, end, updated);
+    if (home_) {
+      turn_over(j, from, end, updated);
+      idle_ = updated;
+    }
     context_.checkpoint();
   }
-  if (home_) come_ = transport_->coming();
-  first_slot_ = 1 - slot(end - 1);
+  first_slot_ = slot(end);
 }
 
-// Panel 0 for the window after the one that ends before block column `end`, whose last panel is at
-// work or done: to the place of the panel before that.
+// Panel 0 for the window after the one that ends before block column `end`, whose last panel is
+// still to be factored, at work or done. That window waits for it.
 void DistributedLu::fetch_first(std::size_t end) {
-  if (end < dealt_.blocks()) fetch_panel(0, 1 - slot(end - 1));
+  if (end < dealt_.blocks()) fetch_panel(0, slot(end));
 }
 
 // Rows row : row+rows of block column j as stored, in panels[slot] of the device that reads it.
@@ -761,8 +809,8 @@ Surface DistributedLu::in_panel(std::size_t j, std::size_t row, std::size_t rows
                                 std::size_t slot) {
   const Surface panel = reader(j).panels[slot].part(rows, dealt_.width(j));
   if (home_) {
-    transport_->send_from_host(home_->row(j, row), {&panel.memory(), 1}, idle_,
-                               rows * home_->pitch(), {});
+    transport_->join(transport_->send_from_host(home_->row(j, row), {&panel.memory(), 1}, idle_,
+                                                rows * home_->pitch(), {}));
   } else {
     copy_columns(j, row, panel, Direction::to_panel);
   }
@@ -860,13 +908,10 @@ void DistributedLu::solve_triangle(bool upper, Op op) {
 void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& part) {
   Member& member = reader(j);
   const std::size_t k = dealt_.first(j), columns = member.x->columns();
-  const std::size_t moved = moves_[j].count();
+  const RowMoves::List moves = member.moves.of_panel(k, dealt_.width(j));
   const Blocked::Columns x = {*member.x, 0, columns};
   if (op == Op::none) {
-    if (!upper && moved > 0) {
-      send_moves(member, moves_[j]);
-      move_rows(member.context, *member.x, 0, columns, *member.moved_x, member.moves, moved);
-    }
+    if (!upper && pivots()) member.moves.move(*member.x, 0, columns, *member.moved_x, moves);
     const Blocked::Triangle t = {part.of, upper, !upper, part.top, part.left};
     if (columns > kFewColumns) return member.blocked->solve_columns(t, k, dealt_.width(j), x);
     member.blocked->solve_diagonal_for_few(t, k, dealt_.width(j), *member.x);
@@ -875,10 +920,7 @@ void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& pa
   }
   const Part rows = transposed(j, !upper, part);
   member.blocked->solve_rows({rows.of, upper, upper, rows.top, rows.left}, k, dealt_.width(j), x);
-  if (upper && moved > 0) {
-    send_moves(member, moves_[j]);
-    move_rows(member.context, *member.x, 0, columns, *member.moved_x, member.moves, moved, true);
-  }
+  if (upper && pivots()) member.moves.move(*member.x, 0, columns, *member.moved_x, moves, true);
 }
 
 void DistributedLu::make_x(std::size_t columns) {

@@ -73,11 +73,12 @@ class DistributedLu : public DenseFactorization {
     Member(DeviceContext& context, const BlockColumns& dealt, const DenseOptions& options);
 
     DeviceContext& context;
-    std::vector<Surface> slabs;     // its columns of A, then of L and U; in windows, while factored
-    std::array<Surface, 2> panels;  // copies of panels, one for every other block column
-    std::optional<Surface> moved;   // see dense/move_rows.cl; as wide as a slab, or a panel
-    cl::Buffer moves;               // likewise, RowMoves of a panel
-    cl::Buffer info;                // of each of its panels
+    std::vector<Surface> slabs;    // its columns of A, then of L and U; in windows, while factored
+    std::vector<Surface> panels;   // copies of panels, dealt.panels of them
+    std::optional<Surface> moved;  // see dense/move_rows.cl; as wide as a slab, or a panel
+    RowMoves moves;                // of each of the panels
+    cl::Buffer info;               // of each of its panels
+    cl::Buffer mark;               // see done_so_far()
     std::unique_ptr<Blocked> blocked;
     bool beside;                        // whether Blocked::factor_beside() is used
     std::optional<Surface> x, moved_x;  // of solve
@@ -90,8 +91,10 @@ class DistributedLu : public DenseFactorization {
   };
 
   /// Of a block column in a window, the first `stored` rows go home, and those of the next window
-  /// come in place of the first `replaced`, once they have left.
+  /// come in place of the first `replaced`, once they have left; not in place of its panel as long
+  /// as that is to be used from there in so many parts of the window.
   struct Turnover {
+    std::size_t uses = 0;
     std::size_t stored = 0, replaced = 0;
     cl::Event left = {};
   };
@@ -106,7 +109,8 @@ class DistributedLu : public DenseFactorization {
                        std::size_t count);
   void allocate_slabs();
   void load(std::size_t j, std::size_t row, std::size_t end, const cl::Event& left);
-  cl::Event done_so_far(std::size_t device);
+  static cl::Event done_so_far(Member& member);
+  std::vector<cl::Event> done_so_far();
   void store_above(std::size_t j, std::size_t end, const cl::Event& done);
   void load_above(std::size_t j);
   void turn_over(std::size_t j, std::size_t from, std::size_t end,
@@ -115,6 +119,8 @@ class DistributedLu : public DenseFactorization {
   void finish() const;
 
   void make_members();
+  bool pivots() const { return options_.pivot != Pivot::none; }
+  bool alone() const { return dealt_.devices == 1 && processes_.size() == 1; }
   bool leads() const { return processes_.rank() == 0; }
   /// Tells the other processes, if there are any, about this system.
   void announce(Task task) const;
@@ -128,7 +134,7 @@ class DistributedLu : public DenseFactorization {
   Member& owner(std::size_t j) { return member(dealt_.owner(j)); }
   Surface& slab(std::size_t j) { return owner(j).slabs[dealt_.slab_of(j)]; }
   /// Of Member::panels.
-  std::size_t slot(std::size_t j) const { return (j + first_slot_) % 2; }
+  std::size_t slot(std::size_t j) const { return (j + first_slot_) % dealt_.panels; }
   /// Panel j without the rows above it: rows n - first(j), columns width(j).
   Surface panel(const Member& member, std::size_t j) const;
   /// Where parts of panel j end: as Blocked::part_ends() has them; as it travels, each while the
@@ -140,21 +146,25 @@ class DistributedLu : public DenseFactorization {
   bool goes_in_parts(std::size_t j) const { return sent_ends(j).size() > 1; }
   cl::Event send_columns(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready,
                          const std::function<void()>& meanwhile);
-  void interchange_left(std::size_t j, std::size_t first, std::span<const int> ipiv);
-  void update_next(std::size_t j, std::size_t product, std::span<const int> ipiv);
+  void share_pivots(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready);
+  void write_pivots(Member& member, std::size_t k, std::size_t count);
+  void interchange_left(std::size_t j, std::size_t first, std::size_t end);
+  void update_next(std::size_t j, std::size_t product, std::size_t end);
   void subtract_from_next(std::size_t j, std::size_t product);
   enum class Direction { to_panel, from_panel };
   void copy_columns(std::size_t j, std::size_t row, const Surface& panel, Direction direction);
+  void copy_to_panel(std::size_t j, std::size_t slot);
   void factor_blocks();
+  void factor_windows();
+  void factor_first_panel();
   void factor_window(std::size_t begin, std::size_t end);
   void factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others = {});
   void publish_panel(std::size_t j);
-  void fetch_panel(std::size_t j, std::size_t slot);
+  std::vector<cl::Event> fetch_panel(std::size_t j, std::size_t slot);
   void fetch_first(std::size_t end);
   void read_info();
-  void begin_step(std::size_t j);
+  void read_pivots();
   void mark_idle();
-  void send_moves(Member& member, const RowMoves& moves);
   void update(std::size_t d, std::size_t j, std::size_t from, std::size_t to);
   std::vector<Blocked::Columns> interchange(std::size_t d, std::size_t j, std::size_t from,
                                             std::size_t to);
@@ -183,19 +193,18 @@ class DistributedLu : public DenseFactorization {
   std::vector<std::unique_ptr<Member>> members_;  // of this process
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
-  std::vector<RowMoves> moves_;                        // of each panel
-  std::vector<std::vector<RowMoves>> moves_in_panel_;  // likewise, of its parts, on their way
-  std::vector<int> ipiv_;                              // of Outcome
-  int info_ = 0;                                       // of Outcome
+  std::vector<int> pivots_;                // as RowMoves::ipiv()
+  std::vector<int> ipiv_;                  // of Outcome
+  int info_ = 0;                           // of Outcome
   std::vector<cl::Event> parts_factored_;  // each part but the last of the last panel, on its owner
   cl::Event factored_;                     // all of it
+  cl::Event factored_before_;              // likewise the panel before
   std::vector<cl::Event> at_home_;         // when each panel is at home; none: it is
   std::vector<Turnover> turnover_;         // of each block column
-  std::vector<cl::Event> come_;  // when the block columns of the next window are there, by device
-  std::size_t first_slot_ = 0;   // of panel 0 in the window at work
-  std::array<cl::Event, 2> leaving_;  // when what is in panels[0], [1] has left; none: it has
-  std::vector<cl::Event> idle_;       // nothing on a device uses the panel before the last any more
-  std::size_t holder_ = 0;            // the device that has X
+  std::size_t first_slot_ = 0;             // of panel 0 in the window at work
+  std::vector<cl::Event> leaving_;         // when what is in Member::panels has left; none: it has
+  std::vector<cl::Event> idle_;  // nothing on a device uses the panel before the last any more
+  std::size_t holder_ = 0;       // the device that has X
 };
 
 }  // namespace lugpu

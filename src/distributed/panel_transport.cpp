@@ -57,7 +57,7 @@ PanelTransport::Link PanelTransport::link_of(DeviceContext& device) {
     return cl::CommandQueue(device.handle(), handle_of(device.device()),
                             timed ? CL_QUEUE_PROFILING_ENABLE : 0);
   };
-  return {&device, timed, queue(), queue(), queue()};
+  return {&device, timed, queue(), queue(), queue(), {}};
 }
 
 void PanelTransport::begin() {
@@ -107,6 +107,7 @@ cl::Event PanelTransport::write(std::size_t d, const Piece& from, const Strip& t
                                       Extent{0, 0, 0}, Extent{from.width, from.rows, 1}, to.pitch,
                                       0, from.pitch, 0, from.host, &ready, &done);
   links_[d].in.flush();
+  links_[d].come = done;
   note(d, kIn, done);
   return done;
 }
@@ -178,19 +179,23 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
   return {};
 }
 
-void PanelTransport::send_from_host(const char* host, std::span<const cl::Memory> panels,
-                                    std::span<const cl::Event> idle, std::size_t bytes,
-                                    std::initializer_list<cl::Event> ready) {
+std::vector<cl::Event> PanelTransport::send_from_host(const char* host,
+                                                      std::span<const cl::Memory> panels,
+                                                      std::span<const cl::Event> idle,
+                                                      std::size_t bytes,
+                                                      std::initializer_list<cl::Event> ready) {
+  std::vector<cl::Event> written(panels.size());
   for (std::size_t d = 0; d < panels.size(); ++d) {
-    std::vector<cl::Event> waits = after(ready), written(1);
+    std::vector<cl::Event> waits = after(ready);
     if (idle[d]()) waits.push_back(idle[d]);
     links_[d].device->queue().flush();  // what the copy waits for must be on its way
     links_[d].in.enqueueWriteBuffer(buffer_of(panels[d]), CL_FALSE, 0, bytes, host, &waits,
-                                    &written[0]);
+                                    &written[d]);
     links_[d].in.flush();
-    note(d, kIn, written[0]);
-    links_[d].device->queue().enqueueBarrierWithWaitList(&written);
+    links_[d].come = written[d];
+    note(d, kIn, written[d]);
   }
+  return written;
 }
 
 PanelTransport::Strip PanelTransport::strip_of(const Columns& columns) {
@@ -212,18 +217,15 @@ void PanelTransport::load(std::size_t d, const cl::Event& ready, const Columns& 
 }
 
 std::vector<cl::Event> PanelTransport::coming() {
-  std::vector<cl::Event> come(links_.size());
-  for (std::size_t d = 0; d < links_.size(); ++d) {
-    links_[d].in.enqueueMarkerWithWaitList(nullptr, &come[d]);
-    links_[d].in.flush();
-  }
+  std::vector<cl::Event> come;
+  for (const Link& link : links_) come.push_back(link.come);
   return come;
 }
 
 void PanelTransport::join(std::span<const cl::Event> come) {
-  for (std::size_t d = 0; d < links_.size(); ++d) {
-    const std::vector<cl::Event> waits = {come[d]};
-    links_[d].device->queue().enqueueBarrierWithWaitList(&waits);
+  for (std::size_t d = 0; d < come.size(); ++d) {
+    const std::vector<cl::Event> waits = after({come[d]});
+    if (!waits.empty()) links_[d].device->queue().enqueueBarrierWithWaitList(&waits);
   }
 }
 

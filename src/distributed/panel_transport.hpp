@@ -56,10 +56,10 @@ class PanelTransport {
                  std::span<const cl::Event> idle, std::size_t rows, std::size_t before,
                  std::size_t width, char* host, const std::function<void()>& meanwhile);
   /// The same from the host to the first panels.size() devices, after `ready` too, each an event or
-  /// none. Returns at once.
-  void send_from_host(const char* host, std::span<const cl::Memory> panels,
-                      std::span<const cl::Event> idle, std::size_t bytes,
-                      std::initializer_list<cl::Event> ready);
+  /// none. Returns at once when it will be there; nothing waits for it yet.
+  std::vector<cl::Event> send_from_host(const char* host, std::span<const cl::Memory> panels,
+                                        std::span<const cl::Event> idle, std::size_t bytes,
+                                        std::initializer_list<cl::Event> ready);
 
   /// Rows row : row + rows of columns first : first + width of a surface, and the host memory for
   /// them, `pitch` bytes from row to row.
@@ -93,6 +93,7 @@ class PanelTransport {
     DeviceContext* device;
     bool timed;  // as the device's own queue
     cl::CommandQueue in, out, ints;
+    cl::Event come;  // the last copy of `in`
   };
 
   static Link link_of(DeviceContext& device);

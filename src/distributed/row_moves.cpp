@@ -1,44 +1,75 @@
 #include "distributed/row_moves.hpp"
 
-#include <algorithm>
-#include <numeric>
-#include <utility>
-
-#include "dense/permutation.hpp"
-
 namespace lugpu {
+namespace {
 
-RowMoves row_moves(std::span<const int> ipiv, std::size_t top, std::size_t n) {
-  const std::size_t width = ipiv.size(), end = top + width;
-  // The rows that are named: those of the block, and those below in ascending order. Row rows[p]
-  // holds what was row holds[p].
-  std::vector<int> rows(width);
-  std::iota(rows.begin(), rows.end(), static_cast<int>(top));
-  for (std::size_t k = 0; k < width; ++k) {
-    const int other = static_cast<int>(top) + ipiv[k];
-    require_inside(other, top + k, n);
-    if (other >= static_cast<int>(end)) rows.push_back(other);
-  }
-  const auto below = rows.begin() + static_cast<std::ptrdiff_t>(width);
-  std::sort(below, rows.end());
-  rows.erase(std::unique(below, rows.end()), rows.end());
-  const auto place_of = [&](int row) {
-    const auto found = row < static_cast<int>(end) ? rows.begin() + (row - static_cast<int>(top))
-                                                   : std::lower_bound(below, rows.end(), row);
-    return static_cast<std::size_t>(found - rows.begin());
+// A list of `width` interchanges: rows that move and where they go.
+constexpr std::size_t list_size(std::size_t width) {
+  return 4 * width;
+}
+
+cl_int to_int(std::size_t value) {
+  return static_cast<cl_int>(value);
+}
+
+}  // namespace
+
+bool by_rows(const DeviceContext& context) {
+  return context.device().type == "cpu";
+}
+
+const char* rows_option(const DeviceContext& context) {
+  return by_rows(context) ? " -DLUGPU_BY_ROWS" : "";
+}
+
+RowMoves::RowMoves(DeviceContext& context, Precision precision, std::size_t n, std::size_t nb)
+    : context_(context),
+      precision_(precision),
+      ipiv_(context.allocate(n * sizeof(cl_int))),
+      panels_(context.allocate(list_size(n) * sizeof(cl_int))),
+      part_(context.allocate(list_size(nb) * sizeof(cl_int))) {}
+
+std::uint64_t RowMoves::bytes(std::size_t n, std::size_t nb) {
+  return (n + list_size(n) + list_size(nb)) * sizeof(cl_int);
+}
+
+RowMoves::List RowMoves::of_panel(std::size_t k, std::size_t width) const {
+  return {panels_, list_size(k), 2 * width};
+}
+
+void RowMoves::list_panel(std::size_t k, std::size_t width) const {
+  enqueue_list(of_panel(k, width), k, k, k);
+}
+
+RowMoves::List RowMoves::list_part(std::size_t k, std::size_t width, std::size_t at,
+                                   std::size_t top) const {
+  const List list = {part_, 0, 2 * width};
+  enqueue_list(list, k, at, top);
+  return list;
+}
+
+void RowMoves::enqueue_list(const List& list, std::size_t k, std::size_t at,
+                            std::size_t top) const {
+  const std::size_t width = list.count / 2;
+  context_.run("interchange",
+               {"dense/move_rows.cl", "list_row_moves", precision_, Storage::buffer, Texel::rgba,
+                rows_option(context_)},
+               {width}, ipiv_, to_int(k), to_int(width), to_int(at), to_int(top), list.rows,
+               to_int(list.start));
+}
+
+void RowMoves::move(const Surface& columns, std::size_t first, std::size_t end,
+                    const Surface& moved, const List& list, bool back) const {
+  const Surface a = columns.with_texel(Texel::rgba);
+  const std::size_t packs = a.texels(first, end), count = list.count;
+  const std::size_t from = list.start + (back ? count : 0), to = list.start + (back ? 0 : count);
+  const auto run = [&](const char* function) {
+    run_on_rows(context_, "interchange", a, function, packs, count, a, moved, list.rows,
+                to_int(from), to_int(to), to_int(a.rows()), to_int(first / a.pack()));
   };
-  std::vector<int> holds = rows;
-  for (std::size_t k = 0; k < width; ++k) {
-    std::swap(holds[k], holds[place_of(static_cast<int>(top) + ipiv[k])]);
-  }
-  std::vector<int> moves, to;
-  for (std::size_t p = 0; p < rows.size(); ++p) {
-    if (holds[p] == rows[p]) continue;
-    moves.push_back(holds[p]);
-    to.push_back(rows[p]);
-  }
-  moves.insert(moves.end(), to.begin(), to.end());
-  return {moves};
+  run("take_rows");
+  run("put_rows");
+  context_.timeline().add_bytes(4 * count * (end - first) * element_size(a.precision()));
 }
 
 }  // namespace lugpu
