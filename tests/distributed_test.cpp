@@ -1,4 +1,5 @@
 // LU over several devices: the same bits as on one, and right. A device is named several times.
+#include <array>
 #include <numeric>
 #include <random>
 
@@ -269,31 +270,39 @@ std::vector<int> after_moves(DeviceContext& context, const RowMoves::List& list,
   return after;
 }
 
-// Of all of a panel, and of its columns from the third one on.
+// Of all of a panel, and of its columns from the third one on, in A and in the panel itself.
 TEST(RowMoves, AreThoseOfAllInterchangesTogether) {
-  constexpr std::size_t kN = 700, kTop = 37;
+  constexpr std::size_t kN = 700, kPlace = 5;
   DeviceContext& context = shared_context();
   const RowMoves moves(context, Precision::single_precision, kN, 200);
-  for (const std::size_t width : {1, 3, 64, 65, 200}) {
-    for (const std::size_t before : {0, 2}) {
-      SCOPED_TRACE(testing::Message() << width << " columns after " << before);
-      const std::size_t at = kTop + before;
-      std::mt19937 random(static_cast<unsigned>(width + before));
-      std::vector<int> ipiv, expected(kN);
-      std::iota(expected.begin(), expected.end(), 0);
-      for (std::size_t i = 0; i < width; ++i) {
-        const std::size_t rows = i % 3 == 0 ? kN - kTop : before + width;  // some are in the panel
-        std::uniform_int_distribution<std::size_t> row(before + i, rows - 1);
-        ipiv.push_back(static_cast<int>(row(random)));
-        std::swap(expected[at + i], expected[kTop + ipiv.back()]);
-      }
-      context.queue().enqueueWriteBuffer(moves.ipiv(), CL_TRUE, at * sizeof(cl_int),
-                                         width * sizeof(cl_int), ipiv.data());
-      EXPECT_EQ(after_moves(context, moves.list_part(at, width, at, kTop), kN), expected);
-      if (before > 0) continue;
-      moves.list_panel(at, width);
-      EXPECT_EQ(after_moves(context, moves.of_panel(at, width), kN), expected);
+  for (const auto& [width, top, before] : std::vector<std::array<std::size_t, 3>>{{1, 37, 0},
+                                                                                  {3, 37, 0},
+                                                                                  {64, 37, 2},
+                                                                                  {65, 0, 2},
+                                                                                  {65, 37, 0},
+                                                                                  {200, 37, 2},
+                                                                                  {200, 0, 0}}) {
+    SCOPED_TRACE(testing::Message() << width << " columns after " << before << ", row " << top);
+    std::mt19937 random(static_cast<unsigned>(width + before));
+    std::vector<int> ipiv, expected(kN);
+    std::iota(expected.begin(), expected.end(), 0);
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::size_t rows = i % 3 == 0 ? kN - top : before + width;  // some are in the panel
+      std::uniform_int_distribution<std::size_t> row(before + i, rows - 1);
+      ipiv.push_back(static_cast<int>(row(random)));
+      std::swap(expected[top + before + i], expected[top + ipiv.back()]);
     }
+    const auto write = [&](std::size_t place) {
+      context.queue().enqueueWriteBuffer(moves.ipiv(), CL_TRUE, place * sizeof(cl_int),
+                                         width * sizeof(cl_int), ipiv.data());
+    };
+    write(kPlace);
+    const RowMoves::List part = moves.list_part(kPlace, width, top + before, top);
+    EXPECT_EQ(after_moves(context, part, kN), expected);
+    if (before > 0) continue;
+    write(top);
+    moves.list_panel(top, width);
+    EXPECT_EQ(after_moves(context, moves.of_panel(top, width), kN), expected);
   }
 }
 
@@ -542,7 +551,9 @@ TEST_P(DistributedTest, TakesTheMatrixInOtherWays) {
 }
 
 TEST_P(DistributedTest, FactorsAgainAndAgain) {
-  for (const Parts& parts : {Parts{2, kAll, kAll}, {2, 1, 1}}) {
+  for (const Parts& parts :
+       {Parts{2, kAll, kAll}, {2, 1, 1}, {1, kAll, kAll}, {1, 3, 2}, {1, 3, 2, 3}}) {
+    SCOPED_TRACE(parts);
     DistributedLu lu = make(parts, 300);
     for (const std::size_t seed : {1, 2, 3}) {
       const Matrix a = harmless_for(pivot, precision, 300, 300, seed);
@@ -550,6 +561,18 @@ TEST_P(DistributedTest, FactorsAgainAndAgain) {
       lu.factor();
       EXPECT_TRUE(equal(factors_of(lu).lu, factor(1, a).lu)) << seed;
     }
+  }
+}
+
+// Places of pivots that no getrf returns: beyond the last row, and above the diagonal.
+TEST_P(DistributedTest, TakesNoPivotsOutsideTheMatrix) {
+  DistributedLu lu = make({1, kAll, kAll}, 130);
+  std::vector<int> ipiv(130);
+  std::iota(ipiv.begin(), ipiv.end(), 1);
+  lu.adopt_factors(ipiv);
+  for (const int place : {131, 99}) {
+    ipiv[99] = place;
+    EXPECT_THROW(lu.adopt_factors(ipiv), Error) << place;
   }
 }
 

@@ -1,10 +1,12 @@
 // Rows of row-major matrices, in packs of 16 bytes (build with LUGPU_RGBA): the interchanges of a
-// panel, as a list of `count` rows that move, in `columns` packs of A from pack `first` on. Through
+// panel, as a list of `count` places, in `columns` packs of A from pack `first` on. Through
 // `moved`, a row for each: some go where others come from. A pivot that came to the device wrong
 // moves another row of A, which the checks find.
 //
 // Build option: LUGPU_BY_ROWS, for CPUs: a work-item moves whole rows, one after another, as 64
 // packs are too little work for a work-group there.
+
+#include "dense/places_of_rows.clh"
 
 #ifdef LUGPU_BY_ROWS
 #define ITEMS 1
@@ -30,19 +32,13 @@ __kernel __attribute__((reqd_work_group_size(LISTED, 1, 1))) void list_row_moves
     barrier(CLK_LOCAL_MEM_FENCE);
     if (k + me < width) others[me] = top + ipiv[first + k + me];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = 0; i < min(LISTED, width - k); ++i) {
-      const int one = at + k + i, other = others[i];
-      to = to == one ? other : to == other ? one : to;
-    }
+    to = place_after(to, at + k, others, min(LISTED, width - k));
   }
   for (int k = last; k >= 0; k -= LISTED) {
     barrier(CLK_LOCAL_MEM_FENCE);
     if (k + me < width) others[me] = top + ipiv[first + k + me];
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int i = min(LISTED, width - k) - 1; i >= 0; --i) {
-      const int one = at + k + i, other = others[i];
-      from = from == one ? other : from == other ? one : from;
-    }
+    from = place_before(from, at + k, others, min(LISTED, width - k));
   }
   if (place >= width) return;
   rows[start + place] = from;

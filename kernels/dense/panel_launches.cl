@@ -15,6 +15,7 @@
 #define ACROSS 16                              // work-items that have a row right of it together
 
 #include "dense/candidates.clh"
+#include "dense/places_of_rows.clh"
 
 // Column first + j of panel columns first : first + width, for j = -1, 0, ... in turn; -1 only
 // proposes. The pivot's row, the first if several are equal, is interchanged with row first + j in
@@ -143,18 +144,11 @@ __kernel __attribute__((reqd_work_group_size(LANES, 1, 1))) void eliminate_and_p
 __kernel __attribute__((reqd_work_group_size(NB, 1, 1))) void list_moves(
     __global const int* pivots, int first, int width, __global int* row_for,
     __global int* row_goes_to) {
+  __local int others[NB];
   const int me = get_local_id(0);
+  if (me < width) others[me] = pivots[first + me];
+  barrier(CLK_LOCAL_MEM_FENCE);
   if (me >= width) return;
-  int to = first + me;
-  for (int j = 0; j < width; ++j) {
-    const int a = first + j, b = pivots[first + j];
-    to = to == a ? b : to == b ? a : to;
-  }
-  row_goes_to[me] = to;
-  int from = first + me;
-  for (int j = width - 1; j >= 0; --j) {
-    const int a = first + j, b = pivots[first + j];
-    from = from == a ? b : from == b ? a : from;
-  }
-  row_for[me] = from;
+  row_goes_to[me] = place_after(first + me, first, others, width);
+  row_for[me] = place_before(first + me, first, others, width);
 }

@@ -1,5 +1,6 @@
 #include "distributed/distributed_lu.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -220,6 +221,7 @@ void DistributedLu::take_columns_of(std::size_t j, const cl::Buffer& columns, st
   if (!home_) {
     return import_columns(member.context, columns, count, slab(j), dealt_.place(j) + first);
   }
+  transport_->finish();  // of a factorization that has failed
   const Surface& panel = member.panels[0];
   import_columns(member.context, columns, count, member.panels[0], first);
   member.context.queue().finish();
@@ -307,16 +309,16 @@ void DistributedLu::give_block(std::size_t j, std::vector<char>& columns) {
 void DistributedLu::adopt_factors(const std::vector<int>& ipiv) {
   info_ = 0;
   ipiv_ = ipiv;
-  pivots_.resize(size_.n);
+  panel_ipiv_.resize(size_.n);
   for (std::size_t j = 0; j < dealt_.blocks(); ++j) {
     const std::size_t top = dealt_.first(j), width = dealt_.width(j);
     std::vector<int> later = ipiv, back(size_.n);
     for (std::size_t k = top; k < top + width; ++k) {
       require_inside(ipiv[k] - 1, k, size_.n);
-      pivots_[k] = ipiv[k] - 1 - static_cast<int>(top);
+      panel_ipiv_[k] = ipiv[k] - 1 - static_cast<int>(top);
     }
     for (const auto& member : members_) {
-      write_pivots(*member, top, width);
+      write_ipiv(*member, top, width);
       member->moves.list_panel(top, width);
     }
     if (!owns(j)) continue;
@@ -405,25 +407,34 @@ void DistributedLu::copy_to_panel(std::size_t j, std::size_t slot) {
                Direction::to_panel);
 }
 
-// P A(k:n, k:k+nb) = L U, with k = first(j), in the buffer of panel j - 2; and the update by panel
-// j - 1 of other columns of its device, whose rows have moved
+// P A(k:n, k:k+nb) = L U, with k = first(j), in panels[slot(j)] once what was there has left; and
+// the update by panel j - 1 of other columns of its device, whose rows have moved
 void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others) {
   Member& member = owner(j);
   Surface surface = panel(member, j);
   copy_to_panel(j, slot(j));
   if (home_ && turnover_[j].uses == 0) replace(j);
-  // Of what has been factored so far; the rest is not there yet.
-  const auto keep_pivots = [&] {
-    if (!pivots()) return;
-    member.context.queue().enqueueCopyBuffer(member.blocked->ipiv(), member.moves.ipiv(), 0,
-                                             dealt_.first(j) * sizeof(cl_int),
-                                             dealt_.width(j) * sizeof(cl_int));
+  // The event of a copy tells when what is before it is done, see done_so_far().
+  const auto copy = [&](const cl::Buffer& from, const cl::Buffer& to, std::size_t first,
+                        std::size_t place, std::size_t count) {
+    cl::Event done;
+    member.context.queue().enqueueCopyBuffer(from, to, first * sizeof(cl_int),
+                                             place * sizeof(cl_int), count * sizeof(cl_int),
+                                             nullptr, &done);
+    return done;
   };
+  std::size_t copied = 0;
+  const auto copy_ipiv = [&](std::size_t end) {
+    const std::size_t first = std::exchange(copied, end);
+    return copy(member.blocked->ipiv(), member.moves.ipiv(), first, dealt_.first(j) + first,
+                end - first);
+  };
+  const std::vector<std::size_t> ends = sent_ends(j);
   parts_factored_.clear();
   if (others.empty()) {
-    member.blocked->factor(surface, sent_ends(j), [&] {
-      keep_pivots();
-      parts_factored_.push_back(done_so_far(member));
+    member.blocked->factor(surface, ends, [&] {
+      const std::size_t end = ends[parts_factored_.size()];
+      parts_factored_.push_back(pivoting() ? copy_ipiv(end) : done_so_far(member));
     });
   } else {
     const std::size_t k = dealt_.first(j - 1);
@@ -431,14 +442,13 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
     member.blocked->factor_beside(surface, {before, false, true, k, k}, k, dealt_.width(j - 1),
                                   others);
   }
-  keep_pivots();
-  member.context.queue().enqueueCopyBuffer(member.blocked->info(), member.info, 0,
-                                           j * sizeof(cl_int), sizeof(cl_int), nullptr, &factored_);
+  if (pivoting()) copy_ipiv(dealt_.width(j));
+  factored_ = copy(member.blocked->info(), member.info, 0, j, 1);
 }
 
 // The factored panel and its pivots to the host and to the devices that do not have them; if it
-// goes in parts, meanwhile its products to the columns of the next panel. A device that works alone
-// is not waited for, but the host is never more than a panel ahead of it.
+// goes in parts, meanwhile its products to the columns of the next panel. Of a device that works
+// alone the host waits for the panel before.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
   const std::size_t top = dealt_.first(j), width = dealt_.width(j);
@@ -449,14 +459,14 @@ void DistributedLu::publish_panel(std::size_t j) {
     const cl::Event ready = end == width ? factored_
                             : owns(j)    ? parts_factored_[part]
                                          : cl::Event();
-    if (!alone()) share_pivots(j, first, end, ready);
+    if (!alone()) share_ipiv(j, first, end, ready);
     leaving_[slot(j)] = at_home_[j] = send_columns(j, first, end, ready, [&] {
       if (first > 0) interchange_left(j, first, end);
     });
     if (goes_in_parts(j) && end == products[product]) update_next(j, product++, end);
   }
   for (const auto& member : members_) {
-    if (pivots()) member->moves.list_panel(top, width);
+    if (pivoting()) member->moves.list_panel(top, width);
   }
   if (owns(j) && (!home_ || turnover_[j].uses > 0)) {
     copy_columns(j, top, panel(owner(j), j), Direction::from_panel);
@@ -466,24 +476,24 @@ void DistributedLu::publish_panel(std::size_t j) {
   factored_before_ = factored_;
 }
 
-// Those of columns first : end of panel j, once they are `ready`, from their owner to the host and
-// the other devices.
-void DistributedLu::share_pivots(std::size_t j, std::size_t first, std::size_t end,
-                                 const cl::Event& ready) {
-  if (!pivots()) return;
+// ipiv of columns first : end of panel j, once it is `ready`, from their owner to the host and the
+// other devices.
+void DistributedLu::share_ipiv(std::size_t j, std::size_t first, std::size_t end,
+                               const cl::Event& ready) {
+  if (!pivoting()) return;
   const std::size_t device = dealt_.owner(j), k = dealt_.first(j) + first;
-  const std::span of_part = std::span(pivots_).subspan(k, end - first);
+  const std::span of_part = std::span(panel_ipiv_).subspan(k, end - first);
   if (owns(j)) transport_->read(device - first_, ready, owner(j).moves.ipiv(), k, of_part);
   processes_.broadcast(of_part.data(), of_part.size_bytes(), process_of(device));
   for (std::size_t d = 0; d < members_.size(); ++d) {
-    if (first_ + d != device) write_pivots(*members_[d], k, end - first);
+    if (first_ + d != device) write_ipiv(*members_[d], k, end - first);
   }
 }
 
-// Those of columns k : k+count of A.
-void DistributedLu::write_pivots(Member& member, std::size_t k, std::size_t count) {
+// ipiv of columns k : k+count of A.
+void DistributedLu::write_ipiv(Member& member, std::size_t k, std::size_t count) {
   member.context.queue().enqueueWriteBuffer(member.moves.ipiv(), CL_FALSE, k * sizeof(cl_int),
-                                            count * sizeof(cl_int), &pivots_[k]);
+                                            count * sizeof(cl_int), &panel_ipiv_[k]);
 }
 
 // Columns first : end of panel j, once `ready`, from its owner to the others; if that is all of it,
@@ -507,7 +517,7 @@ cl::Event DistributedLu::send_columns(std::size_t j, std::size_t first, std::siz
 
 // In columns 0 : first of panel j, on all devices, the interchanges of columns first : end.
 void DistributedLu::interchange_left(std::size_t j, std::size_t first, std::size_t end) {
-  if (!pivots()) return;
+  if (!pivoting()) return;
   for (const auto& member : members_) {
     const RowMoves& moves = member->moves;
     moves.move(panel(*member, j), 0, first, *member->moved,
@@ -521,7 +531,7 @@ void DistributedLu::update_next(std::size_t j, std::size_t product, std::size_t 
   if (j + 1 == dealt_.blocks() || !owns(j + 1)) return;
   Member& member = owner(j + 1);
   const std::size_t first = product > 0 ? product_ends(j)[product - 1] : 0;
-  if (pivots()) {
+  if (pivoting()) {
     const std::size_t top = dealt_.first(j), place = dealt_.place(j + 1);
     member.moves.move(slab(j + 1), place, place + dealt_.width(j + 1), *member.moved,
                       member.moves.list_part(top + first, end - first, top + first, top));
@@ -639,7 +649,7 @@ std::vector<Blocked::Columns> DistributedLu::interchange(std::size_t d, std::siz
   std::vector<Blocked::Columns> columns;
   for (const auto& [slab, first, end] : dealt_.on_device(first_ + d, from, to)) {
     Surface& a = member.slabs[slab];
-    if (pivots()) {
+    if (pivoting()) {
       member.moves.move(a, first, end, *member.moved,
                         member.moves.of_panel(dealt_.first(j), dealt_.width(j)));
     }
@@ -663,7 +673,7 @@ void DistributedLu::factor_blocks() {
   transport_->finish();
   info_ = 0;
   ipiv_.clear();
-  pivots_.assign(pivots() ? dealt_.n : 0, 0);
+  panel_ipiv_.assign(pivoting() ? dealt_.n : 0, 0);
   factored_ = factored_before_ = cl::Event();
   leaving_.assign(dealt_.panels, {});
   at_home_.assign(dealt_.blocks(), {});
@@ -679,7 +689,7 @@ void DistributedLu::factor_blocks() {
   finish();
   transport_->finish();
   read_info();
-  read_pivots();
+  read_ipiv();
   if (!home_) return;
   for (const auto& member : members_) {
     member->slabs.clear();
@@ -688,8 +698,8 @@ void DistributedLu::factor_blocks() {
 }
 
 // A single device does not wait for all of the first window: it has a quarter of it factored, then
-// half of it, then all. Panels of one part stay on the device until they have been applied to the
-// others.
+// half of it, then all. Panels of one part stay in their slab, too, until they have been applied to
+// the others.
 void DistributedLu::factor_windows() {
   allocate_slabs();
   const std::size_t window = dealt_.window;
@@ -736,13 +746,13 @@ void DistributedLu::read_info() {
 }
 
 // As getrf has them.
-void DistributedLu::read_pivots() {
-  if (pivots_.empty()) return;
+void DistributedLu::read_ipiv() {
+  if (panel_ipiv_.empty()) return;
   if (alone()) {
-    transport_->read(0, {}, members_.front()->moves.ipiv(), 0, pivots_);
+    transport_->read(0, {}, members_.front()->moves.ipiv(), 0, panel_ipiv_);
   }
-  for (std::size_t k = 0; k < pivots_.size(); ++k) {
-    const int row = static_cast<int>(k / dealt_.nb * dealt_.nb) + pivots_[k];
+  for (std::size_t k = 0; k < panel_ipiv_.size(); ++k) {
+    const int row = static_cast<int>(k / dealt_.nb * dealt_.nb) + panel_ipiv_[k];
     require_inside(row, k, dealt_.n);
     ipiv_.push_back(row + 1);
   }
@@ -761,7 +771,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
   for (std::size_t j = 0; j < end; ++j) {
     const std::size_t next = j + 1;
     const bool factors_next = next >= begin && next < end, last = home_ && next + 1 == end;
-    if (!home_ || j == 0) mark_idle();
+    if (home_ ? j == 0 : !alone()) mark_idle();
     const std::size_t from = std::max(next + factors_next, begin);
     std::size_t done = members_.size();  // the device that has no more to do
     if (factors_next && owns(next)) {
@@ -770,8 +780,8 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
         interchange(d, j, next, next + 1);
         for (std::size_t i = 0; i < product_ends(j).size(); ++i) subtract_from_next(j, i);
       }
-      // Panel 0 comes to a third place before the last block column's rows, or later to that of
-      // panel j.
+      // Panel 0 of the next window: to a third buffer before the rows that come for block column
+      // `next`, otherwise later to that of panel j, which has no more to do.
       if (last && dealt_.panels > 2) fetch_first(end);
       if (last && dealt_.panels == 2) mark_idle();
       if (owner(next).beside) {
@@ -911,7 +921,7 @@ void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& pa
   const RowMoves::List moves = member.moves.of_panel(k, dealt_.width(j));
   const Blocked::Columns x = {*member.x, 0, columns};
   if (op == Op::none) {
-    if (!upper && pivots()) member.moves.move(*member.x, 0, columns, *member.moved_x, moves);
+    if (!upper && pivoting()) member.moves.move(*member.x, 0, columns, *member.moved_x, moves);
     const Blocked::Triangle t = {part.of, upper, !upper, part.top, part.left};
     if (columns > kFewColumns) return member.blocked->solve_columns(t, k, dealt_.width(j), x);
     member.blocked->solve_diagonal_for_few(t, k, dealt_.width(j), *member.x);
@@ -920,7 +930,7 @@ void DistributedLu::solve_block(std::size_t j, bool upper, Op op, const Part& pa
   }
   const Part rows = transposed(j, !upper, part);
   member.blocked->solve_rows({rows.of, upper, upper, rows.top, rows.left}, k, dealt_.width(j), x);
-  if (upper && pivots()) member.moves.move(*member.x, 0, columns, *member.moved_x, moves, true);
+  if (upper && pivoting()) member.moves.move(*member.x, 0, columns, *member.moved_x, moves, true);
 }
 
 void DistributedLu::make_x(std::size_t columns) {

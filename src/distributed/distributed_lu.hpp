@@ -2,7 +2,6 @@
 // them cyclically (as ScaLAPACK's getrf and getrs on a 1 x P grid).
 #pragma once
 
-#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,8 +21,8 @@ namespace lugpu {
 ///
 /// A matrix larger than the devices' memory stays in the host's, and the devices hold a window of
 /// block columns at a time: left-looking, the panels left of the window come from there and are
-/// applied to it first. L, U and the pivots are the same bits for every number of devices, windows
-/// and buffers.
+/// applied to it first; a single device has the first window in parts, whose panels are there. L, U
+/// and the pivots are the same bits for every number of devices, windows and buffers.
 ///
 /// The devices are that of `context`, whose buffers the interface has, and options.others. They may
 /// be the same one in several contexts. With options.crew, the devices of the first process come
@@ -91,12 +90,13 @@ class DistributedLu : public DenseFactorization {
   };
 
   /// Of a block column in a window, the first `stored` rows go home, and those of the next window
-  /// come in place of the first `replaced`, once they have left; not in place of its panel as long
-  /// as that is to be used from there in so many parts of the window.
+  /// come in place of the first `replaced`, once they have left.
   struct Turnover {
-    std::size_t uses = 0;
     std::size_t stored = 0, replaced = 0;
     cl::Event left = {};
+    /// Later parts of the first window, which take its panel from its slab; until then nothing
+    /// comes in place of that.
+    std::size_t uses = 0;
   };
 
   void take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) override;
@@ -119,7 +119,7 @@ class DistributedLu : public DenseFactorization {
   void finish() const;
 
   void make_members();
-  bool pivots() const { return options_.pivot != Pivot::none; }
+  bool pivoting() const { return options_.pivot != Pivot::none; }
   bool alone() const { return dealt_.devices == 1 && processes_.size() == 1; }
   bool leads() const { return processes_.rank() == 0; }
   /// Tells the other processes, if there are any, about this system.
@@ -146,8 +146,8 @@ class DistributedLu : public DenseFactorization {
   bool goes_in_parts(std::size_t j) const { return sent_ends(j).size() > 1; }
   cl::Event send_columns(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready,
                          const std::function<void()>& meanwhile);
-  void share_pivots(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready);
-  void write_pivots(Member& member, std::size_t k, std::size_t count);
+  void share_ipiv(std::size_t j, std::size_t first, std::size_t end, const cl::Event& ready);
+  void write_ipiv(Member& member, std::size_t k, std::size_t count);
   void interchange_left(std::size_t j, std::size_t first, std::size_t end);
   void update_next(std::size_t j, std::size_t product, std::size_t end);
   void subtract_from_next(std::size_t j, std::size_t product);
@@ -163,7 +163,7 @@ class DistributedLu : public DenseFactorization {
   std::vector<cl::Event> fetch_panel(std::size_t j, std::size_t slot);
   void fetch_first(std::size_t end);
   void read_info();
-  void read_pivots();
+  void read_ipiv();
   void mark_idle();
   void update(std::size_t d, std::size_t j, std::size_t from, std::size_t to);
   std::vector<Blocked::Columns> interchange(std::size_t d, std::size_t j, std::size_t from,
@@ -193,7 +193,7 @@ class DistributedLu : public DenseFactorization {
   std::vector<std::unique_ptr<Member>> members_;  // of this process
   std::optional<HostColumns> home_;               // of A, L and U if they are held in windows
   std::optional<PanelTransport> transport_;
-  std::vector<int> pivots_;                // as RowMoves::ipiv()
+  std::vector<int> panel_ipiv_;            // as RowMoves::ipiv()
   std::vector<int> ipiv_;                  // of Outcome
   int info_ = 0;                           // of Outcome
   std::vector<cl::Event> parts_factored_;  // each part but the last of the last panel, on its owner

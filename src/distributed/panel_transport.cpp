@@ -132,7 +132,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
     meanwhile();
     return left;
   }
-  const bool shared = !host && shared_;
+  const bool in_room = !host, shared = in_room && shared_;
   if (!host) host = (before == 0 ? next_room() : rooms_[0].data) + rows * before;
   const bool here = owner.process == processes_.rank();
   const std::size_t from = here ? owner.device : links_.size();
@@ -172,7 +172,7 @@ cl::Event PanelTransport::send(const Place& owner, const cl::Event& ready,
     const std::vector<cl::Event> written = {sent[d]};
     links_[d].device->queue().enqueueBarrierWithWaitList(&written);
   }
-  std::move(sent.begin(), sent.end(), std::back_inserter(rooms_[0].sent));
+  if (in_room) std::move(sent.begin(), sent.end(), std::back_inserter(rooms_[0].sent));
   if (here) {
     for (const auto& wait : broadcasts) wait();
   }

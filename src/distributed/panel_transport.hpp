@@ -56,7 +56,8 @@ class PanelTransport {
                  std::span<const cl::Event> idle, std::size_t rows, std::size_t before,
                  std::size_t width, char* host, const std::function<void()>& meanwhile);
   /// The same from the host to the first panels.size() devices, after `ready` too, each an event or
-  /// none. Returns at once when it will be there; nothing waits for it yet.
+  /// none. Does not wait, and nothing else does: returns the event of each device's copy, for
+  /// join().
   std::vector<cl::Event> send_from_host(const char* host, std::span<const cl::Memory> panels,
                                         std::span<const cl::Event> idle, std::size_t bytes,
                                         std::initializer_list<cl::Event> ready);

@@ -69,6 +69,7 @@ void RowMoves::move(const Surface& columns, std::size_t first, std::size_t end,
   };
   run("take_rows");
   run("put_rows");
+  // At most.
   context_.timeline().add_bytes(4 * count * (end - first) * element_size(a.precision()));
 }
 

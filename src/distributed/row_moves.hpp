@@ -26,10 +26,11 @@ void run_on_rows(DeviceContext& context, const char* step, const Surface& a, con
               static_cast<cl_int>(rows), static_cast<cl_int>(packs));
 }
 
-/// Those of the panels of a matrix of n rows, `nb` columns in each, elements of this precision.
+/// The interchanges of all panels of a matrix of n rows, `nb` columns in each.
 class RowMoves {
  public:
-  /// Each row moves at most once, and all at the same time.
+  /// Row rows[start + count + i] becomes what was row rows[start + i], i = 0 : count, all at the
+  /// same time. Where both are the same, nothing moves.
   struct List {
     cl::Buffer rows;
     std::size_t start, count;
@@ -40,10 +41,11 @@ class RowMoves {
   static std::uint64_t bytes(std::size_t n, std::size_t nb);
 
   /// Its element k is the row that was interchanged with row k, counted from the first row of the
-  /// panel that has column k, as in Blocked::ipiv(): for who knows it to write.
+  /// panel that has column k, as in Blocked::ipiv(). The caller writes it.
   const cl::Buffer& ipiv() const { return ipiv_; }
 
-  /// Enqueues a list of the interchanges of the panel of columns k : k + width, which stays.
+  /// Enqueues a list of the interchanges of the panel of columns k : k + width, which stays until
+  /// they are listed again.
   void list_panel(std::size_t k, std::size_t width) const;
   List of_panel(std::size_t k, std::size_t width) const;
   /// Likewise of some columns of a panel, of rows at + i and top + ipiv(k + i), i = 0 : width, in
