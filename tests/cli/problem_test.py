@@ -39,7 +39,7 @@ class ProblemTest(CommandLine):
 
     def test_other_load(self):
         """What other programs had of the machine, of a case that lasted long enough; also of simulations."""
-        flags = ["--grid", "16", "--method", "cg", "--baseline", "none", "--min-time", "0.3"]
+        flags = ["--grid", "16", "--method", "cg", "--baseline", "none", "--min-time", "0.3", "--timeout", "300"]
         for problem in ("poisson2d", "fluid2d"):
             for row in self.results("bench", "--problem", problem, *flags):
                 self.assertTrue(0 <= row["other_load"] <= 1, row["other_load"])
