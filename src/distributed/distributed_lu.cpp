@@ -771,6 +771,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
   for (std::size_t j = 0; j < end; ++j) {
     const std::size_t next = j + 1;
     const bool factors_next = next >= begin && next < end, last = home_ && next + 1 == end;
+    // In windows the end of the step before tells that; nothing comes to an only device in core.
     if (home_ ? j == 0 : !alone()) mark_idle();
     const std::size_t from = std::max(next + factors_next, begin);
     std::size_t done = members_.size();  // the device that has no more to do
