@@ -391,7 +391,7 @@ TEST_P(DistributedTest, TheSameBitsOnAnyNumberOfDevices) {
 
 TEST_P(DistributedTest, LargerMatricesAndBlocks) {
   for (const auto& [n, nb] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{1100, 0}, {1000, 192}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{1100, 0}, {1000, 192}, {1400, 64}}) {
     const Matrix a = harmless(n);
     const LuFactors one = factor(1, a, nb);
     SCOPED_TRACE(n);

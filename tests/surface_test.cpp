@@ -360,6 +360,23 @@ TEST(Deadline, IsSeenAfterManyFastSteps) {
   EXPECT_THROW(context.checkpoint(), TimedOut);
 }
 
+// The clock is looked at in each, and nothing waits for the queue: here for a command that waits
+// for the host.
+TEST(Deadline, DoesNotWaitWhereTheCallerFollows) {
+  DeviceContext context(shared_context().device());
+  cl::UserEvent released(context.handle());
+  const std::vector<cl::Event> waits = {released};
+  context.queue().enqueueBarrierWithWaitList(&waits);
+  {
+    const Deadline::Followed followed(context.deadline());
+    for (int step = 0; step < 100; ++step) ASSERT_NO_THROW(context.checkpoint());
+    context.deadline().set(-1);
+    EXPECT_THROW(context.checkpoint(), TimedOut);
+  }
+  released.setStatus(CL_COMPLETE);
+  EXPECT_THROW(context.checkpoint(), TimedOut);
+}
+
 TEST(Deadline, StopsAFactorizationThatCanBeRepeated) {
   DeviceContext context(shared_context().device());
   const Problem problem =

@@ -6,8 +6,9 @@
 
 #include "nvidia/halves_layout.clh"
 
-#define ROWS 32    // rows of L or columns of U of a work-group
-#define READERS 8  // work-items of each
+#define ROWS 16     // rows of L or columns of U of a work-group
+#define READERS 16  // work-items of each
+#define PACKS 8     // of 8 numbers, what a work-item holds at a time
 
 // 8 numbers, `step` apart.
 inline void read_numbers(__global const float* from, size_t step, float* x) {
@@ -17,6 +18,14 @@ inline void read_numbers(__global const float* from, size_t step, float* x) {
   } else {
 #pragma unroll
     for (int i = 0; i < 8; ++i) x[i] = from[i * step];
+  }
+}
+
+// Of `depth` numbers from k on, the packs of one reader: x[i] are those from k + 8 READERS i.
+inline void read_packs(__global const float* from, size_t step, int k, int depth, float (*x)[8]) {
+#pragma unroll
+  for (int i = 0; i < PACKS; ++i) {
+    if (k + 8 * READERS * i < depth) read_numbers(from + (k + 8 * READERS * i) * step, step, x[i]);
   }
 }
 
@@ -57,12 +66,16 @@ __kernel __attribute__((reqd_work_group_size(ROWS * READERS, 1, 1))) void split_
       of_l ? a + (size_t)(split.row + min(place, last)) * pitch + k_first
            : a + (size_t)k_first * pitch + split.column + min(place, last);
 
-  float most = 0;
-  for (int k = 8 * reader; k < k_end - k_first; k += 8 * READERS) {
-    float x[8];
-    read_numbers(from + k * step, step, x);
+  const int depth = k_end - k_first, held = 8 * READERS * PACKS;
+  float x[PACKS][8], most = 0;
+  for (int k = 8 * reader; k < depth; k += held) {
+    read_packs(from, step, k, depth, x);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) most = fmax(most, fabs(x[i]));
+    for (int i = 0; i < PACKS; ++i) {
+      if (k + 8 * READERS * i >= depth) continue;
+#pragma unroll
+      for (int q = 0; q < 8; ++q) most = fmax(most, fabs(x[i][q]));
+    }
   }
   largest[reader][mine] = most;
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -72,22 +85,26 @@ __kernel __attribute__((reqd_work_group_size(ROWS * READERS, 1, 1))) void split_
   // Of the largest, biased; so that neither scale nor its reciprocal leaves the range.
   const int exponent = max((int)(as_uint(most) >> 23), 15);
   const float scale = as_float((uint)(127 + 127 + 14 - exponent) << 23);
-  const int chunks = (k_end - k_first) / CHUNK;
+  const int chunks = depth / CHUNK;
   if (reader == 0)
     ((__global float*)halves)[of_l ? place : split.rows + place] =
         as_float((uint)(exponent - 14) << 23);
-  for (int k = 8 * reader; k < k_end - k_first; k += 8 * READERS) {
-    float x[8];
-    read_numbers(from + k * step, step, x);
+  for (int first = 8 * reader; first < depth; first += held) {
+    if (depth > held) read_packs(from, step, first, depth, x);
 #pragma unroll
-    for (int i = 0; i < 8; ++i) x[i] *= scale;
-    uint4 packs[HALVES];
-    split_numbers(x, packs);
+    for (int i = 0; i < PACKS; ++i) {
+      const int k = first + 8 * READERS * i;
+      if (k >= depth) continue;
 #pragma unroll
-    for (int part = 0; part < HALVES; ++part) {
-      const size_t start =
-          of_l ? l_start(split, k / CHUNK, part) : u_start(split, chunks, k / CHUNK, part);
-      *(__global uint4*)(halves + start + pack_start(place, k % CHUNK / 8)) = packs[part];
+      for (int q = 0; q < 8; ++q) x[i][q] *= scale;
+      uint4 packs[HALVES];
+      split_numbers(x[i], packs);
+#pragma unroll
+      for (int part = 0; part < HALVES; ++part) {
+        const size_t start =
+            of_l ? l_start(split, k / CHUNK, part) : u_start(split, chunks, k / CHUNK, part);
+        *(__global uint4*)(halves + start + pack_start(place, k % CHUNK / 8)) = packs[part];
+      }
     }
   }
 }

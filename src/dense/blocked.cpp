@@ -121,6 +121,7 @@ void Blocked::update_columns(const Triangle& l, std::size_t k, std::size_t width
 void Blocked::factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
                             std::span<const Columns> others) {
   factor(a);
+  prepare_update(l, k, width);
   update_columns(l, k, width, others);
 }
 

@@ -92,6 +92,9 @@ class Blocked {
   /// The same for all columns of X, a few, where rounding may differ from that of many.
   virtual void solve_diagonal_for_few(const Triangle& t, std::size_t k, std::size_t width,
                                       Surface& x);
+  /// Enqueues what update_columns() needs first, once for all columns: with the same l, k and
+  /// width, which stay prepared until the next call.
+  virtual void prepare_update(const Triangle&, std::size_t /*k*/, std::size_t /*width*/) {}
   /// Enqueues solve_columns(l, k, width, a) for each a of `columns`, right of a factored panel L,
   /// for a shape with updates_others; first columns are multiples of 16 and width one of 32.
   /// Products may be computed in another way; an element gets the same bits whatever the columns

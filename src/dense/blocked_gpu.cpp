@@ -71,7 +71,7 @@ bool suits_wgmma(const Device& device, const Shape& shape) {
 
 // L and U of a block of such a matrix: see kernels/nvidia/halves_layout.clh.
 constexpr std::size_t kChunk = 32;             // values of k
-constexpr std::size_t kRowsSplit = 32;         // of a work-group
+constexpr std::size_t kRowsSplit = 16;         // of a work-group
 constexpr std::size_t kLeastSplit = 320;       // columns of a block that are worth it
 constexpr std::size_t kColumnsAtOnce = 12288;  // of update_columns()
 // Work-groups of a launch whose panel has its multiprocessors to itself, times columns of a block,
@@ -376,6 +376,7 @@ bool BlockedGpu::updates(DeviceContext& context, const Shape& shape, Kernels ker
   Surface columns = surface_of(a);
   const Triangle triangle = {panel, false, true};
   const Columns some = {columns, kFirst, kCount};
+  solver.prepare_update(triangle, 0, kWidth);
   solver.update_columns(triangle, 0, kWidth, {&some, 1});
   const Matrix result = download(context, export_columns(context, columns, 0, kFirst + kCount),
                                  kTestOrder, kFirst + kCount, shape.precision);
@@ -719,8 +720,10 @@ std::size_t BlockedGpu::resident_from() const {
 // everybody waits. ResidentLu may have the last rows, and the columns from there on at once.
 std::vector<std::size_t> BlockedGpu::part_ends(std::size_t m, std::size_t n) {
   std::vector<std::size_t> ends;
-  if (m >= n + ResidentLu::kMostRows) {
-    for (std::size_t end = 2 * kPanel; end < n; end += 3 * kPanel) ends.push_back(end);
+  if (n > 2 * kPanel && m >= n + ResidentLu::kMostRows) {
+    const std::size_t last = (n - 1) / kPanel * kPanel;
+    for (std::size_t end = 2 * kPanel; end < last; end += 3 * kPanel) ends.push_back(end);
+    ends.push_back(last);
   }
   ends.push_back(n);
   return ends;
@@ -768,15 +771,19 @@ void BlockedGpu::factorize(Surface& a, const Parts& parts) {
   if (resident < end) resident_->factor(a, resident, ipiv_, info_);
 }
 
-void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t width,
-                                std::span<const Columns> columns) {
+void BlockedGpu::prepare_update(const Triangle& l, std::size_t k, std::size_t width) {
   const std::size_t row = k + width - l.top, column = k - l.left;
-  if (kernels_.halves == 0 || row == l.of.rows()) {
-    return Blocked::update_columns(l, k, width, columns);
-  }
+  if (kernels_.halves == 0 || row == l.of.rows()) return;
   split_block block = room_;
   block.row = to_int(row);
-  if (!columns.empty()) split(l.of, l.of.rows(), 0, column, column + width, block);
+  split(l.of, l.of.rows(), 0, column, column + width, block);
+}
+
+void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t width,
+                                std::span<const Columns> columns) {
+  if (kernels_.halves == 0 || k + width - l.top == l.of.rows()) {
+    return Blocked::update_columns(l, k, width, columns);
+  }
   for (const Columns& a : columns) update_by_halves(l, k, width, a);
 }
 

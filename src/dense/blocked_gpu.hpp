@@ -35,6 +35,7 @@ class BlockedGpu : public Blocked {
   static std::uint64_t other_workspace(const Device& device, const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
   /// By products in halves, if kernels for them are proven.
+  void prepare_update(const Triangle& l, std::size_t k, std::size_t width) override;
   void update_columns(const Triangle& l, std::size_t k, std::size_t width,
                       std::span<const Columns> columns) override;
   void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,

@@ -1,6 +1,7 @@
 #include "distributed/distributed_lu.hpp"
 
 #include <algorithm>
+#include <list>
 #include <numeric>
 #include <utility>
 
@@ -50,6 +51,9 @@ constexpr std::size_t kFewColumns = 8;
 
 // In windows, what has become rows of U of a block column in so many steps goes home in one copy.
 constexpr std::size_t kSteps = 4;
+
+// Of rows, as many as columns of so many blocks: see product_ends().
+constexpr std::size_t kManyBlocks = 20;
 
 std::string counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -367,8 +371,11 @@ std::vector<std::size_t> DistributedLu::sent_ends(std::size_t j) const {
 }
 
 // While the last two parts are on their way, and then: each product reads and writes all of the
-// columns.
+// columns. In single precision update_columns() has faster products; while many rows are left,
+// kernels fill the time of all devices, and that is worth more than an early start.
 std::vector<std::size_t> DistributedLu::product_ends(std::size_t j) const {
+  const bool single = options_.precision == Precision::single_precision;
+  if (single && dealt_.n - dealt_.first(j) > kManyBlocks * dealt_.nb) return {};
   const std::vector<std::size_t> parts = part_ends(j);
   if (parts.size() < 3) return {parts.back()};
   return {parts[parts.size() - 3], parts.back()};
@@ -451,29 +458,34 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
 // alone the host waits for the panel before.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
-  const std::size_t top = dealt_.first(j), width = dealt_.width(j);
   const std::vector<std::size_t> ends = sent_ends(j), products = product_ends(j);
   std::size_t product = 0;
   for (std::size_t part = 0, first = 0; part < ends.size(); first = ends[part++]) {
     const std::size_t end = ends[part];
-    const cl::Event ready = end == width ? factored_
-                            : owns(j)    ? parts_factored_[part]
-                                         : cl::Event();
+    const cl::Event ready = end == dealt_.width(j) ? factored_
+                            : owns(j)              ? parts_factored_[part]
+                                                   : cl::Event();
     if (!alone()) share_ipiv(j, first, end, ready);
     leaving_[slot(j)] = at_home_[j] = send_columns(j, first, end, ready, [&] {
       if (first > 0) interchange_left(j, first, end);
     });
-    if (goes_in_parts(j) && end == products[product]) update_next(j, product++, end);
-  }
-  for (const auto& member : members_) {
-    if (pivoting()) member->moves.list_panel(top, width);
-  }
-  if (owns(j) && (!home_ || turnover_[j].uses > 0)) {
-    copy_columns(j, top, panel(owner(j), j), Direction::from_panel);
+    if (!goes_in_parts(j) || product == products.size()) continue;
+    if (end == products[product]) update_next(j, product++, end);
   }
   if (!alone()) return;
   if (factored_before_()) factored_before_.wait();
   factored_before_ = factored_;
+}
+
+// What nobody waits for: the interchanges of panel j as a list, and L and U where they stay.
+void DistributedLu::complete_panel(std::size_t j) {
+  const std::size_t top = dealt_.first(j);
+  for (const auto& member : members_) {
+    if (pivoting()) member->moves.list_panel(top, dealt_.width(j));
+  }
+  if (owns(j) && (!home_ || turnover_[j].uses > 0)) {
+    copy_columns(j, top, panel(owner(j), j), Direction::from_panel);
+  }
 }
 
 // ipiv of columns first : end of panel j, once it is `ready`, from their owner to the host and the
@@ -636,10 +648,14 @@ std::vector<cl::Event> DistributedLu::fetch_panel(std::size_t j, std::size_t slo
 //   A(R, :) -= L(R, k:k+nb) U(k:k+nb, :)
 void DistributedLu::update(std::size_t d, std::size_t j, std::size_t from, std::size_t to) {
   Member& member = *members_[d];
+  const std::vector<Blocked::Columns> columns = interchange(d, j, from, to);
+  if (columns.empty()) return;
   const std::size_t k = dealt_.first(j);
   const Surface l = panel(member, j);
   const Blocked::Triangle triangle = {l, false, true, k, k};
-  member.blocked->update_columns(triangle, k, dealt_.width(j), interchange(d, j, from, to));
+  if (member.prepared != j) member.blocked->prepare_update(triangle, k, dealt_.width(j));
+  member.prepared = j;
+  member.blocked->update_columns(triangle, k, dealt_.width(j), columns);
 }
 
 // The first line of it; returns where the columns are.
@@ -669,6 +685,9 @@ void DistributedLu::factor() {
 }
 
 void DistributedLu::factor_blocks() {
+  // The host waits for every panel, or the one before, and has the next work ready.
+  std::list<Deadline::Followed> followed;
+  for (const auto& member : members_) followed.emplace_back(member->context.deadline());
   finish();
   transport_->finish();
   info_ = 0;
@@ -767,7 +786,7 @@ void DistributedLu::factor_first_panel() {
 // Block columns begin : end: all panels before, of which the first is there or on its way, then
 // their own.
 void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
-  if (end == 1) fetch_first(end);
+  for (const auto& member : members_) member->prepared.reset();
   for (std::size_t j = 0; j < end; ++j) {
     const std::size_t next = j + 1;
     const bool factors_next = next >= begin && next < end, last = home_ && next + 1 == end;
@@ -775,11 +794,18 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     if (home_ ? j == 0 : !alone()) mark_idle();
     const std::size_t from = std::max(next + factors_next, begin);
     std::size_t done = members_.size();  // the device that has no more to do
+    const std::vector<std::size_t> products = product_ends(j);
+    // The next panel's columns have their products already, or get them now.
+    const bool ahead = goes_in_parts(j) && !products.empty();
+    if (j >= begin && !ahead) complete_panel(j);
+    if (end == 1) fetch_first(end);
     if (factors_next && owns(next)) {
       const std::size_t d = dealt_.owner(next) - first_;
-      if (!goes_in_parts(j)) {
+      if (products.empty()) {
+        update(d, j, next, next + 1);
+      } else if (!ahead) {
         interchange(d, j, next, next + 1);
-        for (std::size_t i = 0; i < product_ends(j).size(); ++i) subtract_from_next(j, i);
+        for (std::size_t i = 0; i < products.size(); ++i) subtract_from_next(j, i);
       }
       // Panel 0 of the next window: to a third buffer before the rows that come for block column
       // `next`, otherwise later to that of panel j, which has no more to do.
@@ -792,6 +818,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
         factor_panel(next);
       }
     }
+    if (j >= begin && ahead) complete_panel(j);
     for (std::size_t d = 0; d < members_.size(); ++d) {
       if (d != done) update(d, j, from, end);
     }

@@ -79,9 +79,10 @@ class DistributedLu : public DenseFactorization {
     cl::Buffer info;               // of each of its panels
     cl::Buffer mark;               // see done_so_far()
     std::unique_ptr<Blocked> blocked;
-    bool beside;                        // whether Blocked::factor_beside() is used
-    std::optional<Surface> x, moved_x;  // of solve
-    Staging columns;                    // of get()
+    std::optional<std::size_t> prepared;  // the panel that prepare_update() was for
+    bool beside;                          // whether Blocked::factor_beside() is used
+    std::optional<Surface> x, moved_x;    // of solve
+    Staging columns;                      // of get()
   };
   /// Rows and columns of L or U in a surface: its first element is that of row top, column left.
   struct Part {
@@ -139,7 +140,7 @@ class DistributedLu : public DenseFactorization {
   Surface panel(const Member& member, std::size_t j) const;
   /// Where parts of panel j end: as Blocked::part_ends() has them; as it travels, each while the
   /// next one is factored; and as the columns of the next panel get its product, which is the same
-  /// for every number of devices and windows.
+  /// for every number of devices and windows, or none if they get it as the others do.
   std::vector<std::size_t> part_ends(std::size_t j) const;
   std::vector<std::size_t> sent_ends(std::size_t j) const;
   std::vector<std::size_t> product_ends(std::size_t j) const;
@@ -160,6 +161,7 @@ class DistributedLu : public DenseFactorization {
   void factor_window(std::size_t begin, std::size_t end);
   void factor_panel(std::size_t j, const std::vector<Blocked::Columns>& others = {});
   void publish_panel(std::size_t j);
+  void complete_panel(std::size_t j);
   std::vector<cl::Event> fetch_panel(std::size_t j, std::size_t slot);
   void fetch_first(std::size_t end);
   void read_info();

@@ -13,10 +13,13 @@ void Deadline::set(double seconds, int pace) {
 }
 
 void Deadline::checkpoint(const cl::CommandQueue& queue) {
-  if (++steps_since_wait_ < steps_between_waits_) return;
-  queue.finish();
+  if (followers_ == 0) {
+    if (++steps_since_wait_ < steps_between_waits_) return;
+    queue.finish();
+  }
   const auto now = Clock::now();
   if (now > deadline_) throw TimedOut();
+  if (followers_ > 0) return;
   // Waits cost some 10 to 100 microseconds: a few per second cost almost nothing.
   const double seconds = std::chrono::duration<double>(now - last_wait_).count();
   if (seconds < 0.05) steps_between_waits_ *= 2;

@@ -33,6 +33,18 @@ class Deadline {
     Deadline& deadline_;
     std::chrono::steady_clock::time_point time_;
   };
+  /// While it lives, checkpoint() looks at the clock alone: the caller waits for the device anyway,
+  /// which is to have the next work when it has done what is enqueued.
+  class Followed {
+   public:
+    explicit Followed(Deadline& deadline) : deadline_(deadline) { ++deadline_.followers_; }
+    ~Followed() { --deadline_.followers_; }
+    Followed(const Followed&) = delete;
+    Followed& operator=(const Followed&) = delete;
+
+   private:
+    Deadline& deadline_;
+  };
   /// Checkpoints from one wait for the device to the next, as adapted so far.
   int pace() const { return steps_between_waits_; }
   /// Between the steps of a long computation: now and then waits for the queue, so that no more is
@@ -46,6 +58,7 @@ class Deadline {
   Clock::time_point last_wait_ = Clock::now();
   int steps_between_waits_ = 1;
   int steps_since_wait_ = 0;
+  int followers_ = 0;
 };
 
 }  // namespace lugpu
