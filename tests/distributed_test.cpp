@@ -1,5 +1,6 @@
 // LU over several devices: the same bits as on one, and right. A device is named several times.
 #include <array>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -272,15 +273,17 @@ std::vector<int> after_moves(DeviceContext& context, const RowMoves::List& list,
 
 // Of all of a panel, and of its columns from the third one on, in A and in the panel itself.
 TEST(RowMoves, AreThoseOfAllInterchangesTogether) {
-  constexpr std::size_t kN = 700, kPlace = 5;
+  constexpr std::size_t kN = 1500, kPlace = 5;
   DeviceContext& context = shared_context();
-  const RowMoves moves(context, Precision::single_precision, kN, 200);
+  const RowMoves moves(context, Precision::single_precision, kN, 1100);
   for (const auto& [width, top, before] : std::vector<std::array<std::size_t, 3>>{{1, 37, 0},
                                                                                   {3, 37, 0},
                                                                                   {64, 37, 2},
                                                                                   {65, 0, 2},
                                                                                   {65, 37, 0},
                                                                                   {200, 37, 2},
+                                                                                  {1100, 37, 2},
+                                                                                  {1100, 0, 0},
                                                                                   {200, 0, 0}}) {
     SCOPED_TRACE(testing::Message() << width << " columns after " << before << ", row " << top);
     std::mt19937 random(static_cast<unsigned>(width + before));
@@ -391,7 +394,7 @@ TEST_P(DistributedTest, TheSameBitsOnAnyNumberOfDevices) {
 
 TEST_P(DistributedTest, LargerMatricesAndBlocks) {
   for (const auto& [n, nb] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{1100, 0}, {1000, 192}, {1400, 64}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{1100, 0}, {1000, 192}}) {
     const Matrix a = harmless(n);
     const LuFactors one = factor(1, a, nb);
     SCOPED_TRACE(n);
@@ -473,9 +476,10 @@ TEST_P(DistributedTest, RealMatrices) {
   }
 }
 
-// The first panel, or two, in three parts, of which the next one gets two products; ResidentLu may
+// The first panel, or two, in four parts, of which the next one gets two products; ResidentLu may
 // have the last columns of the other panels, which are whole. The last block column is a device's
-// only one, and narrower than what interchange_left() has.
+// only one, and narrower than what interchange_left() has. On GPUs also with so many rows that the
+// next panel's columns wait for all parts, if products in halves are faster.
 TEST_P(DistributedTest, PanelsInParts) {
   const bool quick = shared_context().device().type == "cpu";
   if (quick && (pivot == Pivot::none || precision != Precision::single_precision)) {
@@ -489,6 +493,16 @@ TEST_P(DistributedTest, PanelsInParts) {
   for (const std::size_t devices : {1, 2, 3}) {
     SCOPED_TRACE(devices);
     expect_equal(factor(make(contexts_as_of_gpus(devices), n, 0, nb), a), many);
+  }
+  if (precision != Precision::single_precision) return;
+  const std::size_t rows = 7100, narrow = 320;
+  const Matrix tall = harmless(rows);
+  const LuFactors one = factor(make(contexts_as_of_gpus(1), rows, 0, narrow), tall);
+  expect_right(tall, one, pivot, precision);
+  for (const Parts& parts : {Parts{2, kAll, kAll}, {3, kAll, 2}, {1, 6, 2}, {2, 8, 2}}) {
+    SCOPED_TRACE(parts);
+    expect_equal(factor(make(contexts_as_of_gpus(parts.devices), parts, rows, 0, narrow), tall),
+                 one);
   }
 }
 
@@ -561,6 +575,23 @@ TEST_P(DistributedTest, FactorsAgainAndAgain) {
       lu.factor();
       EXPECT_TRUE(equal(factors_of(lu).lu, factor(1, a).lu)) << seed;
     }
+  }
+}
+
+TEST_P(DistributedTest, FactorsAgainAfterATimeLimit) {
+  const Matrix a = harmless(300);
+  const LuFactors one = factor(1, a);
+  for (const Parts& parts : {Parts{2, kAll, kAll}, {2, 1, 1}, {1, 3, 2}}) {
+    SCOPED_TRACE(parts);
+    const std::vector<DeviceContext*> devices = contexts(parts.devices);
+    DistributedLu lu = make(devices, parts, 300, 0, 64);
+    lu.upload(a, Matrix(300, 0));
+    devices.front()->deadline().set(-1);
+    EXPECT_THROW(lu.factor(), TimedOut);
+    devices.front()->deadline().set(std::numeric_limits<double>::infinity());
+    lu.upload(a, Matrix(300, 0));
+    lu.factor();
+    expect_equal(factors_of(lu), one);
   }
 }
 

@@ -43,6 +43,7 @@ gpu plain small_kernels_test *ConductivityOf*:*PushedBubbles:*OfLargerMembers
 cpu       large_index_operators_test *_326:-*VectorsAndGrids*
 gpu       large_index_operators_test *_326:-*VectorsAndGrids*
 cpu       large_index_steps_test */single_326
+gpu       distributed_test RowMoves.*
 gpu       resident_lu_test *NoNaN*/single
 cpu plain simulate fluid --scene obstacle --semi-lagrangian --grid 4 --steps 1 --iterations 1 --method jacobi
 gpu       solve a.npy --method lu --pivot rook

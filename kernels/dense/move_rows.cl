@@ -14,8 +14,15 @@
 #define ITEMS 64
 #endif
 
-// So many interchanges are in local memory at a time.
-#define LISTED 64
+#define LISTED 64  // work-items of a list
+#define HELD 1024  // interchanges that are in local memory at a time
+
+// others[i] = top + ipiv[i], i = 0 : count, once nobody needs what was there
+inline void hold(__global const int* ipiv, int top, int count, __local int* others) {
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = get_local_id(0); i < count; i += LISTED) others[i] = top + ipiv[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+}
 
 // The interchanges of rows at + i and top + ipiv[first + i], i = 0 : width, in this order, as a
 // list of moves: row rows[start + 2 width + i] becomes what was row rows[start + i], i = 0 : 2
@@ -24,21 +31,16 @@
 __kernel __attribute__((reqd_work_group_size(LISTED, 1, 1))) void list_row_moves(
     __global const int* restrict ipiv, int first, int width, int at, int top,
     __global int* restrict rows, int start) {
-  __local int others[LISTED];
-  const int me = get_local_id(0), place = get_global_id(0), end = at + width;
-  const int last = (width - 1) / LISTED * LISTED;
+  __local int others[HELD];
+  const int place = get_global_id(0), end = at + width, last = (width - 1) / HELD * HELD;
   int to = at + place, from = at + place;
-  for (int k = 0; k < width; k += LISTED) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (k + me < width) others[me] = top + ipiv[first + k + me];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    to = place_after(to, at + k, others, min(LISTED, width - k));
+  for (int k = 0; k < width; k += HELD) {
+    hold(ipiv + first + k, top, min(HELD, width - k), others);
+    to = place_after(to, at + k, others, min(HELD, width - k));
   }
-  for (int k = last; k >= 0; k -= LISTED) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (k + me < width) others[me] = top + ipiv[first + k + me];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    from = place_before(from, at + k, others, min(LISTED, width - k));
+  for (int k = last; k >= 0; k -= HELD) {
+    hold(ipiv + first + k, top, min(HELD, width - k), others);
+    from = place_before(from, at + k, others, min(HELD, width - k));
   }
   if (place >= width) return;
   rows[start + place] = from;

@@ -8,7 +8,7 @@
 
 #define ROWS 16     // rows of L or columns of U of a work-group
 #define READERS 16  // work-items of each
-#define PACKS 8     // of 8 numbers, what a work-item holds at a time
+#define PACKS 8     // packs of 8 numbers that a work-item holds at a time
 
 // 8 numbers, `step` apart.
 inline void read_numbers(__global const float* from, size_t step, float* x) {
@@ -21,7 +21,8 @@ inline void read_numbers(__global const float* from, size_t step, float* x) {
   }
 }
 
-// Of `depth` numbers from k on, the packs of one reader: x[i] are those from k + 8 READERS i.
+// One reader's packs of the `depth` numbers at `from`: x[i] gets the 8 from k + 8 READERS i on,
+// unless these are beyond the end.
 inline void read_packs(__global const float* from, size_t step, int k, int depth, float (*x)[8]) {
 #pragma unroll
   for (int i = 0; i < PACKS; ++i) {

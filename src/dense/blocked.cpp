@@ -23,6 +23,10 @@ std::vector<std::size_t> Blocked::part_ends(const Device& device, std::size_t m,
   return BlockedGpu::part_ends(m, n);
 }
 
+bool Blocked::updates_faster(const Device& device, const Shape& shape) {
+  return device.type != "cpu" && BlockedGpu::updates_faster(device, shape);
+}
+
 Shortcut Blocked::shortcut(const Device& device, const Shape& shape) {
   return device.type == "cpu" ? Shortcut::none : BlockedGpu::shortcut(device, shape);
 }

@@ -92,15 +92,18 @@ class Blocked {
   /// The same for all columns of X, a few, where rounding may differ from that of many.
   virtual void solve_diagonal_for_few(const Triangle& t, std::size_t k, std::size_t width,
                                       Surface& x);
-  /// Enqueues what update_columns() needs first, once for all columns: with the same l, k and
-  /// width, which stay prepared until the next call.
+  /// Enqueues what update_columns() with the same l, k and width needs first, once for all columns:
+  /// it stays until the next prepare_update() or factor_beside().
   virtual void prepare_update(const Triangle&, std::size_t /*k*/, std::size_t /*width*/) {}
   /// Enqueues solve_columns(l, k, width, a) for each a of `columns`, right of a factored panel L,
   /// for a shape with updates_others; first columns are multiples of 16 and width one of 32.
   /// Products may be computed in another way; an element gets the same bits whatever the columns
-  /// beside it.
+  /// beside it. prepare_update() comes first.
   virtual void update_columns(const Triangle& l, std::size_t k, std::size_t width,
                               std::span<const Columns> columns);
+  /// Whether its products are faster than those of solve_columns(), for such a shape, unless their
+  /// kernels turn out not to be proven.
+  static bool updates_faster(const Device& device, const Shape& shape);
   /// Enqueues factor(a) and update_columns(l, k, width, others), whose products may be computed
   /// meanwhile, as solve_columns() does.
   virtual void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,

@@ -188,8 +188,7 @@ void BlockedGpu::allocate() {
 }
 
 std::uint64_t BlockedGpu::other_workspace(const Device& device, const Shape& shape) {
-  const bool halves = suits_wgmma(device, shape) && halves_of(shape) > 0;
-  const std::uint64_t split = halves ? halves_bytes(shape) : 0;
+  const std::uint64_t split = updates_faster(device, shape) ? halves_bytes(shape) : 0;
   if (suits_none(device, shape)) return split + LuNone::workspace(shape.n, shape.precision);
   if (shape.pivot == Pivot::none) return split;
   return split + ResidentLu::workspace(shape.m, shape.n, shape.precision);
@@ -208,6 +207,10 @@ std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
   if (shape.shortcut != Shortcut::half_products && (shape.ping_pong || n < 8192)) return kPanel;
   return n < 16384 ? kBlock : kWideBlock;
+}
+
+bool BlockedGpu::updates_faster(const Device& device, const Shape& shape) {
+  return suits_wgmma(device, shape) && halves_of(shape) > 0;
 }
 
 BlockedGpu::ProofKey BlockedGpu::key_of(const DeviceContext& context, const Shape& shape,

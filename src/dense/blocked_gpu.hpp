@@ -34,8 +34,10 @@ class BlockedGpu : public Blocked {
   /// most; for a shape with nb.
   static std::uint64_t other_workspace(const Device& device, const Shape& shape);
   std::uint64_t multiply(Surface& a) override;
-  /// By products in halves, if kernels for them are proven.
+  static bool updates_faster(const Device& device, const Shape& shape);
+  /// L in halves.
   void prepare_update(const Triangle& l, std::size_t k, std::size_t width) override;
+  /// By products in halves, if kernels for them are proven.
   void update_columns(const Triangle& l, std::size_t k, std::size_t width,
                       std::span<const Columns> columns) override;
   void factor_beside(Surface& a, const Triangle& l, std::size_t k, std::size_t width,
@@ -164,7 +166,7 @@ class BlockedGpu : public Blocked {
   cl::Buffer panel_messages_;  // between work-groups, see gpu/panel_rows.clh
   std::uint64_t panel_message_bytes_ = 0;
   // In halves: L and U of columns split_k_ : split_k_end_, as split_ says, whose rows are 0 if
-  // none; or those of update_columns().
+  // none; or L of prepare_update() and U of update_columns().
   cl::Buffer halves_;
   split_block room_{}, split_{};
   std::size_t split_k_ = 0, split_k_end_ = 0;

@@ -52,7 +52,7 @@ constexpr std::size_t kFewColumns = 8;
 // In windows, what has become rows of U of a block column in so many steps goes home in one copy.
 constexpr std::size_t kSteps = 4;
 
-// Of rows, as many as columns of so many blocks: see product_ends().
+// Rows are many if they are more than the columns of so many blocks: see product_ends().
 constexpr std::size_t kManyBlocks = 20;
 
 std::string counted(std::size_t count, const std::string& what) {
@@ -371,11 +371,11 @@ std::vector<std::size_t> DistributedLu::sent_ends(std::size_t j) const {
 }
 
 // While the last two parts are on their way, and then: each product reads and writes all of the
-// columns. In single precision update_columns() has faster products; while many rows are left,
-// kernels fill the time of all devices, and that is worth more than an early start.
+// columns. But with many rows kernels fill the time of all devices, and faster products are worth
+// more than an early start.
 std::vector<std::size_t> DistributedLu::product_ends(std::size_t j) const {
-  const bool single = options_.precision == Precision::single_precision;
-  if (single && dealt_.n - dealt_.first(j) > kManyBlocks * dealt_.nb) return {};
+  const bool many = dealt_.n - dealt_.first(j) > kManyBlocks * dealt_.nb;
+  if (many && Blocked::updates_faster(context_.device(), panel_shape(dealt_, options_))) return {};
   const std::vector<std::size_t> parts = part_ends(j);
   if (parts.size() < 3) return {parts.back()};
   return {parts[parts.size() - 3], parts.back()};
@@ -454,7 +454,7 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
 }
 
 // The factored panel and its pivots to the host and to the devices that do not have them; if it
-// goes in parts, meanwhile its products to the columns of the next panel. Of a device that works
+// goes in parts, meanwhile the products of product_ends(). Of a device that works
 // alone the host waits for the panel before.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
@@ -477,7 +477,7 @@ void DistributedLu::publish_panel(std::size_t j) {
   factored_before_ = factored_;
 }
 
-// What nobody waits for: the interchanges of panel j as a list, and L and U where they stay.
+// The interchanges of panel j as a list, for interchange(), and L and U in its slab.
 void DistributedLu::complete_panel(std::size_t j) {
   const std::size_t top = dealt_.first(j);
   for (const auto& member : members_) {
@@ -641,8 +641,8 @@ std::vector<cl::Event> DistributedLu::fetch_panel(std::size_t j, std::size_t slo
                                     {at_home_[j], leaving_[slot]});
 }
 
-// With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of the
-// next panel:
+// With k = first(j) and R = k+nb : n, for block columns from : to that are device d's, right of
+// panel j:
 //   A(k:n, :) = P A(k:n, :)
 //   U(k:k+nb, :) = inv(L(k:k+nb, k:k+nb)) A(k:k+nb, :)
 //   A(R, :) -= L(R, k:k+nb) U(k:k+nb, :)
@@ -685,7 +685,7 @@ void DistributedLu::factor() {
 }
 
 void DistributedLu::factor_blocks() {
-  // The host waits for every panel, or the one before, and has the next work ready.
+  // The host waits for every step or the one before, and must have the next work ready.
   std::list<Deadline::Followed> followed;
   for (const auto& member : members_) followed.emplace_back(member->context.deadline());
   finish();
@@ -795,7 +795,8 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     const std::size_t from = std::max(next + factors_next, begin);
     std::size_t done = members_.size();  // the device that has no more to do
     const std::vector<std::size_t> products = product_ends(j);
-    // The next panel's columns have their products already, or get them now.
+    // The next panel's columns have their products already, or get them now; beside its launches
+    // (Member::beside) only one device computes others, where nothing comes in parts.
     const bool ahead = goes_in_parts(j) && !products.empty();
     if (j >= begin && !ahead) complete_panel(j);
     if (end == 1) fetch_first(end);
@@ -828,6 +829,9 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     if (factors_next) publish_panel(next);
     if (home_) {
       turn_over(j, from, end, updated);
+      for (const cl::Event& before : idle_) {
+        if (next < begin && before()) before.wait();
+      }
       idle_ = updated;
     }
     context_.checkpoint();

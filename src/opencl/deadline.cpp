@@ -19,7 +19,10 @@ void Deadline::checkpoint(const cl::CommandQueue& queue) {
   }
   const auto now = Clock::now();
   if (now > deadline_) throw TimedOut();
-  if (followers_ > 0) return;
+  if (followers_ > 0) {
+    last_wait_ = now;
+    return;
+  }
   // Waits cost some 10 to 100 microseconds: a few per second cost almost nothing.
   const double seconds = std::chrono::duration<double>(now - last_wait_).count();
   if (seconds < 0.05) steps_between_waits_ *= 2;

@@ -33,8 +33,8 @@ class Deadline {
     Deadline& deadline_;
     std::chrono::steady_clock::time_point time_;
   };
-  /// While it lives, checkpoint() looks at the clock alone: the caller waits for the device anyway,
-  /// which is to have the next work when it has done what is enqueued.
+  /// While it lives, checkpoint() never waits, it only looks at the clock: for a caller that waits
+  /// for the device itself, and must have more work enqueued before it runs dry.
   class Followed {
    public:
     explicit Followed(Deadline& deadline) : deadline_(deadline) { ++deadline_.followers_; }
