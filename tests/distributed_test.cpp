@@ -283,7 +283,6 @@ TEST(RowMoves, AreThoseOfAllInterchangesTogether) {
                                                                                   {65, 37, 0},
                                                                                   {200, 37, 2},
                                                                                   {1100, 37, 2},
-                                                                                  {1100, 0, 0},
                                                                                   {200, 0, 0}}) {
     SCOPED_TRACE(testing::Message() << width << " columns after " << before << ", row " << top);
     std::mt19937 random(static_cast<unsigned>(width + before));

@@ -31,6 +31,7 @@ gpu       small_kernels_test -*ConductivityOf*:*PushedBubbles:*OfLargerMembers:*
 gpu       large_index_blocked_test *OfSolutions.*/single_326
 gpu       large_index_blocked_test *OnGpus.Panels*/single_326
 gpu       gpu_panel_test *InfoIsTheFirstZeroPivot/single_none
+gpu       distributed_test RowMoves.*
 gpu       gpu_panel_test *ProductsOfTheColumnsBefore/single_partial_narrow
 cpu       simulate bubbles --scene cells --inclusions 1 --grid 4 --steps 1 --frames frames --every 1
 cpu plain simulate bubbles --grid 4 --steps 1 --iterations 1 --method cg
@@ -43,7 +44,6 @@ gpu plain small_kernels_test *ConductivityOf*:*PushedBubbles:*OfLargerMembers
 cpu       large_index_operators_test *_326:-*VectorsAndGrids*
 gpu       large_index_operators_test *_326:-*VectorsAndGrids*
 cpu       large_index_steps_test */single_326
-gpu       distributed_test RowMoves.*
 gpu       resident_lu_test *NoNaN*/single
 cpu plain simulate fluid --scene obstacle --semi-lagrangian --grid 4 --steps 1 --iterations 1 --method jacobi
 gpu       solve a.npy --method lu --pivot rook
