@@ -454,8 +454,8 @@ void DistributedLu::factor_panel(std::size_t j, const std::vector<Blocked::Colum
 }
 
 // The factored panel and its pivots to the host and to the devices that do not have them; if it
-// goes in parts, meanwhile the products of product_ends(). Of a device that works
-// alone the host waits for the panel before.
+// goes in parts, meanwhile the products of product_ends(). Of a device that works alone the host
+// waits for the panel before.
 void DistributedLu::publish_panel(std::size_t j) {
   for (const auto& member : members_) member->context.queue().flush();
   const std::vector<std::size_t> ends = sent_ends(j), products = product_ends(j);
@@ -829,6 +829,7 @@ void DistributedLu::factor_window(std::size_t begin, std::size_t end) {
     if (factors_next) publish_panel(next);
     if (home_) {
       turn_over(j, from, end, updated);
+      // Left of the window no panel keeps the host from enqueuing all steps.
       for (const cl::Event& before : idle_) {
         if (next < begin && before()) before.wait();
       }
