@@ -1,14 +1,11 @@
 // kernels/nvidia/split_operands.cl, subtract_halves.cl and halves_rows.clh, with NVIDIA's
 // instructions emulated (tests/wgmma/): that numbers keep their digits, and are where the others
 // look for them.
-#include <fstream>
 #include <numeric>
-#include <sstream>
 
-#include "kernel_files.hpp"
+#include "emulated_wgmma.hpp"
 #include "kernels/gpu/update_arguments.h"
 #include "matrix/random.hpp"
-#include "opencl_fixture.hpp"
 
 namespace lugpu {
 namespace {
@@ -42,11 +39,8 @@ std::vector<float> scaled_matrix() {
 class Halves {
  public:
   Halves(int halves, int depth) : halves_(halves), depth_(depth) {
-    const fs::path kernels = folder_.path() / "kernels";
-    fs::copy(fs::path(LUGPU_SOURCE_DIR) / "kernels", kernels, fs::copy_options::recursive);
-    fs::copy(fs::path(LUGPU_SOURCE_DIR) / "tests/wgmma", kernels / "nvidia",
-             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-    give_memory(kernels / "nvidia/subtract_halves.cl");
+    const fs::path kernels =
+        emulated_kernels(folder_, "nvidia/subtract_halves.cl", "HALVES_LOCAL_BYTES");
     context.emplace(shared_context().device(), KernelSettings{kernels.string()});
     split = context->zeros(halves_bytes() / sizeof(cl_int));
   }
@@ -85,16 +79,6 @@ class Halves {
   cl::Buffer split;
 
  private:
-  /// All that the kernel takes, as no program is patched here.
-  static void give_memory(const fs::path& file) {
-    std::stringstream text;
-    text << std::ifstream(file).rdbuf();
-    const std::string source = text.str(), placeholder = "WGMMA_PLACEHOLDER_BYTES";
-    const std::size_t at = source.find(placeholder);
-    std::ofstream(file) << source.substr(0, at) << "HALVES_LOCAL_BYTES"
-                        << source.substr(at + placeholder.size());
-  }
-
   int halves_, depth_;
   Folder folder_;
 };

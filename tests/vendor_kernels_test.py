@@ -48,6 +48,7 @@ PROGRAMS = {
                            for d in ("", DOUBLE)],
     "gpu/rows_of_u.cl": [f"{BLOCKED} {o}" for o in ("", DOUBLE, f"{DOUBLE} -DNARROW_TILES", "-DLUGPU_WGMMA")],
     "gpu/solve.cl": [f"{BLOCKED} {o}" for o in ("", DOUBLE, f"{DOUBLE} -DNARROW_TILES", "-DLUGPU_WGMMA")],
+    "nvidia/rows_by_halves.cl": ["-DLUGPU_RGBA -DHALVES=1", "-DLUGPU_RGBA -DHALVES=2"],
     "nvidia/split_operands.cl": ["-DLUGPU_RGBA -DHALVES=1", "-DLUGPU_RGBA -DHALVES=2"],
     "nvidia/subtract_halves.cl": ["-DLUGPU_RGBA -DHALVES=1", "-DLUGPU_RGBA -DHALVES=2"],
 }

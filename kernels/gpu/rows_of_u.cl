@@ -15,6 +15,7 @@
 
 #define TILE_FENCES (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)  // A(b) is read and overwritten
 #include "gpu/strip.clh"
+#include "gpu/substitute_column.clh"
 #include "gpu/update_flat_tile.clh"
 
 #define SIDE (2 * NB)
@@ -95,16 +96,6 @@ __kernel __attribute__((reqd_work_group_size(STRIP * PARTS, 1, 1))) void invert_
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (me == 0) safe[get_group_id(0)] = !unsafe;
-}
-
-// A(b) = inv(L(b, b)) A(b), a column for each work-item: L(b, b) from l on, A(b) from a on.
-inline void substitute_column(__global const real* l, int pitch, __global real* a, int a_pitch,
-                              int rows) {
-  for (int i = 1; i < rows; ++i) {
-    real x = a[(size_t)i * a_pitch];
-    for (int j = 0; j < i; ++j) x = fma(-l[(size_t)i * pitch + j], a[(size_t)j * a_pitch], x);
-    a[(size_t)i * a_pitch] = x;
-  }
 }
 
 // In columns first : first + columns of a; first is a multiple of 16.

@@ -5,6 +5,7 @@
 // Build option: HALVES, 1 or 2.
 
 #include "nvidia/halves_layout.clh"
+#include "nvidia/split.clh"
 
 #define ROWS 16     // rows of L or columns of U of a work-group
 #define READERS 16  // work-items of each
@@ -27,26 +28,6 @@ inline void read_packs(__global const float* from, size_t step, int k, int depth
 #pragma unroll
   for (int i = 0; i < PACKS; ++i) {
     if (k + 8 * READERS * i < depth) read_numbers(from + (k + 8 * READERS * i) * step, step, x[i]);
-  }
-}
-
-// x, 8 numbers, as halves in to[0], ... to[HALVES - 1].
-inline void split_numbers(const float* x, uint4* to) {
-  ushort halves[HALVES][8];
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    float rest = x[i];
-#pragma unroll
-    for (int part = 0; part < HALVES; ++part) {
-      vstore_half_rte(rest, 0, (half*)&halves[part][i]);
-      rest -= vload_half(0, (const half*)&halves[part][i]);
-    }
-  }
-#pragma unroll
-  for (int part = 0; part < HALVES; ++part) {
-    const ushort* h = halves[part];
-    to[part] = (uint4)(h[0] | (uint)h[1] << 16, h[2] | (uint)h[3] << 16, h[4] | (uint)h[5] << 16,
-                       h[6] | (uint)h[7] << 16);
   }
 }
 
@@ -83,13 +64,10 @@ __kernel __attribute__((reqd_work_group_size(ROWS * READERS, 1, 1))) void split_
   for (int r = 0; r < READERS; ++r) most = fmax(most, largest[r][mine]);
   if (place > last) return;
 
-  // Of the largest, biased; so that neither scale nor its reciprocal leaves the range.
-  const int exponent = max((int)(as_uint(most) >> 23), 15);
-  const float scale = as_float((uint)(127 + 127 + 14 - exponent) << 23);
+  const float scale = scale_of(most);
   const int chunks = depth / CHUNK;
   if (reader == 0)
-    ((__global float*)halves)[of_l ? place : split.rows + place] =
-        as_float((uint)(exponent - 14) << 23);
+    ((__global float*)halves)[of_l ? place : split.rows + place] = inverse_scale_of(most);
   for (int first = 8 * reader; first < depth; first += held) {
     if (depth > held) read_packs(from, step, first, depth, x);
 #pragma unroll

@@ -96,6 +96,14 @@ std::size_t halves_bytes(const Shape& shape) {
          (sizeof(cl_float) + depth_of_split(shape) * 2 * sizeof(cl_half));
 }
 
+// Of rows of U by halves: columns of a work-group; the triangle of L in so many blocks.
+constexpr std::size_t kStripColumns = 64;
+std::size_t triangle_bytes(std::size_t blocks, int halves) {
+  const std::size_t chunks = kTile / kChunk * blocks * (blocks + 1) / 2;
+  return blocks * kTile * sizeof(cl_float) +
+         chunks * static_cast<std::size_t>(halves) * kTile * kChunk * sizeof(cl_half);
+}
+
 // Which kernel of LuNone it is then.
 bool has_squares(const Device& device, const Shape& shape) {
   return suits_none(device, shape) && shape.n > LuNone::kMostWithoutSquares;
@@ -758,7 +766,7 @@ void BlockedGpu::factorize(Surface& a, const Parts& parts) {
     }
     if (step.block_ends && step.solve_end < n) {
       compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
-                        {a, after, n - after});
+                        {a, after, n - after}, splits_own());
     }
     if (step.block_ends && after < end) split_operands(a, step.block, after);
     if (!step.first.empty()) subtract_halves(a, step.first, split_);
@@ -793,7 +801,7 @@ void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t wi
 // With L in halves already.
 void BlockedGpu::update_by_halves(const Triangle& l, std::size_t k, std::size_t width,
                                   const Columns& a) {
-  solve_diagonal(l, k, width, a);
+  compute_rows_of_u("solve", l, k, width, a, true);
   const std::size_t below = k + width, end = a.first + a.count;
   for (std::size_t first = a.first; first < end; first += kColumnsAtOnce) {
     const std::size_t last = std::min(first + kColumnsAtOnce, end);
@@ -858,27 +866,57 @@ std::pair<std::size_t, std::size_t> BlockedGpu::tile_of(const std::string& funct
 void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                                 const Columns& x) {
   if (t.upper || !t.unit) return Blocked::solve_diagonal(t, k, width, x);
-  compute_rows_of_u("solve", t, k, width, x);
+  compute_rows_of_u("solve", t, k, width, x, false);
 }
 
 void BlockedGpu::compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k,
-                                   std::size_t width, const Columns& a) {
+                                   std::size_t width, const Columns& a, bool in_halves) {
   if (width <= kPanel || width % kPanel != 0 || a.first % 16 != 0) {
     return Blocked::solve_diagonal(l, k, width, a);
   }
   const std::size_t blocks = ceiling(width, kTile);
+  in_halves = in_halves && blocks <= ROWS_BY_HALVES_BLOCKS;
   if (blocks > inverted_) {
     inverses_ = context_.allocate(blocks * kTile * kTile * element_size(shape_.precision));
     safe_ = context_.allocate(2 * blocks * sizeof(cl_int));
+    triangle_ = context_.allocate(triangle_bytes(blocks, kernels_.halves));
     inverted_ = blocks;
   }
   context_.run(phase, kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, l.of,
                to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe_);
+  if (in_halves) return compute_rows_by_halves(phase, l, k, width, a);
   const auto [columns, items] = tile_of("compute_rows");
   context_.run(phase, kernel("gpu/rows_of_u.cl", "compute_rows"),
                {ceiling(a.count, columns) * items}, l.of, to_int(l.top), to_int(l.left), a.of,
                to_int(a.first), to_int(a.count), to_int(k), to_int(width), inverses_, safe_);
   context_.timeline().add_bytes(4 * width * a.count * element_size(shape_.precision));
+}
+
+// Once invert_blocks() has run.
+void BlockedGpu::compute_rows_by_halves(const char* phase, const Triangle& l, std::size_t k,
+                                        std::size_t width, const Columns& a) {
+  const std::size_t blocks = ceiling(width, kTile);
+  const auto kernel = [&](const char* function) {
+    KernelId id = halves_kernel("nvidia/rows_by_halves.cl", function);
+    id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, ROWS_BY_HALVES_LOCAL_BYTES, 2};
+    return id;
+  };
+  context_.run(phase, kernel("split_triangle"), {blocks * kTile / kRowsSplit * kItems}, l.of,
+               to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe_,
+               triangle_);
+  // Launches of as many columns as there is room for, or nearly.
+  const std::size_t room = static_cast<std::size_t>(room_.columns) - kTile;
+  const std::size_t launches = ceiling(a.count, room), end = a.first + a.count;
+  const std::size_t columns = ceiling(a.count, launches * kStripColumns) * kStripColumns;
+  for (std::size_t first = a.first; first < end; first += columns) {
+    const std::size_t count = std::min(columns, end - first);
+    context_.run(phase, kernel("compute_rows_by_halves"), {ceiling(count, kStripColumns) * kItems},
+                 l.of, to_int(l.top), to_int(l.left), a.of, to_int(first), to_int(count), to_int(k),
+                 to_int(width), triangle_, safe_, room_, halves_);
+  }
+  context_.timeline().add_bytes(
+      2 * width * a.count *
+      (sizeof(cl_float) + static_cast<std::size_t>(kernels_.halves) * sizeof(cl_half)));
 }
 
 void BlockedGpu::solve_block(const Triangle& t, const Columns& x, std::size_t first,

@@ -150,9 +150,12 @@ class BlockedGpu : public Blocked {
                               Surface& x) override;
   bool solves_in_one_launch(std::size_t columns) const;
   void solve_waiting(const Triangle& t, std::size_t k, std::size_t n, Surface& x);
-  /// a(K, :) = inv(L(K, K)) a(K, :), K = k : k+width, L unit lower: gpu/rows_of_u.cl.
+  /// a(K, :) = inv(L(K, K)) a(K, :), K = k : k+width, L unit lower: gpu/rows_of_u.cl; or, by
+  /// products in halves, of as many columns as these have room for, nvidia/rows_by_halves.cl.
   void compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
-                         const Columns& a);
+                         const Columns& a, bool in_halves);
+  void compute_rows_by_halves(const char* phase, const Triangle& l, std::size_t k,
+                              std::size_t width, const Columns& a);
   void solve_block(const Triangle& t, const Columns& x, std::size_t first,
                    std::size_t rows) override;
   void subtract_block(const Triangle& t, const Columns& x, std::size_t k, std::size_t rows,
@@ -177,9 +180,9 @@ class BlockedGpu : public Blocked {
   // Of dense/panel_launches.cl, for so many work-groups.
   std::size_t proposing_ = 0;
   cl::Buffer places_, copies_;
-  // Of gpu/rows_of_u.cl, for so many blocks.
+  // Of gpu/rows_of_u.cl and nvidia/rows_by_halves.cl, for so many blocks.
   std::size_t inverted_ = 0;
-  cl::Buffer inverses_, safe_;
+  cl::Buffer inverses_, safe_, triangle_;
   // Of solve_waiting(): its messages, for so many rows and columns, and the half that is next.
   cl::Buffer messages_;
   std::pair<std::size_t, std::size_t> messages_for_{0, 0};

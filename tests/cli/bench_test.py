@@ -20,34 +20,12 @@ def rounding(text):
     return 0.5001 * 10.0 ** -len(text.partition(".")[2])
 
 
-class BenchTest(CommandLine):
-    SOME_PIVOTS = ["partial", "full"]
-    EVERYTHING = ["bench", "-n", "8", "--method", ",".join(METHODS),
-                  "--pivot", ",".join(SOME_PIVOTS), "--precision", "single",
-                  "--storage", ",".join(STORAGES), "--texel", ",".join(TEXELS),
-                  "--schedule", ",".join(SCHEDULES), "--baseline", "getrf,getc2",
-                  "--matrix", "dominant", "--runs", "2", "--min-time", "0"]
-
+class BenchReport(CommandLine):
     def report(self, name="r.json"):
         return parse_report((self.folder / name).read_text(encoding="utf-8"))
 
-    def test_everything(self):
-        """Every combination has one row, which is ok; text and file say the same.
 
-        In one precision and with two pivotings, as kernels take minutes to build; solvers_test has all.
-        """
-        done = self.lugpu(*self.EVERYTHING, "--json", "r.json", env=UNOPTIMIZED)
-        rows = {case_of(row): row["status"] for row in self.report()}
-        lugpu = set(itertools.product(METHODS, self.SOME_PIVOTS, ["single"], STORAGES, TEXELS, SCHEDULES, [8]))
-        rivals = {(*rival, "single", "host", None, None, 8)
-                  for rival in (("getrf", "partial"), ("getc2", "full"))}
-        self.assertEqual(set(rows), lugpu | rivals)
-        self.assertEqual(len(self.report()), len(lugpu | rivals))
-        for case, status in rows.items():
-            self.assertEqual(status, "ok", case)
-        self.assertEqual(set(table_rows(done.stdout)), set(rows))
-        self.assertNotIn("\033", done.stdout)
-
+class BenchTest(BenchReport):
     def test_statistics_follow_from_the_samples(self):
         for row in self.results(*small(baseline="getrf", runs=4)):
             times = row["times_s"]
@@ -370,6 +348,32 @@ class BenchTest(CommandLine):
         """A matrix whose checks are not finite still gives JSON, without NaN."""
         self.results("bench", "-n", "8,150", "--matrix", "wilkinson", "--method", "lu",
                      "--precision", "single", "--runs", "1", "--min-time", "0", status=4)
+
+
+class PathsTest(BenchReport):
+    SOME_PIVOTS = ["partial", "full"]
+    EVERYTHING = ["bench", "-n", "8", "--method", ",".join(METHODS),
+                  "--pivot", ",".join(SOME_PIVOTS), "--precision", "single",
+                  "--storage", ",".join(STORAGES), "--texel", ",".join(TEXELS),
+                  "--schedule", ",".join(SCHEDULES), "--baseline", "getrf,getc2",
+                  "--matrix", "dominant", "--runs", "2", "--min-time", "0"]
+
+    def test_everything(self):
+        """Every combination has one row, which is ok; text and file say the same.
+
+        In one precision and with two pivotings, as kernels take minutes to build; solvers_test has all.
+        """
+        done = self.lugpu(*self.EVERYTHING, "--json", "r.json", env=UNOPTIMIZED)
+        rows = {case_of(row): row["status"] for row in self.report()}
+        lugpu = set(itertools.product(METHODS, self.SOME_PIVOTS, ["single"], STORAGES, TEXELS, SCHEDULES, [8]))
+        rivals = {(*rival, "single", "host", None, None, 8)
+                  for rival in (("getrf", "partial"), ("getc2", "full"))}
+        self.assertEqual(set(rows), lugpu | rivals)
+        self.assertEqual(len(self.report()), len(lugpu | rivals))
+        for case, status in rows.items():
+            self.assertEqual(status, "ok", case)
+        self.assertEqual(set(table_rows(done.stdout)), set(rows))
+        self.assertNotIn("\033", done.stdout)
 
 
 class FormatTest(CommandLine):

@@ -17,7 +17,7 @@ GROUPS = {"passes": ["index", "index", "cache", "cache"], "vectors": VECTORS,
           "products": PRODUCTS, "grids": GRIDS, "cubes": GRIDS}
 
 
-class ProbeTest(CommandLine):
+class Probes(CommandLine):
     def environment(self, env):
         return super().environment(UNOPTIMIZED | (env or {}))
 
@@ -27,6 +27,8 @@ class ProbeTest(CommandLine):
         self.assertEqual(report["results"], [])
         return report["probes"]
 
+
+class ProbeTest(Probes):
     def test_text_and_json(self):
         """One line and one entry for every measurement."""
         done = self.lugpu("probe", "-n", "16", "--cubes", "16", "--runs", "1", "--json", "p.json")
@@ -64,26 +66,6 @@ class ProbeTest(CommandLine):
                             [16] * 2 if probe["name"] in STORED + GRIDS else None)
                     self.assertEqual(probe.get("grid"), grid)
 
-    def test_bytes(self):
-        """Each element of vectors and of the matrix once."""
-        n, cube = 16, 20
-        done = self.lugpu("probe", "-n", str(n), "--cubes", str(cube), "--runs", "1", "--storage", "buffer",
-                          "--precision", "double", "--json", "-")
-        found = {(len(probe.get("grid", [])), probe["name"]): probe["bytes"]
-                 for probe in self.probes(done.stdout) if "bytes" in probe}
-        word = 8
-        self.assertEqual([found[0, name] for name in VECTORS],
-                         [word * n * n * words for words in (3, 3, 3, 1, 1, 1, 1, 1, 2)])
-        for words, name in ((2, "product"), (3, "product - y"), (10, "cg")):
-            if name != "cg":
-                for order in ("columns", "diagonals"):
-                    self.assertEqual(found[0, f"{order} {name}"], word * (n * n + words * n))
-            self.assertEqual(found[2, f"banded {name}"], word * n * n * (words + 5))
-            self.assertEqual(found[2, f"sparse {name}"], word * n * n * words + (word + 4) * (5 * n * n - 4 * n))
-            grid = name if name == "cg" else f"grid {name}"
-            self.assertEqual(found[2, grid], word * n * n * words)
-            self.assertEqual(found[3, grid], word * cube**3 * words)
-
     def test_what_cannot_be_timed(self):
         """It has a reason, in one line of the record and of the table, and the rest is timed."""
         done = self.lugpu("probe", "-n", "8,1048576", "--runs", "1", "--storage", "buffer", "--probes",
@@ -111,6 +93,28 @@ class ProbeTest(CommandLine):
                       ["--storage", "tape"], ["--cubes", "0"], ["--probes", "all"], ["--frobnicate"]):
             with self.subTest(flags=flags):
                 self.refused("probe", *flags, "--json", "p.json", words=[flags[-1]])
+
+
+class DoubleProbeTest(Probes):
+    def test_bytes(self):
+        """Each element of vectors and of the matrix once."""
+        n, cube = 16, 20
+        done = self.lugpu("probe", "-n", str(n), "--cubes", str(cube), "--runs", "1", "--storage", "buffer",
+                          "--precision", "double", "--json", "-")
+        found = {(len(probe.get("grid", [])), probe["name"]): probe["bytes"]
+                 for probe in self.probes(done.stdout) if "bytes" in probe}
+        word = 8
+        self.assertEqual([found[0, name] for name in VECTORS],
+                         [word * n * n * words for words in (3, 3, 3, 1, 1, 1, 1, 1, 2)])
+        for words, name in ((2, "product"), (3, "product - y"), (10, "cg")):
+            if name != "cg":
+                for order in ("columns", "diagonals"):
+                    self.assertEqual(found[0, f"{order} {name}"], word * (n * n + words * n))
+            self.assertEqual(found[2, f"banded {name}"], word * n * n * (words + 5))
+            self.assertEqual(found[2, f"sparse {name}"], word * n * n * words + (word + 4) * (5 * n * n - 4 * n))
+            grid = name if name == "cg" else f"grid {name}"
+            self.assertEqual(found[2, grid], word * n * n * words)
+            self.assertEqual(found[3, grid], word * cube**3 * words)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,17 @@ import itertools
 
 import numpy as np
 
-from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, PRECISIONS, CommandLine, case_of,
-                     dominant_matrix, main, random_matrix)
+from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, PRECISIONS, UNOPTIMIZED, CommandLine,
+                     case_of, dominant_matrix, main, random_matrix)
 
 
 class SolvePathsTest(CommandLine):
     # The surfaces of the paper, and those that may be the fastest on a device.
     PATHS = [("image", "r", "paper"), ("image", "rgba", "paper"), ("image", "rgba", "fused"),
              ("buffer", "r", "fused"), ("buffer", "rgba", "fused")]
+
+    def environment(self, env):
+        return super().environment(UNOPTIMIZED | (env or {}))
 
     def test_every_method_pivoting_and_precision_on_every_path(self):
         a, b = dominant_matrix(40), random_matrix(40, 2, seed=2)
