@@ -765,8 +765,14 @@ void BlockedGpu::factorize(Surface& a, const Parts& parts) {
       parts.enqueued();
     }
     if (step.block_ends && step.solve_end < n) {
-      compute_rows_of_u("interchange", {a, false, true}, step.block, after - step.block,
-                        {a, after, n - after}, splits_own());
+      const Triangle l = {a, false, true};
+      const std::size_t width = after - step.block;
+      if (splits_own() && has_rows_by_halves(width)) {
+        split_triangle("interchange", l, step.block, width);
+        compute_rows_by_halves("interchange", l, step.block, width, {a, after, n - after});
+      } else {
+        compute_rows_of_u("interchange", l, step.block, width, {a, after, n - after});
+      }
     }
     if (step.block_ends && after < end) split_operands(a, step.block, after);
     if (!step.first.empty()) subtract_halves(a, step.first, split_);
@@ -788,6 +794,7 @@ void BlockedGpu::prepare_update(const Triangle& l, std::size_t k, std::size_t wi
   split_block block = room_;
   block.row = to_int(row);
   split(l.of, l.of.rows(), 0, column, column + width, block);
+  if (has_rows_by_halves(width)) split_triangle("solve", l, k, width);
 }
 
 void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t width,
@@ -801,7 +808,11 @@ void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t wi
 // With L in halves already.
 void BlockedGpu::update_by_halves(const Triangle& l, std::size_t k, std::size_t width,
                                   const Columns& a) {
-  compute_rows_of_u("solve", l, k, width, a, true);
+  if (has_rows_by_halves(width) && a.first % 16 == 0) {
+    compute_rows_by_halves("solve", l, k, width, a);
+  } else {
+    solve_diagonal(l, k, width, a);
+  }
   const std::size_t below = k + width, end = a.first + a.count;
   for (std::size_t first = a.first; first < end; first += kColumnsAtOnce) {
     const std::size_t last = std::min(first + kColumnsAtOnce, end);
@@ -866,25 +877,15 @@ std::pair<std::size_t, std::size_t> BlockedGpu::tile_of(const std::string& funct
 void BlockedGpu::solve_diagonal(const Triangle& t, std::size_t k, std::size_t width,
                                 const Columns& x) {
   if (t.upper || !t.unit) return Blocked::solve_diagonal(t, k, width, x);
-  compute_rows_of_u("solve", t, k, width, x, false);
+  compute_rows_of_u("solve", t, k, width, x);
 }
 
 void BlockedGpu::compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k,
-                                   std::size_t width, const Columns& a, bool in_halves) {
+                                   std::size_t width, const Columns& a) {
   if (width <= kPanel || width % kPanel != 0 || a.first % 16 != 0) {
     return Blocked::solve_diagonal(l, k, width, a);
   }
-  const std::size_t blocks = ceiling(width, kTile);
-  in_halves = in_halves && blocks <= ROWS_BY_HALVES_BLOCKS;
-  if (blocks > inverted_) {
-    inverses_ = context_.allocate(blocks * kTile * kTile * element_size(shape_.precision));
-    safe_ = context_.allocate(2 * blocks * sizeof(cl_int));
-    triangle_ = context_.allocate(triangle_bytes(blocks, kernels_.halves));
-    inverted_ = blocks;
-  }
-  context_.run(phase, kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, l.of,
-               to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe_);
-  if (in_halves) return compute_rows_by_halves(phase, l, k, width, a);
+  invert_blocks(phase, l, k, width, safe_);
   const auto [columns, items] = tile_of("compute_rows");
   context_.run(phase, kernel("gpu/rows_of_u.cl", "compute_rows"),
                {ceiling(a.count, columns) * items}, l.of, to_int(l.top), to_int(l.left), a.of,
@@ -892,27 +893,52 @@ void BlockedGpu::compute_rows_of_u(const char* phase, const Triangle& l, std::si
   context_.timeline().add_bytes(4 * width * a.count * element_size(shape_.precision));
 }
 
-// Once invert_blocks() has run.
+void BlockedGpu::invert_blocks(const char* phase, const Triangle& l, std::size_t k,
+                               std::size_t width, cl::Buffer& safe) {
+  const std::size_t blocks = ceiling(width, kTile), flags = 2 * blocks * sizeof(cl_int);
+  const std::size_t bytes = blocks * kTile * kTile * element_size(shape_.precision);
+  if (inverses_() == nullptr || inverses_.getInfo<CL_MEM_SIZE>() < bytes)
+    inverses_ = context_.allocate(bytes);
+  if (safe() == nullptr || safe.getInfo<CL_MEM_SIZE>() < flags) safe = context_.allocate(flags);
+  context_.run(phase, kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, l.of,
+               to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe);
+}
+
+bool BlockedGpu::has_rows_by_halves(std::size_t width) const {
+  return kernels_.halves > 0 && width > kPanel && width % kPanel == 0 &&
+         width <= ROWS_BY_HALVES_BLOCKS * kTile;
+}
+
+KernelId BlockedGpu::rows_by_halves_kernel(const char* function) const {
+  KernelId id = halves_kernel("nvidia/rows_by_halves.cl", function);
+  id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, ROWS_BY_HALVES_LOCAL_BYTES, 2};
+  return id;
+}
+
+void BlockedGpu::split_triangle(const char* phase, const Triangle& l, std::size_t k,
+                                std::size_t width) {
+  invert_blocks(phase, l, k, width, triangle_safe_);
+  const std::size_t blocks = ceiling(width, kTile);
+  const std::size_t bytes = triangle_bytes(blocks, kernels_.halves);
+  if (triangle_() == nullptr || triangle_.getInfo<CL_MEM_SIZE>() < bytes)
+    triangle_ = context_.allocate(bytes);
+  context_.run(phase, rows_by_halves_kernel("split_triangle"),
+               {blocks * kTile / kRowsSplit * kItems}, l.of, to_int(l.top), to_int(l.left),
+               to_int(k), to_int(width), inverses_, triangle_safe_, triangle_);
+}
+
+// In launches of as many columns as there is room for, or nearly.
 void BlockedGpu::compute_rows_by_halves(const char* phase, const Triangle& l, std::size_t k,
                                         std::size_t width, const Columns& a) {
-  const std::size_t blocks = ceiling(width, kTile);
-  const auto kernel = [&](const char* function) {
-    KernelId id = halves_kernel("nvidia/rows_by_halves.cl", function);
-    id.patch = Patch{WGMMA_PLACEHOLDER_BYTES, ROWS_BY_HALVES_LOCAL_BYTES, 2};
-    return id;
-  };
-  context_.run(phase, kernel("split_triangle"), {blocks * kTile / kRowsSplit * kItems}, l.of,
-               to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe_,
-               triangle_);
-  // Launches of as many columns as there is room for, or nearly.
   const std::size_t room = static_cast<std::size_t>(room_.columns) - kTile;
   const std::size_t launches = ceiling(a.count, room), end = a.first + a.count;
   const std::size_t columns = ceiling(a.count, launches * kStripColumns) * kStripColumns;
   for (std::size_t first = a.first; first < end; first += columns) {
     const std::size_t count = std::min(columns, end - first);
-    context_.run(phase, kernel("compute_rows_by_halves"), {ceiling(count, kStripColumns) * kItems},
-                 l.of, to_int(l.top), to_int(l.left), a.of, to_int(first), to_int(count), to_int(k),
-                 to_int(width), triangle_, safe_, room_, halves_);
+    context_.run(phase, rows_by_halves_kernel("compute_rows_by_halves"),
+                 {ceiling(count, kStripColumns) * kItems}, l.of, to_int(l.top), to_int(l.left),
+                 a.of, to_int(first), to_int(count), to_int(k), to_int(width), triangle_,
+                 triangle_safe_, room_, halves_);
   }
   context_.timeline().add_bytes(
       2 * width * a.count *

@@ -150,10 +150,16 @@ class BlockedGpu : public Blocked {
                               Surface& x) override;
   bool solves_in_one_launch(std::size_t columns) const;
   void solve_waiting(const Triangle& t, std::size_t k, std::size_t n, Surface& x);
-  /// a(K, :) = inv(L(K, K)) a(K, :), K = k : k+width, L unit lower: gpu/rows_of_u.cl; or, by
-  /// products in halves, of as many columns as these have room for, nvidia/rows_by_halves.cl.
+  /// a(K, :) = inv(L(K, K)) a(K, :), K = k : k+width, L unit lower: gpu/rows_of_u.cl.
   void compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
-                         const Columns& a, bool in_halves);
+                         const Columns& a);
+  void invert_blocks(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
+                     cl::Buffer& safe);
+  /// The same by products in halves, nvidia/rows_by_halves.cl, once split_triangle() has had L;
+  /// whether so many rows can be.
+  bool has_rows_by_halves(std::size_t width) const;
+  KernelId rows_by_halves_kernel(const char* function) const;
+  void split_triangle(const char* phase, const Triangle& l, std::size_t k, std::size_t width);
   void compute_rows_by_halves(const char* phase, const Triangle& l, std::size_t k,
                               std::size_t width, const Columns& a);
   void solve_block(const Triangle& t, const Columns& x, std::size_t first,
@@ -180,9 +186,8 @@ class BlockedGpu : public Blocked {
   // Of dense/panel_launches.cl, for so many work-groups.
   std::size_t proposing_ = 0;
   cl::Buffer places_, copies_;
-  // Of gpu/rows_of_u.cl and nvidia/rows_by_halves.cl, for so many blocks.
-  std::size_t inverted_ = 0;
-  cl::Buffer inverses_, safe_, triangle_;
+  // Of gpu/rows_of_u.cl, and of nvidia/rows_by_halves.cl.
+  cl::Buffer inverses_, safe_, triangle_, triangle_safe_;
   // Of solve_waiting(): its messages, for so many rows and columns, and the half that is next.
   cl::Buffer messages_;
   std::pair<std::size_t, std::size_t> messages_for_{0, 0};
