@@ -23,13 +23,11 @@
 #define SIDE_CHUNKS (SIDE / CHUNK)
 #define COLUMNS 64
 #define PARTS (SIDE / CHUNK)  // work-items of a column; each has a chunk of its rows
-
 #define SUMS (SIDE * COLUMNS / 256)
 
 #define L_PIECE (SIDE * CHUNK * 2)  // bytes of half of a chunk
 #define U_PIECE (COLUMNS * CHUNK * 2)
 #define STAGES (5 - HALVES)
-
 #define SUMS_STRIDE (COLUMNS + 8)  // floats; no bank conflicts
 // Local memory: STAGES chunks of L; SIDE_CHUNKS of U or of A(b), in whose place sums come; words
 // for arrivals; a column's largest elements; what takes its powers of two away, for each block.
@@ -246,9 +244,10 @@ inline void store_rows(const float* x, __global float* to, int pitch, int rows) 
   }
 }
 
-// sums = L(b, before) A(before), for b > 0.
-inline void multiply_before(float* sums, __local char* memory, const strip_source* from, int before,
-                            int b) {
+// sums = L(b, before) A(before), for b > 0. of_rows: as in put_sums(); first, as without them sums
+// may overflow.
+inline void multiply_before(float* sums, float2 of_rows, __local char* memory,
+                            const strip_source* from, int before, int b) {
   float d[SUMS];
 #pragma unroll
   for (int i = 0; i < SUMS; ++i) sums[i] = 0;
@@ -260,7 +259,10 @@ inline void multiply_before(float* sums, __local char* memory, const strip_sourc
         (const __local float*)(memory + SCALES_START) + of_block * COLUMNS +
         get_local_id(0) % 4 * 2;
 #pragma unroll
-    for (int s = 0; s < SUMS; ++s) sums[s] = fma(d[s], scales[s / 4 * 8 + s % 2], sums[s]);
+    for (int s = 0; s < SUMS; ++s) {
+      const float of_row = s / 2 % 2 == 0 ? of_rows.x : of_rows.y;
+      sums[s] = fma(d[s] * of_row, scales[s / 4 * 8 + s % 2], sums[s]);
+    }
   }
 }
 
@@ -276,8 +278,8 @@ inline void begin_block(__local char* memory, strip_source* from, __global const
 }
 
 // In columns first : first + columns of a, for width <= SIDE ROWS_BY_HALVES_BLOCKS; first is a
-// multiple of 16 and split.column. l as in gpu/rows_of_u.cl. Of `halves` the part of U is
-// overwritten.
+// multiple of 16. l as in gpu/rows_of_u.cl. Of `halves`, which have room for split.rows and
+// split.columns, the part of U is overwritten.
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void compute_rows_by_halves(
     __global const float* l_part, int pitch, int top, int left, __global float* a, int a_pitch,
     int first, int columns, int k, int width, __global const uchar* triangle,
@@ -315,8 +317,8 @@ __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void compute_rows_by_h
     // x = A(b) - L(b, before) A(before)
     float x[CHUNK], d[SUMS];
     if (b > 0) {
-      multiply_before(d, memory, &from, before, b);
-      put_sums(d, of_rows, memory);
+      multiply_before(d, of_rows, memory, &from, before, b);
+      put_sums(d, (float2)(1), memory);
     }
     load_rows(x, mine, a_pitch, rows);
     if (b > 0) subtract_put_sums(x, 1, memory);

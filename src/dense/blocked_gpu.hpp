@@ -50,9 +50,9 @@ class BlockedGpu : public Blocked {
   /// Which kernels: those for NVIDIA's matrix units and warps, or the portable ones; panels by
   /// work-groups that wait for one another, or by several launches a column; NVIDIA's with products
   /// by wgmma or without; with them, of how many halves a number is the sum in the products of
-  /// whole blocks and of update_columns() (0: of none, these are as all others), and whether
-  /// panels, in double narrow ones (gpu/narrow_panel.cl), have two work-groups a multiprocessor;
-  /// with ResidentLu for the last rows and columns, or LuNone, or neither.
+  /// whole blocks, also for their rows of U, and of update_columns() (0: of none, these are as all
+  /// others), and whether panels, in double narrow ones (gpu/narrow_panel.cl), have two work-groups
+  /// a multiprocessor; with ResidentLu for the last rows and columns, or LuNone, or neither.
   struct Kernels {
     bool nvidia, waiting, wgmma = false;
     int halves = 0;
@@ -155,8 +155,8 @@ class BlockedGpu : public Blocked {
                          const Columns& a);
   void invert_blocks(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
                      cl::Buffer& safe);
-  /// The same by products in halves, nvidia/rows_by_halves.cl, once split_triangle() has had L;
-  /// whether so many rows can be.
+  /// a(K, :) likewise by products in halves, nvidia/rows_by_halves.cl, once split_triangle() has
+  /// had L; whether so many rows can be.
   bool has_rows_by_halves(std::size_t width) const;
   KernelId rows_by_halves_kernel(const char* function) const;
   void split_triangle(const char* phase, const Triangle& l, std::size_t k, std::size_t width);
@@ -175,7 +175,8 @@ class BlockedGpu : public Blocked {
   cl::Buffer panel_messages_;  // between work-groups, see gpu/panel_rows.clh
   std::uint64_t panel_message_bytes_ = 0;
   // In halves: L and U of columns split_k_ : split_k_end_, as split_ says, whose rows are 0 if
-  // none; or L of prepare_update() and U of update_columns().
+  // none; or L of prepare_update() and U of update_columns(). Before a block's U is there, rows
+  // of U that compute_rows_by_halves() keeps.
   cl::Buffer halves_;
   split_block room_{}, split_{};
   std::size_t split_k_ = 0, split_k_end_ = 0;
@@ -186,8 +187,10 @@ class BlockedGpu : public Blocked {
   // Of dense/panel_launches.cl, for so many work-groups.
   std::size_t proposing_ = 0;
   cl::Buffer places_, copies_;
-  // Of gpu/rows_of_u.cl, and of nvidia/rows_by_halves.cl.
-  cl::Buffer inverses_, safe_, triangle_, triangle_safe_;
+  // Of gpu/rows_of_u.cl.
+  cl::Buffer inverses_, safe_;
+  // Of nvidia/rows_by_halves.cl: of a triangle from prepare_update() to the last update_columns().
+  cl::Buffer triangle_, triangle_safe_;
   // Of solve_waiting(): its messages, for so many rows and columns, and the half that is next.
   cl::Buffer messages_;
   std::pair<std::size_t, std::size_t> messages_for_{0, 0};
