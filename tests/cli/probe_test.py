@@ -27,11 +27,9 @@ class Probes(CommandLine):
         self.assertEqual(report["results"], [])
         return report["probes"]
 
-
-class ProbeTest(Probes):
-    def test_text_and_json(self):
+    def check_text_and_json(self, *storage):
         """One line and one entry for every measurement."""
-        done = self.lugpu("probe", "-n", "16", "--cubes", "16", "--runs", "1", "--json", "p.json")
+        done = self.lugpu("probe", "-n", "16", "--cubes", "16", "--runs", "1", *storage, "--json", "p.json")
         self.assert_narrow(done.stdout)
         probes = self.probes((self.folder / "p.json").read_text(encoding="utf-8"))
         lines = re.findall(r"(?m)^ *\d+(?:\^3)? \S.* (?:image|buffer) ", done.stdout)
@@ -41,6 +39,11 @@ class ProbeTest(Probes):
             size = str(probe.get("n", "")) + ("^3" if len(probe.get("grid", [])) == 3 else "")
             self.assertRegex(done.stdout, rf"(?m)^ *{re.escape(size)} ?{re.escape(label)} "
                              rf"+{probe['precision']} ")
+
+
+class ProbeTest(Probes):
+    def test_text_and_json(self):
+        self.check_text_and_json("--storage", "buffer")
 
     def test_samples(self):
         """Every run, so that readers can judge the medians."""
@@ -95,7 +98,10 @@ class ProbeTest(Probes):
                 self.refused("probe", *flags, "--json", "p.json", words=[flags[-1]])
 
 
-class DoubleProbeTest(Probes):
+class AllProbesTest(Probes):
+    def test_text_and_json(self):
+        self.check_text_and_json()
+
     def test_bytes(self):
         """Each element of vectors and of the matrix once."""
         n, cube = 16, 20
