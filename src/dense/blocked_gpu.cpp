@@ -903,13 +903,16 @@ void BlockedGpu::compute_rows_of_u(const char* phase, const Triangle& l, std::si
   context_.timeline().add_bytes(4 * width * a.count * element_size(shape_.precision));
 }
 
+void BlockedGpu::make_room(cl::Buffer& buffer, std::size_t bytes) {
+  if (buffer() == nullptr || buffer.getInfo<CL_MEM_SIZE>() < bytes)
+    buffer = context_.allocate(bytes);
+}
+
 void BlockedGpu::invert_blocks(const char* phase, const Triangle& l, std::size_t k,
                                std::size_t width, cl::Buffer& safe) {
-  const std::size_t blocks = ceiling(width, kTile), flags = 2 * blocks * sizeof(cl_int);
-  const std::size_t bytes = blocks * kTile * kTile * element_size(shape_.precision);
-  if (inverses_() == nullptr || inverses_.getInfo<CL_MEM_SIZE>() < bytes)
-    inverses_ = context_.allocate(bytes);
-  if (safe() == nullptr || safe.getInfo<CL_MEM_SIZE>() < flags) safe = context_.allocate(flags);
+  const std::size_t blocks = ceiling(width, kTile);
+  make_room(inverses_, blocks * kTile * kTile * element_size(shape_.precision));
+  make_room(safe, 2 * blocks * sizeof(cl_int));
   context_.run(phase, kernel("gpu/rows_of_u.cl", "invert_blocks"), {2 * blocks * kItems}, l.of,
                to_int(l.top), to_int(l.left), to_int(k), to_int(width), inverses_, safe);
 }
@@ -929,9 +932,7 @@ void BlockedGpu::split_triangle(const char* phase, const Triangle& l, std::size_
                                 std::size_t width) {
   invert_blocks(phase, l, k, width, triangle_safe_);
   const std::size_t blocks = ceiling(width, kTile);
-  const std::size_t bytes = triangle_bytes(blocks, kernels_.halves);
-  if (triangle_() == nullptr || triangle_.getInfo<CL_MEM_SIZE>() < bytes)
-    triangle_ = context_.allocate(bytes);
+  make_room(triangle_, triangle_bytes(blocks, kernels_.halves));
   context_.run(phase, rows_by_halves_kernel("split_triangle"),
                {blocks * kTile / kRowsSplit * kItems}, l.of, to_int(l.top), to_int(l.left),
                to_int(k), to_int(width), inverses_, triangle_safe_, triangle_);

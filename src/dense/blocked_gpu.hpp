@@ -153,6 +153,8 @@ class BlockedGpu : public Blocked {
   /// a(K, :) = inv(L(K, K)) a(K, :), K = k : k+width, L unit lower: gpu/rows_of_u.cl.
   void compute_rows_of_u(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
                          const Columns& a);
+  /// A larger buffer, with nothing in it, if this one has less.
+  void make_room(cl::Buffer& buffer, std::size_t bytes);
   void invert_blocks(const char* phase, const Triangle& l, std::size_t k, std::size_t width,
                      cl::Buffer& safe);
   /// a(K, :) likewise by products in halves, nvidia/rows_by_halves.cl, once split_triangle() has
