@@ -28,7 +28,7 @@
 #define L_PIECE (SIDE * CHUNK * 2)  // bytes of half of a chunk
 #define U_PIECE (COLUMNS * CHUNK * 2)
 #define STAGES (5 - HALVES)
-#define SUMS_STRIDE (COLUMNS + 8)  // floats; no bank conflicts
+#define SUMS_STRIDE (COLUMNS + 16)  // floats; no bank conflicts
 // Local memory: STAGES chunks of L; SIDE_CHUNKS of U or of A(b), in whose place sums come; words
 // for arrivals; a column's largest elements; what takes its powers of two away, for each block.
 // Less than half of a multiprocessor's, so that two work-groups share one.
@@ -161,19 +161,21 @@ inline void multiply_chunks(float* d, __local char* memory, const strip_source* 
   for (int i = 0; i < SUMS; ++i) PIN_FLOAT(d[i]);
 }
 
-// This work-item's sums, d[4 j + 2 h + e] of row g + 8 h of its warp's 16 and column 8 j + 2 t + e,
-// times the rows' numbers, to local memory, once all have done with what was there.
+// This work-item's sums, d[8 i + 4 j + 2 h + e] of row g + 8 h of its warp's 16 and column 16 i +
+// 4 t + 2 j + e, times the rows' numbers, to local memory, once all have done with what was there.
 inline void put_sums(const float* d, float2 row_scales, __local char* memory) {
   const int me = get_local_id(0), g = me % 32 / 4, t = me % 4, row = me / 32 * 16 + g;
   const float scale[2] = {row_scales.x, row_scales.y};
-  __local float* to = (__local float*)(memory + OWN_START) + row * SUMS_STRIDE + 2 * t;
+  __local float* to = (__local float*)(memory + OWN_START) + row * SUMS_STRIDE + 4 * t;
   barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-  for (int j = 0; j < COLUMNS / 8; ++j) {
+  for (int i = 0; i < COLUMNS / 16; ++i) {
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
-      *(__local float2*)(to + 8 * h * SUMS_STRIDE + 8 * j) =
-          (float2)(d[4 * j + 2 * h], d[4 * j + 2 * h + 1]) * scale[h];
+    for (int h = 0; h < 2; ++h) {
+      const float* of_row = d + 8 * i + 2 * h;
+      *(__local float4*)(to + 8 * h * SUMS_STRIDE + 16 * i) =
+          (float4)(of_row[0], of_row[1], of_row[4], of_row[5]) * scale[h];
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 }
@@ -222,7 +224,7 @@ inline void put_rows(const float* x, float scale, __local char* memory, __global
     split_pack(x, q, scale, packs);
 #pragma unroll
     for (int h = 0; h < HALVES; ++h) {
-      const size_t pack = pack_start(column, q);
+      const size_t pack = pack_start(place_of_column(column), q);
       *(__local uint4*)(memory + OWN_START + (part * HALVES + h) * U_PIECE + pack) = packs[h];
       if (kept)
         *(__global uint4*)(kept + part * from->u_chunk + h * from->u_part + pack) = packs[h];
@@ -257,11 +259,11 @@ inline void multiply_before(float* sums, float2 of_rows, __local char* memory,
     const int of_block = i == 0 ? b - 1 : i - 1;
     const __local float* scales =
         (const __local float*)(memory + SCALES_START) + of_block * COLUMNS +
-        get_local_id(0) % 4 * 2;
+        get_local_id(0) % 4 * 4;
 #pragma unroll
     for (int s = 0; s < SUMS; ++s) {
       const float of_row = s / 2 % 2 == 0 ? of_rows.x : of_rows.y;
-      sums[s] = fma(d[s] * of_row, scales[s / 4 * 8 + s % 2], sums[s]);
+      sums[s] = fma(d[s] * of_row, scales[s / 8 * 16 + s / 4 % 2 * 2 + s % 2], sums[s]);
     }
   }
 }

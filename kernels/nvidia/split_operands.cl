@@ -65,7 +65,7 @@ __kernel __attribute__((reqd_work_group_size(ROWS * READERS, 1, 1))) void split_
   if (place > last) return;
 
   const float scale = scale_of(most);
-  const int chunks = depth / CHUNK;
+  const int chunks = depth / CHUNK, row = of_l ? place : place_of_column(place);
   if (reader == 0)
     ((__global float*)halves)[of_l ? place : split.rows + place] = inverse_scale_of(most);
   for (int first = 8 * reader; first < depth; first += held) {
@@ -82,7 +82,7 @@ __kernel __attribute__((reqd_work_group_size(ROWS * READERS, 1, 1))) void split_
       for (int part = 0; part < HALVES; ++part) {
         const size_t start =
             of_l ? l_start(split, k / CHUNK, part) : u_start(split, chunks, k / CHUNK, part);
-        *(__global uint4*)(halves + start + pack_start(place, k % CHUNK / 8)) = packs[part];
+        *(__global uint4*)(halves + start + pack_start(row, k % CHUNK / 8)) = packs[part];
       }
     }
   }

@@ -8,4 +8,4 @@
 #define HALVES_LOCAL_BYTES 98368
 /* Of compute_rows_by_halves(), for so many blocks of rows at the most. */
 #define ROWS_BY_HALVES_BLOCKS 12
-#define ROWS_BY_HALVES_LOCAL_BYTES 90176
+#define ROWS_BY_HALVES_LOCAL_BYTES 94272
