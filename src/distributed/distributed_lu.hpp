@@ -100,6 +100,7 @@ class DistributedLu : public DenseFactorization {
     std::size_t uses = 0;
   };
 
+  static Shape panel_shape(const BlockColumns& dealt, const DenseOptions& options);
   void take_matrix(const cl::Buffer& columns, std::size_t first, std::size_t count) override;
   /// Calls action(j, start, first, count) for the columns of each block column j in first : first +
   /// count: `start` columns after the first of them all come columns first : first + count of j.
