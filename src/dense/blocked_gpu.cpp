@@ -818,7 +818,7 @@ void BlockedGpu::update_columns(const Triangle& l, std::size_t k, std::size_t wi
 // With L in halves already.
 void BlockedGpu::update_by_halves(const Triangle& l, std::size_t k, std::size_t width,
                                   const Columns& a) {
-  if (has_rows_by_halves(width) && a.first % 16 == 0) {
+  if (has_rows_by_halves(width)) {
     compute_rows_by_halves("solve", l, k, width, a);
   } else {
     solve_diagonal(l, k, width, a);

@@ -1,7 +1,6 @@
 // Solutions by block columns of L and U, on devices or at home.
 #include <utility>
 
-#include "dense/substitution.hpp"
 #include "distributed/distributed_lu.hpp"
 
 namespace lugpu {
