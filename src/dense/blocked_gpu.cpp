@@ -30,7 +30,8 @@ constexpr std::size_t kInner = 8;           // INNER of it
 constexpr std::size_t kLocalBytes = 48 << 10;
 constexpr std::size_t kBlock = 6 * kPanel;
 constexpr std::size_t kWideBlock = 2 * kBlock;
-constexpr std::size_t kFewColumns = 64;  // of right-hand sides that are solved for one by one
+constexpr std::size_t kLeastOfWide = 8192;  // the order from which blocks have more than a panel
+constexpr std::size_t kFewColumns = 64;     // of right-hand sides that are solved for one by one
 // Work-groups of a panel: gpu/pivot_search.clh and gpu/panel_rows.clh have 16 bits for its rows, of
 // which the last number is none, and for steps.
 constexpr std::size_t kMostGroups = 0xffff / kItems;
@@ -54,19 +55,20 @@ std::size_t groups_at_once(const Device& device, bool paired) {
   return std::min<std::size_t>((paired ? 2 : 1) * device.compute_units, kMostGroups);
 }
 
-// Whether all of such a matrix may be LuNone's.
+bool suits_wgmma(const Device& device, const Shape& shape) {
+  return has_wgmma(device) && !shape.ping_pong && shape.precision == Precision::single_precision;
+}
+
+// Whether all of such a matrix may be LuNone's. Wide blocks of panels are faster by wgmma.
 bool suits_none(const Device& device, const Shape& shape) {
   return shape.pivot == Pivot::none && !shape.ping_pong && shape.m == shape.n &&
-         shape.n <= LuNone::most_order(device, shape.precision);
+         shape.n <= LuNone::most_order(device, shape.precision) &&
+         (shape.n < kLeastOfWide || !suits_wgmma(device, shape));
 }
 
 // Whether a panel of such a matrix can be factored in narrow ones.
 bool suits_narrow(const Shape& shape) {
   return shape.precision == Precision::double_precision && shape.pivot != Pivot::none;
-}
-
-bool suits_wgmma(const Device& device, const Shape& shape) {
-  return has_wgmma(device) && !shape.ping_pong && shape.precision == Precision::single_precision;
 }
 
 // L and U of a block of such a matrix: see kernels/nvidia/halves_layout.clh.
@@ -216,7 +218,8 @@ Shortcut BlockedGpu::shortcut(const Device& device, const Shape& shape) {
 
 std::size_t BlockedGpu::block_size(const Shape& shape) {
   const std::size_t n = std::min(shape.m, shape.n);
-  if (shape.shortcut != Shortcut::half_products && (shape.ping_pong || n < 8192)) return kPanel;
+  if (shape.shortcut != Shortcut::half_products && (shape.ping_pong || n < kLeastOfWide))
+    return kPanel;
   return n < 16384 ? kBlock : kWideBlock;
 }
 

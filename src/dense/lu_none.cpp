@@ -23,10 +23,8 @@ std::size_t progress_bytes(std::size_t order) {
 }  // namespace
 
 std::size_t LuNone::most_order(const Device& device, Precision precision) {
-  const bool in_double = precision == Precision::double_precision;
-  if (in_double && has_matrix_units(device, precision)) return 16384;
-  // By wgmma, products of the wide blocks that panels have from order 8192 on are faster.
-  return !in_double && has_wgmma(device) ? 8191 : 8192;
+  const bool fast = precision == Precision::double_precision && has_matrix_units(device, precision);
+  return fast ? 16384 : 8192;
 }
 
 LuNone::LuNone(DeviceContext& context, std::size_t order, Precision precision, bool nvidia,
