@@ -27,7 +27,8 @@ struct Case {
 void PrintTo(const Case& c, std::ostream* out) {
   *out << (c.path == BatchPath::vectors     ? "vectors_"
            : c.path == BatchPath::registers ? "registers_"
-                                            : "memory_")
+           : c.path == BatchPath::memory    ? "memory_"
+                                            : "memory_first_")
        << name(c.precision) << '_' << name(c.pivot);
 }
 
@@ -40,6 +41,8 @@ std::vector<Case> all_cases() {
       }
     }
   }
+  cases.push_back({BatchPath::memory_first, Precision::single_precision, Pivot::full});
+  cases.push_back({BatchPath::memory_first, Precision::double_precision, Pivot::full});
   return cases;
 }
 
@@ -421,6 +424,46 @@ TEST(BatchLu, LittleLocalMemoryIsEnoughUpToOrder128) {
   EXPECT_EQ(in_double(96, Pivot::full), BatchPath::registers);
   EXPECT_EQ(in_double(97, Pivot::full), BatchPath::memory);
   EXPECT_EQ(in_double(128, Pivot::partial), BatchPath::registers);
+}
+
+// The rests that registers of NVIDIA's GPUs hold and others' may not, after two steps in memory:
+// the same bits as in memory.
+template <typename T>
+void expect_rests_as_in_memory(Precision precision, const std::vector<std::size_t>& orders) {
+  DeviceContext& context = shared_context();
+  const std::size_t n = orders[0] + 2;
+  const Matrix a = harmless_for(Pivot::full, precision, n, n, 1);
+  const std::vector<T> values(a.values().begin(), a.values().end());
+  BatchLu in_memory(context, {1, n}, precision, Pivot::full, BatchPath::memory);
+  in_memory.upload(Batch<const T>({values.data(), n, n, n}, 1, n * n));
+  in_memory.factor();
+  BatchLu by_launches(context, {1, n}, precision, Pivot::full, BatchPath::memory);
+  by_launches.upload(Batch<const T>({values.data(), n, n, n}, 1, n * n));
+  const BatchLu::Part& part = by_launches.parts()[0];
+  const auto launch = [&](const char* file, const std::string& options, std::size_t items,
+                          std::size_t left, std::size_t steps) {
+    context.run("factor",
+                {file, "factor_batch", precision, Storage::buffer, Texel::rgba,
+                 " -DPIVOT=FULL" + options + " -DITEMS=" + std::to_string(items)},
+                {items}, part.matrices, part.ipiv, part.jpiv, part.info, static_cast<cl_int>(n),
+                cl_int{1}, static_cast<cl_int>(n - left), static_cast<cl_int>(steps));
+  };
+  launch("gpu/batch_memory_full.cl", " -DORDER=256 -DPENDING=4", 256, n, 2);
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const std::size_t order = orders[i], parts = order > 128 ? 2 : 1;
+    launch("gpu/batch_full.cl", " -DORDER=" + std::to_string(order), order * parts, order,
+           order - (i + 1 < orders.size() ? orders[i + 1] : 0));
+  }
+  EXPECT_EQ(by_launches.ipiv(), in_memory.ipiv());
+  EXPECT_EQ(by_launches.jpiv(), in_memory.jpiv());
+  EXPECT_EQ(by_launches.info(), in_memory.info());
+  EXPECT_EQ(values_of<T>(context, part.matrices, n * n),
+            values_of<T>(context, in_memory.parts()[0].matrices, n * n));
+}
+
+TEST(BatchLu, LargeRestsInRegistersAreAsInMemory) {
+  expect_rests_as_in_memory<float>(Precision::single_precision, {224, 192, 160, 128, 96, 64, 32});
+  expect_rests_as_in_memory<double>(Precision::double_precision, {160, 128, 96, 64, 32});
 }
 
 TEST(BatchLu, WrongKernelsAreNotProven) {

@@ -27,7 +27,8 @@ PROGRAMS = {
                 "-DITEMS=64 -DCOLUMNS=64", f"-DITEMS=64 -DCOLUMNS=32 {DOUBLE}")],
     "gpu/batch_full.cl": [f"{BATCH} -DORDER={o} -DITEMS={i} -DPIVOT=FULL {d}" for o, i, d in (
         (32, 32, ""), (48, 64, ""), (64, 64, ""), (96, 96, ""), (128, 128, ""),
-        (32, 32, DOUBLE), (48, 64, DOUBLE), (64, 64, DOUBLE), (96, 96, DOUBLE), (128, 256, DOUBLE))],
+        (160, 320, ""), (192, 384, ""), (224, 448, ""), (32, 32, DOUBLE), (48, 64, DOUBLE), (64, 64, DOUBLE),
+        (96, 96, DOUBLE), (128, 256, DOUBLE), (160, 320, DOUBLE))],
     "gpu/batch_memory.cl": [f"{BATCH} -DORDER=256 -DITEMS=256 -DPIVOT={p} {d}" for p in ("NONE", "PARTIAL")
                             for d in ("", DOUBLE)],
     "gpu/batch_memory_full.cl": [f"{BATCH} -DORDER=256 -DITEMS=512 -DPENDING=4 -DPIVOT=FULL {d}"

@@ -1,6 +1,6 @@
-// Steps of LU of many matrices of order 33 (double: 17) to 128 with full pivoting. What is left of
-// a matrix, at most ORDER x ORDER, is in the registers of ITEMS work-items: a row has PARTS of
-// them, which follow one another, with COLUMNS of its elements each. Neither rows nor columns move:
+// Steps of LU of many matrices with full pivoting, from order 33 (double: 17) on. What is left of a
+// matrix, at most ORDER x ORDER, is in the registers of ITEMS work-items: a row has PARTS of them,
+// which follow one another, with COLUMNS of its elements each. Neither rows nor columns move:
 // each has a position, to which the interchanges have brought it. A step:
 //
 //   1. The largest that is left by magnitude is found, and of several the first by place. Where one
@@ -16,8 +16,8 @@
 // multipliers (store_multipliers), what is left (store_rest), and the rows of L left of this
 // launch's columns (move_rows). A launch of a smaller ORDER takes the next steps.
 //
-// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER: 32, 48, 64, 96 or 128; ITEMS; those of
-// gpu/batch_places.clh.
+// Build options: LUGPU_RGBA, for 16 bytes in a pack; ORDER: 32, 48, 64, 96, 128, 160, 192 or 224;
+// ITEMS; those of gpu/batch_places.clh.
 
 #include "gpu/batch_places.clh"
 
@@ -165,12 +165,12 @@ inline uint upper_of_all(largest_of x) {
 
 // A place: the positions of its column and row, its row and its column. The smallest is chosen.
 inline uint full_place(int column_position, int row_position, int row, int column) {
-  return (uint)column_position << 21 | (uint)row_position << 14 | (uint)row << 7 | (uint)column;
+  return (uint)column_position << 24 | (uint)row_position << 16 | (uint)row << 8 | (uint)column;
 }
-inline int full_column_position_of(uint place) { return place >> 21; }
-inline int full_row_position_of(uint place) { return place >> 14 & 127; }
-inline int full_row_of(uint place) { return place >> 7 & 127; }
-inline int full_column_of(uint place) { return place & 127; }
+inline int full_column_position_of(uint place) { return place >> 24; }
+inline int full_row_position_of(uint place) { return place >> 16 & 255; }
+inline int full_row_of(uint place) { return place >> 8 & 255; }
+inline int full_column_of(uint place) { return place & 255; }
 
 // The first place of the largest magnitude of a work-item, whose upper word is `upper`, and its
 // lower word. If it has no numbers, the first place that is left in step k.

@@ -100,11 +100,11 @@ inline uint choose(int k, key_type key, uint place, real* value, __local scratch
   return pivot == NO_PLACE ? full_place(k, k) : pivot;
 }
 
-// The pivot of step k. What is pending goes to A(k:n, k:n) if no more can be.
-inline uint search(__global real* a, int n, int k, pending_of* pending, real* value,
+// The pivot of step k. What is pending goes to A(k:n, k:n) if it has to, or no more can be.
+inline uint search(__global real* a, int n, int k, bool has_to, pending_of* pending, real* value,
                    __local scratch_of* shared) {
   const int me = get_local_id(0);
-  const bool writes = pending->count == PENDING;
+  const bool writes = has_to || pending->count == PENDING;
   key_type key = 0;
   uint place = NO_PLACE;
   *value = NAN;
@@ -212,19 +212,19 @@ inline void exchange_and_divide(__global real* a, int n, int k, int row, int col
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
-// P A Q = L U of the matrices, n x n, by rows, as gpu/batch_blocked.cl's. jpiv: as ipiv, of
-// columns.
+// Steps first : first + steps of P A Q = L U of the matrices, n x n, by rows, as
+// gpu/batch_blocked.cl's. jpiv: as ipiv, of columns.
 __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     __global real* matrices, __global int* ipiv, __global int* jpiv, __global int* info, int n,
-    int count) {
+    int count, int first, int steps) {
   __local scratch_of shared;
   const size_t matrix = get_group_id(0);
   __global real* a = matrices + matrix * n * n;
-  pending_of pending = {0, 0};
+  pending_of pending = {first, 0};
   int zero = 0;
-  for (int k = 0; k < n; ++k) {
-    real value;
-    const uint pivot = search(a, n, k, &pending, &value, &shared);
+  real value;
+  for (int k = first; k < first + steps; ++k) {
+    const uint pivot = search(a, n, k, false, &pending, &value, &shared);
     const int row = row_in(pivot), column = column_in(pivot);
     if (get_local_id(0) == 0) {
       ipiv[matrix * n + k] = row;
@@ -233,5 +233,6 @@ __kernel REQUIRE_SIZE(ITEMS) void factor_batch(
     if (value == 0 && zero == 0) zero = k + 1;
     exchange_and_divide(a, n, k, row, column, value, &pending, &shared);
   }
-  if (get_local_id(0) == 0) info[matrix] = zero;
+  search(a, n, first + steps, true, &pending, &value, &shared);  // leaves nothing pending
+  if (get_local_id(0) == 0 && (first == 0 || info[matrix] == 0)) info[matrix] = zero;
 }

@@ -1,6 +1,7 @@
 #include "dense/batch_lu.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <type_traits>
 
 #include "base/error.hpp"
@@ -24,22 +25,33 @@ std::size_t local_bytes(Precision precision, Pivot pivot) {
   return (6 << 10) + (pivot == Pivot::full ? 24 << 10 : panel);
 }
 
-// Whether launches of gpu/batch_full.cl take the steps of a factorization in registers.
-bool by_launches(std::size_t n, Precision precision, Pivot pivot) {
-  return pivot == Pivot::full && n > (precision == Precision::single_precision ? 32 : 16);
+// Launches of these take some of the steps of a factorization.
+constexpr const char* kFull = "gpu/batch_full.cl";
+constexpr const char* kMemoryFull = "gpu/batch_memory_full.cl";
+bool by_launches(const BatchKernel& kernel) {
+  const std::string_view file = kernel.file;
+  return file == kFull || file == kMemoryFull;
 }
 
-// Its kernel for what is left of a matrix. Registers: those that were fastest on an H200.
+// The most that kFull has in registers.
+std::size_t most_in_registers(bool nvidia, Precision precision) {
+  if (!nvidia) return kMostRegisters;
+  return precision == Precision::single_precision ? 224 : 160;
+}
+
+// Its form for what is left of a matrix. Registers: those that were fastest on an H200.
 BatchKernel full_in_registers(std::size_t left, Precision precision) {
   const auto kernel = [](std::size_t order, std::size_t items, std::size_t registers) {
-    return BatchKernel{"gpu/batch_full.cl", order, items, 1, 0, registers};
+    return BatchKernel{kFull, order, items, 1, 0, registers};
   };
   const bool single = precision == Precision::single_precision;
   if (left <= 32) return single ? kernel(32, 32, 80) : kernel(32, 32, 128);
   if (left <= 48) return single ? kernel(48, 64, 80) : kernel(48, 64, 128);
   if (left <= 64) return single ? kernel(64, 64, 96) : kernel(64, 64, 168);
   if (left <= 96) return single ? kernel(96, 96, 128) : kernel(96, 96, 0);
-  return single ? kernel(kMostRegisters, 128, 168) : kernel(kMostRegisters, 256, 0);
+  if (left <= 128) return single ? kernel(128, 128, 168) : kernel(128, 256, 0);
+  if (left <= 160) return single ? kernel(160, 320, 96) : kernel(160, 320, 168);
+  return left <= 192 ? kernel(192, 384, 168) : kernel(224, 448, 128);
 }
 
 // A work-item has two rows where that was faster on an H200.
@@ -51,20 +63,14 @@ BatchKernel small_in_registers(std::size_t order, Pivot pivot) {
 }
 
 BatchKernel in_registers(bool nvidia, std::size_t n, Precision precision, Pivot pivot) {
-  if (by_launches(n, precision, pivot)) return full_in_registers(n, precision);
-  if (n <= 32) return small_in_registers(n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : 32, pivot);
   const bool single = precision == Precision::single_precision;
+  if (pivot == Pivot::full && n > (single ? 32 : 16)) return full_in_registers(n, precision);
+  if (n <= 32) return small_in_registers(n <= 4 ? 4 : n <= 8 ? 8 : n <= 16 ? 16 : 32, pivot);
   if (!nvidia) return {"gpu/batch_blocked.cl", n <= 64 ? 64U : 128U, 32, 1, single ? 32U : 16U};
   if (n <= 48) return {"gpu/batch_blocked.cl", 48, 32, 1, 48};
   if (n <= 64) return {"gpu/batch_blocked.cl", 64, 32, 1, single ? 64U : 32U};
   if (n <= 96) return {"gpu/batch_blocked.cl", 96, 32, 1, single ? 64U : 32U};
   return {"gpu/batch_blocked.cl", kMostRegisters, 64, 1, single ? 64U : 32U};
-}
-
-// Of gpu/batch_full.cl: until what is left is as large as the next smaller kernel takes.
-std::size_t steps_of(const BatchKernel& kernel, std::size_t left) {
-  const std::size_t next = kernel.order == 48 ? 32 : kernel.order - 32;
-  return left - next;
 }
 
 // With full pivoting as many work-items as NVIDIA's GPUs have registers for.
@@ -74,12 +80,26 @@ BatchKernel in_memory(bool nvidia, std::size_t n, Precision precision, Pivot piv
     return {"gpu/batch_memory.cl", order, 256, 1, 0, order == kMostBatchOrder ? 128U : 0U};
   }
   const std::size_t most = precision == Precision::single_precision ? 1024 : 512;
-  return {"gpu/batch_memory_full.cl", order, nvidia ? most : 256, 1};
+  return {kMemoryFull, order, nvidia ? most : 256, 1};
 }
 
-// But for BatchPath::vectors.
+// A launch with full pivoting, and the steps it takes: until what is left of a matrix is as much as
+// the next kernel takes.
+struct Launch {
+  BatchKernel kernel;
+  std::size_t steps;
+};
+Launch next_launch(bool nvidia, std::size_t left, Precision precision, BatchPath path) {
+  const std::size_t most = path == BatchPath::memory ? 0 : most_in_registers(nvidia, precision);
+  if (left > most) return {in_memory(nvidia, left, precision, Pivot::full), left - most};
+  const BatchKernel kernel = full_in_registers(left, precision);
+  return {kernel, left - (kernel.order == 48 ? 32 : kernel.order - 32)};
+}
+
+// The first kernel, but for BatchPath::vectors.
 BatchKernel gpu_kernel(bool nvidia, std::size_t n, Precision precision, Pivot pivot,
                        BatchPath path) {
+  if (path == BatchPath::memory_first) return next_launch(nvidia, n, precision, path).kernel;
   return path == BatchPath::registers ? in_registers(nvidia, n, precision, pivot)
                                       : in_memory(nvidia, n, precision, pivot);
 }
@@ -163,12 +183,12 @@ std::size_t lanes_of(const Device& device, BatchPath path, Precision precision) 
 
 BatchPath BatchLu::path(const Device& device, std::size_t n, Precision precision, Pivot pivot) {
   if (device.type == "cpu") return BatchPath::vectors;
-  if (n > kMostRegisters) return BatchPath::memory;
-  const bool is_largest = by_launches(n, precision, pivot) &&
-                          full_in_registers(n, precision).order == kMostRegisters &&
-                          precision == Precision::double_precision;
-  return is_largest && device.local_memory < kLocalOfLargest ? BatchPath::memory
-                                                             : BatchPath::registers;
+  if (pivot != Pivot::full) {
+    return n <= kMostRegisters ? BatchPath::registers : BatchPath::memory;
+  }
+  const bool is_largest = n > 96 && precision == Precision::double_precision;
+  if (is_largest && device.local_memory < kLocalOfLargest) return BatchPath::memory;
+  return n <= kMostRegisters ? BatchPath::registers : BatchPath::memory_first;
 }
 
 void BatchLu::require_room(const Device& device, const BatchSize& size, Precision precision,
@@ -186,7 +206,7 @@ void BatchLu::require_room(const Device& device, const BatchSize& size, Precisio
   }
   const BatchPath way = path(device, size.n, precision, pivot);
   const std::size_t local = local_bytes(precision, pivot);
-  if (way == BatchPath::memory && local > device.local_memory) {
+  if ((way == BatchPath::memory || way == BatchPath::memory_first) && local > device.local_memory) {
     throw Unsupported("Members of order " + std::to_string(size.n) + " take " +
                       std::to_string(local) + " bytes of local memory; " + device.name + " has " +
                       std::to_string(device.local_memory) + ".");
@@ -289,7 +309,7 @@ KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
   id.options += definition("ORDER", kernel.order) + definition("ITEMS", kernel.items) +
                 definition("MATRICES", kernel.matrices);
   if (kernel.columns > 0) id.options += definition("COLUMNS", kernel.columns);
-  if (path_ == BatchPath::memory && pivot_ == Pivot::full) {
+  if (kernel.file == std::string_view(kMemoryFull)) {
     id.options += definition("PENDING", steps_pending(kernel, precision_));
   }
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
@@ -315,14 +335,13 @@ void BatchLu::enqueue_factor(const Part& part, const KernelId& id, std::size_t i
 
 void BatchLu::factor() {
   for (const Part& part : parts_) {
-    if (path_ == BatchPath::registers && by_launches(size_.n, precision_, pivot_)) {
-      factor_by_launches(part);
-      continue;
-    }
     if (path_ == BatchPath::vectors) {
       const KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_,
                         Storage::buffer,   Texel::r,       options_};
       enqueue_factor(part, id, groups(part.count));
+    } else if (by_launches(gpu_kernel())) {
+      factor_by_launches(part);
+      continue;
     } else {
       enqueue_factor(part, factor_kernel(gpu_kernel()), part.count * gpu_kernel().items);
     }
@@ -333,11 +352,13 @@ void BatchLu::factor() {
 void BatchLu::factor_by_launches(const Part& part) {
   for (std::size_t first = 0, steps = 0; first < size_.n; first += steps) {
     const std::size_t left = size_.n - first;
-    const BatchKernel kernel = full_in_registers(left, precision_);
-    steps = steps_of(kernel, left);
-    enqueue_factor(part, factor_kernel(kernel), part.count * kernel.items, first, steps);
-    // What is left, once each way, then columns of U and rows of L.
-    const std::size_t elements = left * left + left * (first + steps) + left * first;
+    const Launch launch = next_launch(nvidia_, left, precision_, path_);
+    steps = launch.steps;
+    enqueue_factor(part, factor_kernel(launch.kernel), part.count * launch.kernel.items, first,
+                   steps);
+    // What is left, once each way; where that is in registers, then columns of U and rows of L.
+    const bool moves = launch.kernel.file == std::string_view(kFull);
+    const std::size_t elements = left * left + (moves ? left * (first + steps) + left * first : 0);
     context_.timeline().add_bytes(2 * std::uint64_t{part.count} * elements *
                                   element_size(precision_));
   }

@@ -25,9 +25,10 @@ struct BatchKernel {
 
 /// The kernels that factor a batch.
 enum class BatchPath {
-  vectors,    ///< a matrix in each element of a CPU's vectors
-  registers,  ///< some work-items of a GPU for each, with a matrix or a panel of it in registers
-  memory,     ///< a matrix in global memory, a work-group for each
+  vectors,       ///< a matrix in each element of a CPU's vectors
+  registers,     ///< some work-items of a GPU for each, with a matrix or a panel of it in registers
+  memory,        ///< a matrix in global memory, a work-group for each
+  memory_first,  ///< the same with full pivoting, until what is left fits registers
 };
 
 /// How elements of a batch follow one another on the device: member m is in group m / lanes, and
@@ -104,7 +105,7 @@ class BatchLu {
                            BatchPath path);
 
   std::size_t groups(std::size_t members) const { return ceiling(members, layout_.lanes); }
-  BatchKernel gpu_kernel() const;  // but for BatchPath::vectors
+  BatchKernel gpu_kernel() const;  // of the first launch, but for BatchPath::vectors
   KernelId factor_kernel(const BatchKernel& kernel) const;
   /// sizes: what the kernel takes beside n and the number of members.
   template <typename... Sizes>
