@@ -55,20 +55,6 @@ class ProbeTest(Probes):
             self.assertEqual(len(probe["times_s"]), 3)
             self.assertEqual(sorted(probe["times_s"])[1], probe["median_s"])
 
-    def test_groups(self):
-        """Each holds every operator once, of its size."""
-        for group, names in GROUPS.items():
-            with self.subTest(group=group):
-                done = self.lugpu("probe", "-n", "16", "--cubes", "17", "--runs", "1", "--storage",
-                                  "buffer", "--probes", group, "--json", "-")
-                probes = [probe for probe in self.probes(done.stdout) if "n" in probe]
-                self.assertEqual([probe["name"] for probe in probes], names)
-                for probe in probes:
-                    self.assertEqual(probe["n"], 17 if group == "cubes" else 16)
-                    grid = ([17] * 3 if group == "cubes" else
-                            [16] * 2 if probe["name"] in STORED + GRIDS else None)
-                    self.assertEqual(probe.get("grid"), grid)
-
     def test_what_cannot_be_timed(self):
         """It has a reason, in one line of the record and of the table, and the rest is timed."""
         done = self.lugpu("probe", "-n", "8,1048576", "--runs", "1", "--storage", "buffer", "--probes",
@@ -101,6 +87,20 @@ class ProbeTest(Probes):
 class AllProbesTest(Probes):
     def test_text_and_json(self):
         self.check_text_and_json()
+
+    def test_groups(self):
+        """Each holds every operator once, of its size."""
+        for group, names in GROUPS.items():
+            with self.subTest(group=group):
+                done = self.lugpu("probe", "-n", "16", "--cubes", "17", "--runs", "1", "--storage",
+                                  "buffer", "--probes", group, "--json", "-")
+                probes = [probe for probe in self.probes(done.stdout) if "n" in probe]
+                self.assertEqual([probe["name"] for probe in probes], names)
+                for probe in probes:
+                    self.assertEqual(probe["n"], 17 if group == "cubes" else 16)
+                    grid = ([17] * 3 if group == "cubes" else
+                            [16] * 2 if probe["name"] in STORED + GRIDS else None)
+                    self.assertEqual(probe.get("grid"), grid)
 
     def test_bytes(self):
         """Each element of vectors and of the matrix once."""

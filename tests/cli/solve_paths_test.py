@@ -9,7 +9,7 @@ from program import (BLOCKED, BLOCKED_PIVOTS, METHODS, PIVOTS, PRECISIONS, UNOPT
                      case_of, dominant_matrix, main, random_matrix)
 
 
-class SolvePathsTest(CommandLine):
+class OnPaths(CommandLine):
     # The surfaces of the paper, and those that may be the fastest on a device.
     PATHS = [("image", "r", "paper"), ("image", "rgba", "paper"), ("image", "rgba", "fused"),
              ("buffer", "r", "fused"), ("buffer", "rgba", "fused")]
@@ -17,6 +17,8 @@ class SolvePathsTest(CommandLine):
     def environment(self, env):
         return super().environment(UNOPTIMIZED | (env or {}))
 
+
+class EveryPathTest(OnPaths):
     def test_every_method_pivoting_and_precision_on_every_path(self):
         a, b = dominant_matrix(40), random_matrix(40, 2, seed=2)
         self.write("a.npy", a)
@@ -33,6 +35,8 @@ class SolvePathsTest(CommandLine):
                 tolerance = 1e-12 if precision == "double" else 1e-5
                 np.testing.assert_allclose(x, np.linalg.solve(a, b), atol=tolerance)
 
+
+class SolvePathsTest(OnPaths):
     def test_blocked_with_every_pivoting_precision_and_block_size(self):
         """What auto is: panels that are narrower, as wide and wider than the matrix."""
         a, b = dominant_matrix(70), random_matrix(70, 2, seed=2)
