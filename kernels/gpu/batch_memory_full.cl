@@ -1,8 +1,8 @@
-// P A Q = L U with full pivoting of every matrix of a batch of order up to ORDER, one to a
-// work-group, in global memory: every step needs all that is left of the matrix. Few work-groups
-// with many work-items each, so that their matrices stay in the caches; a work-item waits for many
-// elements at once. What is left is read in every step, but written in every PENDING-th alone: the
-// products of the steps between are computed anew for each search.
+// Steps of P A Q = L U with full pivoting of every matrix of a batch of order up to ORDER, one to a
+// work-group, in global memory, before gpu/batch_full.cl takes what is left: every step needs all
+// of that. Few work-groups with many work-items each, so that their matrices stay in the caches; a
+// work-item waits for many elements at once. What is left is read in every step, but written in
+// every PENDING-th alone: the products of the steps between are computed anew for each search.
 //
 // Build options: ITEMS, of a work-group; ORDER; PENDING; those of gpu/batch_places.clh.
 

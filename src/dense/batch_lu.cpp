@@ -13,10 +13,12 @@
 namespace lugpu {
 namespace {
 
-constexpr std::size_t kMostRegisters = 128;        // order of BatchPath::registers
-constexpr std::size_t kLocalOfLargest = 40 << 10;  // of gpu/batch_full.cl for it, in double
-constexpr std::size_t kSliceBytes = 64 << 20;      // that travel at once
-constexpr std::size_t kSolveItems = 64;            // of gpu/batch_solve.cl
+// What the registers of any GPU hold, and the local memory of gpu/batch_full.cl for it, in double.
+// (NVIDIA's GPUs have 48 KiB for what theirs hold.)
+constexpr std::size_t kMostRegisters = 128;
+constexpr std::size_t kLocalOfLargest = 40 << 10;
+constexpr std::size_t kSliceBytes = 64 << 20;  // that travel at once
+constexpr std::size_t kSolveItems = 64;        // of gpu/batch_solve.cl
 
 // Of local memory, for matrices in global memory: 256 rows of a panel of 16 columns with a pack
 // more in each, or columns and candidates; and the rest.
@@ -335,13 +337,14 @@ void BatchLu::enqueue_factor(const Part& part, const KernelId& id, std::size_t i
 
 void BatchLu::factor() {
   for (const Part& part : parts_) {
+    if (path_ != BatchPath::vectors && by_launches(gpu_kernel())) {
+      factor_by_launches(part);
+      continue;
+    }
     if (path_ == BatchPath::vectors) {
       const KernelId id{"cpu/batch_lu.cl", "factor_batch", precision_,
                         Storage::buffer,   Texel::r,       options_};
       enqueue_factor(part, id, groups(part.count));
-    } else if (by_launches(gpu_kernel())) {
-      factor_by_launches(part);
-      continue;
     } else {
       enqueue_factor(part, factor_kernel(gpu_kernel()), part.count * gpu_kernel().items);
     }

@@ -375,6 +375,17 @@ class PathsTest(BenchReport):
         self.assertEqual(set(table_rows(done.stdout)), set(rows))
         self.assertNotIn("\033", done.stdout)
 
+    def test_several_problems_or_simulations(self):
+        """One table for all of them, which says which is which."""
+        for problems, count in (("poisson2d,poisson3d", 2), ("fluid2d,wave2d", 4)):
+            done = self.lugpu("bench", "--problem", problems, "--grid", "8", "--method", "cg", "--baseline", "none",
+                              "--runs", "2", "--min-time", "0", "--format", "csv", env=UNOPTIMIZED)
+            rows = list(csv.DictReader(io.StringIO(done.stdout)))
+            self.assertEqual(len(rows), count, done.stdout)
+            self.assertEqual({row["problem"] for row in rows}, set(problems.split(",")))
+            for row in rows:
+                self.assertGreater(float(row["median_s"] or 0), 0, row)
+
 
 class FormatTest(CommandLine):
     """--format: one table for people, spreadsheets, web pages and programs."""
@@ -415,7 +426,7 @@ class FormatTest(CommandLine):
         self.assertEqual(len(parse_report((self.folder / "r.json").read_text(encoding="utf-8"))), 4)
 
     def test_of_problems_and_simulations(self):
-        """One table for all of them, which says which is which."""
+        """A row says which it is of."""
         flags = ["--grid", "8", "--method", "cg", "--baseline", "none", "--runs", "2", "--min-time", "0",
                  "--timeout", "200"]
         for problem, count in (("poisson2d", 1), ("fluid2d", 2)):
