@@ -27,12 +27,11 @@ std::size_t local_bytes(Precision precision, Pivot pivot) {
   return (6 << 10) + (pivot == Pivot::full ? 24 << 10 : panel);
 }
 
-// Launches of these take some of the steps of a factorization.
 constexpr const char* kFull = "gpu/batch_full.cl";
-constexpr const char* kMemoryFull = "gpu/batch_memory_full.cl";
+
+// Launches of this and of gpu/batch_memory_full.cl take some of the steps of a factorization.
 bool by_launches(const BatchKernel& kernel) {
-  const std::string_view file = kernel.file;
-  return file == kFull || file == kMemoryFull;
+  return kernel.file == std::string_view(kFull) || kernel.pending > 0;
 }
 
 // The most that kFull has in registers.
@@ -75,14 +74,16 @@ BatchKernel in_registers(bool nvidia, std::size_t n, Precision precision, Pivot 
   return {"gpu/batch_blocked.cl", kMostRegisters, 64, 1, single ? 64U : 32U};
 }
 
-// With full pivoting as many work-items as NVIDIA's GPUs have registers for.
+// With full pivoting as many work-items as NVIDIA's GPUs have registers for; matrices that stay in
+// the caches are as soon written as their products computed again.
 BatchKernel in_memory(bool nvidia, std::size_t n, Precision precision, Pivot pivot) {
   const std::size_t order = n <= 256 ? 256 : kMostBatchOrder;
   if (pivot != Pivot::full) {
     return {"gpu/batch_memory.cl", order, 256, 1, 0, order == kMostBatchOrder ? 128U : 0U};
   }
-  const std::size_t most = precision == Precision::single_precision ? 1024 : 512;
-  return {kMemoryFull, order, nvidia ? most : 256, 1};
+  const bool single = precision == Precision::single_precision, in_caches = single && n <= 256;
+  const std::size_t items = !nvidia ? 256 : single ? 1024 : 512;
+  return {"gpu/batch_memory_full.cl", order, items, 1, 0, 0, in_caches ? 1U : 4U};
 }
 
 // A launch with full pivoting, and the steps it takes: until what is left of a matrix is as much as
@@ -104,12 +105,6 @@ BatchKernel gpu_kernel(bool nvidia, std::size_t n, Precision precision, Pivot pi
   if (path == BatchPath::memory_first) return next_launch(nvidia, n, precision, path).kernel;
   return path == BatchPath::registers ? in_registers(nvidia, n, precision, pivot)
                                       : in_memory(nvidia, n, precision, pivot);
-}
-
-// Steps of gpu/batch_memory_full.cl from one in which the matrix is written to the next. Matrices
-// that stay in the caches are as soon written as their products computed again.
-std::size_t steps_pending(const BatchKernel& kernel, Precision precision) {
-  return kernel.order == 256 && precision == Precision::single_precision ? 1 : 4;
 }
 
 const char* macro_of(Pivot pivot) {
@@ -185,12 +180,11 @@ std::size_t lanes_of(const Device& device, BatchPath path, Precision precision) 
 
 BatchPath BatchLu::path(const Device& device, std::size_t n, Precision precision, Pivot pivot) {
   if (device.type == "cpu") return BatchPath::vectors;
-  if (pivot != Pivot::full) {
-    return n <= kMostRegisters ? BatchPath::registers : BatchPath::memory;
-  }
-  const bool is_largest = n > 96 && precision == Precision::double_precision;
-  if (is_largest && device.local_memory < kLocalOfLargest) return BatchPath::memory;
-  return n <= kMostRegisters ? BatchPath::registers : BatchPath::memory_first;
+  const bool full = pivot == Pivot::full;
+  const bool no_room = full && n > 96 && precision == Precision::double_precision &&
+                       device.local_memory < kLocalOfLargest;
+  if (n <= kMostRegisters && !no_room) return BatchPath::registers;
+  return full && !no_room ? BatchPath::memory_first : BatchPath::memory;
 }
 
 void BatchLu::require_room(const Device& device, const BatchSize& size, Precision precision,
@@ -311,9 +305,7 @@ KernelId BatchLu::factor_kernel(const BatchKernel& kernel) const {
   id.options += definition("ORDER", kernel.order) + definition("ITEMS", kernel.items) +
                 definition("MATRICES", kernel.matrices);
   if (kernel.columns > 0) id.options += definition("COLUMNS", kernel.columns);
-  if (kernel.file == std::string_view(kMemoryFull)) {
-    id.options += definition("PENDING", steps_pending(kernel, precision_));
-  }
+  if (kernel.pending > 0) id.options += definition("PENDING", kernel.pending);
   if (context_.device().type == "gpu") id.options += " -DUNROLLED";
   if (nvidia_) {
     id.options += " -DLUGPU_NVIDIA";
@@ -360,8 +352,8 @@ void BatchLu::factor_by_launches(const Part& part) {
     enqueue_factor(part, factor_kernel(launch.kernel), part.count * launch.kernel.items, first,
                    steps);
     // What is left, once each way; where that is in registers, then columns of U and rows of L.
-    const bool moves = launch.kernel.file == std::string_view(kFull);
-    const std::size_t elements = left * left + (moves ? left * (first + steps) + left * first : 0);
+    const std::size_t moved = launch.kernel.pending > 0 ? 0 : left * (first + steps + first);
+    const std::size_t elements = left * left + moved;
     context_.timeline().add_bytes(2 * std::uint64_t{part.count} * elements *
                                   element_size(precision_));
   }

@@ -17,10 +17,11 @@ namespace lugpu {
 /// A kernel of GPUs: a matrix of order up to `order` has `items` work-items, a work-group so many
 /// matrices, and local memory so many columns of one, where it has any. registers: of a work-item
 /// on NVIDIA's GPUs, so that more work-groups share a multiprocessor; 0: as many as the compiler
-/// takes.
+/// takes. pending: steps of gpu/batch_memory_full.cl from one in which the matrix is written to the
+/// next.
 struct BatchKernel {
   const char* file;
-  std::size_t order, items, matrices, columns = 0, registers = 0;
+  std::size_t order, items, matrices, columns = 0, registers = 0, pending = 0;
 };
 
 /// The kernels that factor a batch.
