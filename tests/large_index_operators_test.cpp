@@ -165,6 +165,29 @@ class LargeIndexOfDoubles : public LargeIndex {
   }
   bool on_cpu() const { return context.device().type == "cpu"; }
 
+  /// Word j * pitch + i of a plane belongs to element (i, j) of a matrix.
+  struct Planes {
+    cl::Buffer upper, lower;
+    std::size_t pitch;
+  };
+  /// Rows i and columns j from (row, column) on are those of `values`.
+  Planes planes_with(std::size_t row, std::size_t column, const Matrix& values) {
+    constexpr std::size_t kLine = 32;
+    Planes planes{{}, {}, ceiling(n, kLine) * kLine};
+    Matrix upper = transposed(values), lower = upper;
+    for (double& word : upper.values()) {
+      word = static_cast<double>((std::bit_cast<std::uint64_t>(word) + 0x80000000) >> 32);
+    }
+    for (double& word : lower.values()) {
+      word = static_cast<cl_uint>(std::bit_cast<std::uint64_t>(word));
+    }
+    for (auto [plane, words] : {std::pair{&planes.upper, &upper}, {&planes.lower, &lower}}) {
+      *plane = context.allocate(n * planes.pitch * sizeof(cl_uint));
+      write<cl_uint>(*plane, planes.pitch, column, row, *words);
+    }
+    return planes;
+  }
+
   /// Numbers of columns among as many as A has.
   cl::Buffer last_column() { return buffer(std::vector<cl_int>{as_int(n - 1)}); }
   /// As dense/mixed.cl has them for each column of X.
@@ -187,8 +210,6 @@ INSTANTIATE_TEST_SUITE_P(Orders, LargeIndexOfDoubles, testing::ValuesIn(large_do
 
 TEST_P(LargeIndexOfDoubles, Residual) {
   const Matrix a = integers(kRows, n, 1), x = integers(n, 1, 2), b = integers(n, 1, 3, 100);
-  const Surface on_device = square();
-  write(on_device, 0, 0, transposed(a));
   Surface x_of(double_columns(context, n, 1)), b_of(double_columns(context, n, 1));
   upload_columns_of(context, x, x_of);
   upload_columns_of(context, b, b_of);
@@ -200,10 +221,15 @@ TEST_P(LargeIndexOfDoubles, Residual) {
     return transposed(read(r, 0, 0, 1, count));
   };
   Surface r(double_columns(context, n, 1));
-  context.run("test", of_gpus("residual"), {kRows / 16 * 256}, on_device, x_of, b_of, r, which,
-              as_int(n), cl_int{1});
-  EXPECT_TRUE(same(first_rows(r, kRows), expected));
+  {
+    const Planes planes = planes_with(0, 0, a);
+    context.run("test", of_gpus("residual"), {kRows / 32 * 256}, planes.upper, planes.lower,
+                as_int(planes.pitch), x_of, b_of, r, which, as_int(n), cl_int{1});
+    EXPECT_TRUE(same(first_rows(r, kRows), expected));
+  }
   if (!on_cpu()) return;
+  const Surface on_device = square();
+  write(on_device, 0, 0, transposed(a));
   lugpu::fill(context, r, 0);
   context.run("test", of_cpus("residual"), {1}, on_device, x_of, b_of, r, which, as_int(n),
               cl_int{1}, as_int(kRows));
@@ -213,19 +239,22 @@ TEST_P(LargeIndexOfDoubles, Residual) {
 TEST_P(LargeIndexOfDoubles, Norms) {
   Matrix a = integers(kRows, n, 1);
   for (std::size_t i = 0; i < kRows; ++i) a(i, n - 1) = -100.0 - static_cast<double>(i);
-  const Surface on_device = square();
-  write(on_device, 0, 0, transposed(a));
   Matrix sums(kRows, 1), largest(kRows, 1);
   for (std::size_t i = 0; i < kRows; ++i) {
     for (std::size_t j = 0; j < n; ++j) sums(i, 0) += std::abs(a(i, j));
     largest(i, 0) = std::abs(a(i, n - 1));
   }
   const cl::Buffer found = elements(n), found_largest = elements(n);
-  context.run("test", of_gpus("measure_rows"), {kRows / 16 * 256}, on_device, found, found_largest,
-              as_int(n));
+  {
+    const Planes planes = planes_with(0, 0, a);
+    context.run("test", of_gpus("measure_rows"), {kRows / 32 * 256}, planes.upper, planes.lower,
+                as_int(planes.pitch), found, found_largest, as_int(n));
+  }
   EXPECT_TRUE(same(vector_of(found, kRows), sums));
   EXPECT_TRUE(same(vector_of(found_largest, kRows), largest));
   if (!on_cpu()) return;
+  const Surface on_device = square();
+  write(on_device, 0, 0, transposed(a));
   const cl::Buffer again = elements(n), again_largest = elements(n);
   context.run("test", of_cpus("measure_rows"), {1}, on_device, again, again_largest, as_int(n),
               as_int(kRows));
@@ -244,6 +273,46 @@ TEST_P(LargeIndexOfDoubles, RoundedColumns) {
   refine("round_columns", {n, 2}, a, target, as_int(n), as_int(n - 2), cl_int{2});
   EXPECT_TRUE(same(download(context, target, n, 2, Precision::single_precision),
                    rounded_to(Precision::single_precision, transposed(values))));
+}
+
+// gpu/double_words.cl: columns of A, and two tiles beside the end of its diagonal
+
+TEST_P(LargeIndexOfDoubles, ColumnsInWords) {
+  Matrix values = integers(n, 2, 1);
+  for (double& value : values.values()) value += 0x1p-40;
+  const Planes planes = planes_with(0, n - 2, values);
+  const auto give = [&](const char* function, const cl::Buffer& target, auto... buffers) {
+    run("gpu/double_words.cl", function, {n, 2}, buffers..., as_int(planes.pitch), target,
+        as_int(n), as_int(n - 2), cl_int{2});
+  };
+  const cl::Buffer doubles = elements(2 * n), singles = context.allocate(2 * n * sizeof(float));
+  give("join_columns", doubles, planes.upper, planes.lower);
+  EXPECT_TRUE(same(vector_of(doubles, n, 2), values));
+  const Matrix rounded = rounded_to(Precision::single_precision, values);
+  const auto given = [&] { return download(context, singles, n, 2, Precision::single_precision); };
+  give("round_columns", singles, planes.upper, planes.lower);
+  EXPECT_TRUE(same(given(), rounded));
+  context.fill(singles, 0xff, 2 * n * sizeof(float));
+  give("round_upper_words", singles, planes.upper);
+  EXPECT_TRUE(same(given(), rounded));
+}
+
+TEST_P(LargeIndexOfDoubles, TransposedWords) {
+  constexpr std::size_t kTile = 16;
+  const std::size_t row = n / kTile * kTile - kTile, column = row - kTile, pitch = n + n % 2;
+  const auto words = [](std::uint64_t seed) {
+    Matrix a = integers(kTile, kTile, seed, 100);
+    for (double& word : a.values()) word = std::abs(word);
+    return a;
+  };
+  const Matrix below = words(1), above = words(2);
+  const cl::Buffer plane = context.allocate(n * pitch * sizeof(cl_uint));
+  write<cl_uint>(plane, pitch, column, row, below);
+  write<cl_uint>(plane, pitch, row, column, above);
+  run("gpu/double_words.cl", "transpose_words", {kTile, kTile, row, column}, plane, as_int(pitch),
+      as_int(n));
+  EXPECT_TRUE(same(read<cl_uint>(plane, pitch, column, row, kTile, kTile), transposed(above)));
+  EXPECT_TRUE(same(read<cl_uint>(plane, pitch, row, column, kTile, kTile), transposed(below)));
 }
 
 TEST_P(LargeIndexOfDoubles, ResidualsAndCorrections) {

@@ -2,6 +2,8 @@
 // a sum without rounding errors, or in long double.
 #include "operators/residual.hpp"
 
+#include <bit>
+#include <cfloat>
 #include <numeric>
 #include <optional>
 
@@ -198,10 +200,26 @@ TEST_P(DoubleMatrixTest, KnowsItsNorms) {
   EXPECT_EQ(none.largest(), 0);
 }
 
-// By columns and by rows, with gaps; more than one piece of columns.
+float to_single(double value) {
+  if (std::isfinite(value) && std::abs(value) > FLT_MAX) return value > 0 ? INFINITY : -INFINITY;
+  return static_cast<float>(value);
+}
+
+/// To 21 significant bits, half away from zero.
+double rough(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return std::bit_cast<double>((bits + 0x80000000) >> 32 << 32);
+}
+
+// By columns and by rows, with gaps; more than one piece of columns; numbers of all sizes.
 TEST_P(DoubleMatrixTest, GivesItsColumnsInEitherPrecision) {
   for (const std::size_t n : {1, 5, 130, 1500}) {
-    const Matrix whole = random_matrix(n + 3, n + 3, n);
+    Matrix whole = random_matrix(n + 3, n + 3, n);
+    const double specials[] = {
+        -0.0,        0x1p-1074,    -0x1.8p-1060,        DBL_MIN,      FLT_MIN / 3, FLT_MAX,
+        1 + 0x1p-21, -1 - 0x1p-52, 0x1.fffff7fffffffp9, 0x1.fffff8p9, DBL_MAX,     INFINITY,
+        -INFINITY};
+    for (std::size_t k = 0; n > 20 && k < std::size(specials); ++k) whole(k, 2 * k) = specials[k];
     for (const Order order : {Order::columns, Order::rows}) {
       const View<const double> a{whole.values().data(), n, n, n + 3, order};
       const DoubleMatrix on_device(*context_, a);
@@ -218,8 +236,32 @@ TEST_P(DoubleMatrixTest, GivesItsColumnsInEitherPrecision) {
                                context_->read_back("test", piece, 0, n * count * sizeof(float),
                                                    &singles[n * first]);
                              });
-      EXPECT_EQ(singles, rounded<float>(MatrixView(widened(a)))) << n;
+      std::vector<float> expected(n * n);
+      std::transform(given.values().begin(), given.values().end(), expected.begin(), to_single);
+      EXPECT_EQ(singles, expected) << n;
+      on_device.give_rough_columns(
+          [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+            context_->read_back("test", piece, 0, n * count * sizeof(float), &singles[n * first]);
+          });
+      if (GetParam() == std::string("gpu")) {
+        std::transform(given.values().begin(), given.values().end(), expected.begin(),
+                       [](double value) { return to_single(rough(value)); });
+      }
+      EXPECT_EQ(singles, expected) << n;
     }
+  }
+}
+
+// The rest of A is on its way while others come, and while nobody waits for it.
+TEST_P(DoubleMatrixTest, OthersMayComeBeforeAllOfItIsThere) {
+  const Matrix a = random_matrix(1200, 1200, 1), b = random_matrix(1200, 1200, 2);
+  for (int k = 0; k < 3; ++k) {
+    const DoubleMatrix first(*context_, a), second(*context_, b);
+    { const DoubleMatrix unused(*context_, a); }
+    EXPECT_NEAR(second.norm_inf(), norm_inf(b), 1e-10 * norm_inf(b));
+    EXPECT_NEAR(first.norm_inf(), norm_inf(a), 1e-10 * norm_inf(a));
+    EXPECT_EQ(first.largest(), norm_max(a));
+    EXPECT_EQ(second.largest(), norm_max(b));
   }
 }
 

@@ -19,6 +19,8 @@ class Contender {
   /// a: n x n, b: n x nrhs, which must stay as they are until the last solve(). Throws InputError
   /// if a value overflows the precision.
   virtual void upload(const MatrixView& a, const MatrixView& b) = 0;
+  /// Seconds for which later calls have waited for what upload() left to come meanwhile.
+  virtual double waited_for_upload() const { return 0; }
   /// A and B as they were uploaded, again.
   virtual void reset() = 0;
   /// Factors A (or reduces [A | B]).

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clones.hpp"
 #include "base/error.hpp"
-#include "baselines/clones.hpp"
 #include "baselines/columns.hpp"
 #include "opencl/element.hpp"
 #include "simulation/fluid_scenes.hpp"

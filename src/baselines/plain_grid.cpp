@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "baselines/clones.hpp"
+#include "base/clones.hpp"
 
 namespace lugpu {
 namespace {

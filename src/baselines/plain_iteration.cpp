@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "baselines/clones.hpp"
+#include "base/clones.hpp"
 
 namespace lugpu {
 namespace {

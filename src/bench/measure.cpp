@@ -243,6 +243,7 @@ void Measurement::warm_up() {
     contender_->reset();
     run(*contender_, result_.what.problem);
   }
+  result_.phases_s["upload"] += contender_->waited_for_upload();
 }
 
 // The fastest number of threads by the best of a few short runs each, from the largest down to one

@@ -1,6 +1,7 @@
 #include "bench/method_contender.hpp"
 
 #include <array>
+#include <utility>
 
 #include "base/error.hpp"
 #include "bench/case_memory.hpp"
@@ -20,6 +21,11 @@ void MethodContender::upload(const MatrixView& a, const MatrixView& b) {
   a_ = a;
   b_ = b;
   solver_.upload(a, b, largest_);
+  is_fresh_ = true;
+}
+
+void MethodContender::reset() {
+  if (!std::exchange(is_fresh_, false)) solver_.upload_again(copy_);
 }
 
 // The copy is not part of what a solution takes. Mixed precision has A in double on the device, if

@@ -14,7 +14,8 @@ class MethodContender : public Contender {
                   double largest);
 
   void upload(const MatrixView& a, const MatrixView& b) override;
-  void reset() override { solver_.upload_again(copy_); }
+  double waited_for_upload() const override { return solver_.waited_for_upload(); }
+  void reset() override;
   void factor() override { solver_.factor(); }
   Outcome outcome() override { return solver_.outcome(); }
   int info() override { return solver_.info(); }
@@ -36,6 +37,7 @@ class MethodContender : public Contender {
   double largest_;
   SystemSolver solver_;
   std::optional<MatrixView> a_, b_;
+  bool is_fresh_ = false;           // nothing has used what was uploaded
   std::optional<cl::Buffer> copy_;  // [A | B], or A alone where B stays on the host
 };
 

@@ -22,6 +22,24 @@ DeviceContext::DeviceContext(Device device, KernelSettings settings)
       programs_(context_, device_, std::move(settings)),
       staging_(context_, queue_) {}
 
+void BackgroundTransfer::borrow(Staging& of_queue) {
+  const std::lock_guard alone(in_use);
+  if (staging.bytes() < of_queue.bytes()) staging.swap(of_queue);
+}
+
+void BackgroundTransfer::give_back(Staging& to_queue) {
+  const std::lock_guard alone(in_use);
+  if (to_queue.bytes() < staging.bytes()) staging.swap(to_queue);
+}
+
+BackgroundTransfer& DeviceContext::background() {
+  if (!background_) {
+    const cl::CommandQueue queue(context_, handle_of(device_));
+    background_.reset(new BackgroundTransfer{queue, Staging(context_, queue), {}});
+  }
+  return *background_;
+}
+
 void DeviceContext::set_profiling(bool on) {
   const cl::CommandQueue& last = queue();
   profiling_ = on;  // before what may throw

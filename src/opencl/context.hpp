@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "opencl/deadline.hpp"
@@ -29,6 +30,17 @@ constexpr std::size_t ceiling(std::size_t count, std::size_t divisor) {
   return (count + divisor - 1) / divisor;
 }
 
+/// A way to the device beside the queue in use, for one transfer at a time, by any thread.
+struct BackgroundTransfer {
+  /// Takes the memory of the queue in use if there is more of it, and the other way round.
+  void borrow(Staging& of_queue);
+  void give_back(Staging& to_queue);
+
+  cl::CommandQueue queue;
+  Staging staging;
+  std::mutex in_use;
+};
+
 class DeviceContext {
  public:
   explicit DeviceContext(Device device, KernelSettings settings = {});
@@ -39,6 +51,7 @@ class DeviceContext {
   const KernelSettings& settings() const { return programs_.settings(); }
   Deadline& deadline() { return deadline_; }
   Staging& staging() { return staging_; }
+  BackgroundTransfer& background();
   Timeline& timeline() { return timeline_; }
   /// The queue in use: in order, so that a command sees what those before it wrote.
   cl::CommandQueue& queue() { return profiling_ ? profiling_queue_ : queue_; }
@@ -128,6 +141,7 @@ class DeviceContext {
   Timeline timeline_;
   PartTimes* part_times_ = nullptr;
   Staging staging_;
+  std::unique_ptr<BackgroundTransfer> background_;  // once it is asked for
   cl::Buffer scratch_;
   std::size_t scratch_bytes_ = 0;
   std::optional<bool> long_loops_;  // see require_long_loops()

@@ -7,6 +7,14 @@ void* Staging::room(std::size_t bytes) {
   return data_;
 }
 
+void Staging::swap(Staging& other) noexcept {
+  std::swap(context_, other.context_);
+  std::swap(queue_, other.queue_);
+  std::swap(buffer_, other.buffer_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+}
+
 void Staging::pin(void* memory, std::size_t bytes) {
   map(CL_MEM_USE_HOST_PTR, memory, bytes);
 }

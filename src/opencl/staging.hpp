@@ -23,7 +23,9 @@ class Staging {
         data_(std::exchange(other.data_, nullptr)),
         bytes_(std::exchange(other.bytes_, 0)) {}
   Staging& operator=(Staging&&) = delete;
+  void swap(Staging& other) noexcept;
 
+  std::size_t bytes() const { return bytes_; }
   /// `bytes` of uninitialized memory, until the next call. Throws cl::Error if there is not enough.
   void* room(std::size_t bytes);
   /// From now on the device reads and writes memory of the caller directly, which must outlive this

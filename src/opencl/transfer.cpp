@@ -3,36 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <exception>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "base/cores.hpp"
-#include "base/filled_ahead.hpp"
 #include "matrix/rounded.hpp"
+#include "opencl/filled_rooms.hpp"
 
 namespace lugpu {
 namespace {
 
 constexpr std::size_t kSmallBytes = 1 << 20;
 
-// Bytes of a piece, which is one of `parts` if that is within them: memory for pieces costs time
-// too.
-struct PieceLimits {
-  std::size_t parts, least, most;
-};
-constexpr PieceLimits kFilledAhead{32, 4 << 20, 8 << 20};  // several at a time
 constexpr PieceLimits kOneByOne{16, 4 << 20, 32 << 20};
-
-// Of a piece; a multiple of the elements of every texel.
-std::size_t lines_of_piece(std::size_t length, std::size_t lines, std::size_t element,
-                           const PieceLimits& limits) {
-  constexpr std::size_t kTexel = 4;
-  const std::size_t line = std::max<std::size_t>(length * element, 1);
-  const std::size_t bytes = std::clamp(lines * line / limits.parts, limits.least, limits.most);
-  return std::min(std::max(bytes / line / kTexel * kTexel, kTexel), lines);
-}
 
 // to(:, j) = from(:, j) for all columns, one after the other.
 template <typename Real, typename T>
@@ -55,64 +38,21 @@ void copy_columns(const View<const T>& from, Real* to) {
   if (overflow) refuse_overflow<Real>(*overflow);
 }
 
-// Two buffers on the device, so that one piece travels while another one is used, and rooms on the
-// host, which are filled meanwhile. Memory of a CPU needs no rooms.
-class Conveyor {
+// Two buffers on the device in turn, so that one piece travels while another one is used.
+class TwoBuffers {
  public:
-  /// bytes: of a piece.
-  Conveyor(DeviceContext& context, std::size_t bytes, std::size_t pieces)
-      : context_(context),
-        bytes_(bytes),
-        rooms_(std::min(pieces, std::clamp(kPinnedBytes / bytes, kLeastRooms, kMostRooms))),
-        sent_(rooms_) {
-    if (is_pinned()) room_ = static_cast<char*>(context.staging().room(rooms_ * bytes));
-  }
-  // The staging memory may be used again.
-  ~Conveyor() {
-    if (is_pinned()) clFinish(context_.queue()());
-  }
-  Conveyor(const Conveyor&) = delete;
-  Conveyor& operator=(const Conveyor&) = delete;
+  TwoBuffers(DeviceContext& context, std::size_t bytes) : context_(context), bytes_(bytes) {}
 
-  bool is_pinned() const { return context_.device().type != "cpu"; }
-  std::size_t rooms() const { return rooms_; }
-  void* room(std::size_t piece) const { return room_ + piece % rooms_ * bytes_; }
-
-  /// Sends what is in its room.
-  const cl::Buffer& send(std::size_t piece, std::size_t bytes) {
-    const cl::Buffer& to = buffer(piece);
-    context_.queue().enqueueWriteBuffer(to, CL_FALSE, 0, bytes, room(piece), nullptr,
-                                        &sent_[piece % rooms_]);
-    context_.queue().flush();
-    return to;
-  }
-  /// Returns when the piece has left its room.
-  void await(std::size_t piece) const { sent_[piece % rooms_].wait(); }
-
-  /// Sends other memory of the host.
-  const cl::Buffer& send_from(const void* data, std::size_t piece, std::size_t bytes) {
-    const cl::Buffer& to = buffer(piece);
-    context_.queue().enqueueWriteBuffer(to, CL_TRUE, 0, bytes, data);
-    return to;
+  const cl::Buffer& next() {
+    cl::Buffer& buffer = buffers_[count_++ % 2];
+    if (!buffer()) buffer = context_.allocate(bytes_);
+    return buffer;
   }
 
  private:
-  // Two pieces are on their way while the others are filled. Pinned memory takes long to get, so
-  // there is no more than that needs.
-  static constexpr std::size_t kPinnedBytes = 32 << 20, kLeastRooms = 3, kMostRooms = 8;
-  static_assert(kLeastRooms > 2);  // or no room would ever be given back
-
-  const cl::Buffer& buffer(std::size_t piece) {
-    cl::Buffer& to = buffers_[piece % 2];
-    if (!to()) to = context_.allocate(bytes_);
-    return to;
-  }
-
   DeviceContext& context_;
-  std::size_t bytes_, rooms_;
-  char* room_ = nullptr;
+  std::size_t bytes_, count_ = 0;
   std::array<cl::Buffer, 2> buffers_;
-  std::vector<cl::Event> sent_;  // the last piece of each room
 };
 
 // The columns first : first + count of parts that stand next to one another.
@@ -147,53 +87,36 @@ const Real* as_they_are(const MatrixView& matrix) {
 }
 
 // Sends lines (columns or rows) in pieces. fill(first, count, room): some of them, one after the
-// other, a multiple of `together` where others take longer. direct: where they stand like that
-// already, or null.
+// other. direct: where they stand like that already, or null.
 template <typename Real, typename Fill>
-void send(DeviceContext& context, std::size_t length, std::size_t lines, std::size_t together,
-          const Real* direct, const Fill& fill, const TakePiece& take) {
-  if (length * lines == 0) return;
-  const PieceLimits& limits = context.device().type == "cpu" ? kOneByOne : kFilledAhead;
-  const std::size_t line = length * sizeof(Real);
-  const std::size_t most = lines_of_piece(length, lines, sizeof(Real), limits);
-  const std::size_t pieces = (lines + most - 1) / most;
-  const auto count_of = [&](std::size_t piece) { return std::min(most, lines - piece * most); };
-  Conveyor conveyor(context, most * line, pieces);
-  if (!conveyor.is_pinned()) {
-    std::vector<Real> own(direct ? 0 : most * length);
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
-      const std::size_t first = piece * most, count = count_of(piece);
-      if (!direct) fill(first, count, own.data());
-      take(conveyor.send_from(direct ? direct + first * length : own.data(), piece, count * line),
-           first, count);
-    }
+void send(DeviceContext& context, const Lines& lines, const Real* direct, const Fill& fill,
+          const TakePiece& take) {
+  if (lines.length * lines.count == 0) return;
+  const bool is_cpu = context.device().type == "cpu";  // whose memory needs no rooms
+  const std::size_t line = lines.length * sizeof(Real);
+  const std::size_t most = lines_of_piece(lines, is_cpu ? kOneByOne : kFilledAhead);
+  TwoBuffers buffers(context, most * line);
+  if (!is_cpu) {
+    send_in_pieces<Real>(context.queue(), context.staging(), lines, most_filling_threads(), fill,
+                         [&](std::size_t first, std::size_t count, const Real* room) {
+                           const cl::Buffer& to = buffers.next();
+                           cl::Event sent;
+                           context.queue().enqueueWriteBuffer(to, CL_FALSE, 0, count * line, room,
+                                                              nullptr, &sent);
+                           context.queue().flush();
+                           take(to, first, count);
+                           return sent;
+                         });
     return;
   }
-  constexpr std::size_t kPartBytes = 512 << 10;
-  const std::size_t of_part = std::max(kPartBytes / line / together, std::size_t{1}) * together;
-  // With threads on all cores they would wait for each other, and the driver for a core.
-  constexpr std::size_t kElementsOfThread = 512 << 10;
-  const std::size_t threads =
-      std::min<std::size_t>(lines * length / kElementsOfThread, cores().usable * 3 / 4);
-  if (pieces == 1 && threads <= 1) {
-    fill(0, lines, static_cast<Real*>(conveyor.room(0)));
-    take(conveyor.send(0, lines * line), 0, lines);
-    return;
-  }
-  FilledAhead filled(pieces, (most + of_part - 1) / of_part, conveyor.rooms(), threads,
-                     [&](std::size_t piece, std::size_t part) {
-                       const std::size_t begin = part * of_part, count = count_of(piece);
-                       if (begin >= count) return;
-                       fill(piece * most + begin, std::min(of_part, count - begin),
-                            static_cast<Real*>(conveyor.room(piece)) + begin * length);
-                     });
-  for (std::size_t piece = 0; piece < pieces; ++piece) {
-    filled.await(piece);
-    take(conveyor.send(piece, count_of(piece) * line), piece * most, count_of(piece));
-    // The last two are on their way.
-    if (piece < 2) continue;
-    conveyor.await(piece - 2);
-    filled.give_back(piece - 1);
+  std::vector<Real> own(direct ? 0 : most * lines.length);
+  for (std::size_t first = 0; first < lines.count; first += most) {
+    const std::size_t count = std::min(most, lines.count - first);
+    if (!direct) fill(first, count, own.data());
+    const cl::Buffer& to = buffers.next();
+    context.queue().enqueueWriteBuffer(to, CL_TRUE, 0, count * line,
+                                       direct ? direct + first * lines.length : own.data());
+    take(to, first, count);
   }
 }
 
@@ -208,7 +131,7 @@ void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
   });
   constexpr std::size_t kCacheLine = 16;  // floats of a row
   send<Real>(
-      context, parts.front().rows(), columns, by_columns ? 1 : kCacheLine,
+      context, {parts.front().rows(), columns, sizeof(Real), by_columns ? 1 : kCacheLine},
       by_columns && parts.size() == 1 ? as_they_are<Real>(parts[0]) : nullptr,
       [&](std::size_t first, std::size_t count, Real* room) {
         gather_columns(parts, first, count, room);
@@ -219,7 +142,7 @@ void send_columns(DeviceContext& context, std::span<const MatrixView> parts,
 template <typename Real>
 void send_rows(DeviceContext& context, const MatrixView& matrix, const TakePiece& take) {
   send<Real>(
-      context, matrix.cols(), matrix.rows(), 1, as_they_are<Real>(matrix),
+      context, {matrix.cols(), matrix.rows(), sizeof(Real)}, as_they_are<Real>(matrix),
       [&](std::size_t first, std::size_t count, Real* room) {
         matrix.visit([&](auto view) {
           view.data += first * view.ld;
@@ -230,26 +153,12 @@ void send_rows(DeviceContext& context, const MatrixView& matrix, const TakePiece
       take);
 }
 
-// Waits for the queue if an exception ends a scope, whose memory a command may still write to.
-// Whether that succeeds does not matter: there already is an error to report.
-struct Settled {
-  explicit Settled(const cl::CommandQueue& of) : queue(of) {}
-  Settled(const Settled&) = delete;
-  Settled& operator=(const Settled&) = delete;
-  ~Settled() {
-    if (std::uncaught_exceptions() > exceptions) clFinish(queue());
-  }
-
-  const cl::CommandQueue& queue;
-  const int exceptions = std::uncaught_exceptions();
-};
-
 // Pieces are read into two rooms in turn: one travels while the other is copied.
 template <typename Real, typename T>
 void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to) {
   const std::size_t rows = to.rows, columns = to.columns;
   if (rows * columns == 0) return;
-  const std::size_t most = lines_of_piece(rows, columns, sizeof(Real), kOneByOne);
+  const std::size_t most = lines_of_piece({rows, columns, sizeof(Real)}, kOneByOne);
   const std::size_t bytes = most * rows * sizeof(Real), pieces = (columns + most - 1) / most;
   std::vector<Real> own;
   Real* rooms;
@@ -259,7 +168,7 @@ void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to
   } else {
     rooms = static_cast<Real*>(context.staging().room(std::min<std::size_t>(pieces, 2) * bytes));
   }
-  const Settled settled(context.queue());
+  const Finished finished(context.queue());
   std::array<cl::Event, 2> read;
   const auto request = [&](std::size_t piece) {
     const std::size_t first = piece * most, count = std::min(most, columns - first);
@@ -302,7 +211,7 @@ void write_whole(DeviceContext& context, std::span<const MatrixView> parts, std:
 
 std::uint64_t piece_bytes(std::size_t rows, std::size_t columns, Precision precision) {
   const std::size_t size = element_size(precision);
-  return std::uint64_t{2} * lines_of_piece(rows, columns, size, kOneByOne) * rows * size;
+  return std::uint64_t{2} * lines_of_piece({rows, columns, size}, kOneByOne) * rows * size;
 }
 
 void upload_columns(DeviceContext& context, std::span<const MatrixView> parts, Precision precision,

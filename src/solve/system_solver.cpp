@@ -82,7 +82,6 @@ void SystemSolver::upload(const MatrixView& a, const MatrixView& b, double large
   overflows_ = largest > static_cast<double>(std::numeric_limits<float>::max());
   if (has_double_) {
     a_in_double_.emplace(context_, a);
-    norm_inf_ = a_in_double_->norm_inf();
   } else {
     norm_inf_ = lugpu::norm_inf(a);
   }
@@ -97,10 +96,14 @@ void SystemSolver::load(DenseFactorization& factors) {
     return;
   }
   const Precision precision = factors.options().precision;
-  a_in_double_->give_columns(precision,
-                             [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
-                               factors.take_columns(piece, first, count);
-                             });
+  const TakePiece take = [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
+    factors.take_columns(piece, first, count);
+  };
+  if (factors.options().shortcut == Shortcut::none) {
+    a_in_double_->give_columns(precision, take);
+  } else {
+    a_in_double_->give_rough_columns(take);
+  }
   if (nrhs > 0) {
     upload_columns(context_, {&*b_, 1}, precision,
                    [&](const cl::Buffer& piece, std::size_t first, std::size_t count) {
@@ -140,11 +143,17 @@ void SystemSolver::factor() {
 
 RefinedColumns& SystemSolver::columns() {
   if (!columns_) {
+    if (a_in_double_) norm_inf_ = a_in_double_->norm_inf();
     columns_ = a_in_double_ ? device_columns(*a_in_double_, *b_, current())
                             : host_columns(host_residual(*a_), widened(*b_),
                                            inverse_by(current(), largest_));
   }
   return *columns_;
+}
+
+Refinement SystemSolver::refine_columns() {
+  RefinedColumns& by = columns();  // and with them the norm of A
+  return solve_mixed(by, norm_inf_);
 }
 
 void SystemSolver::solve() {
@@ -161,11 +170,11 @@ void SystemSolver::solve() {
     return;
   }
   while (factors_ != FactorArithmetic::double_precision) {
-    const Refinement tried = solve_mixed(columns(), norm_inf_);
+    const Refinement tried = refine_columns();
     refinement_.steps = tried.steps;
     refinement_.converged = tried.converged;
     if (tried.converged || !descend("refinement did not converge")) {
-      if (!columns_) solve_mixed(columns(), norm_inf_);  // other factors were tried in between
+      if (!columns_) refine_columns();  // other factors were tried in between
       x_ = columns().solution();
       return;
     }

@@ -23,8 +23,12 @@ class SystemSolver {
   SystemSolver(DeviceContext& context, const Method& method, const Problem& problem);
 
   /// A, n x n, and B, n x nrhs, which must stay as they are until the last solve(). largest: max
-  /// |a_ij|. Throws InputError if a value overflows the precision.
+  /// |a_ij|. Throws InputError if a value overflows the precision. Factors that are less exact than
+  /// those in single (Shortcut) are of A rounded to 21 significant bits on a GPU, and may begin
+  /// when it returns; the rest of A follows.
   void upload(const MatrixView& a, const MatrixView& b, double largest);
+  /// Seconds for which later calls have waited for the rest of A.
+  double waited_for_upload() const { return a_in_double_ ? a_in_double_->waited() : 0; }
   /// What was uploaded, again, from a buffer of [A | B] in the precision of the factors; of A alone
   /// with Refine::mixed. Without a buffer from A in double on the device, or from the host.
   void upload_again(const std::optional<cl::Buffer>& columns);
@@ -56,6 +60,7 @@ class SystemSolver {
   /// A as it was uploaded, for these factors; B too if they are for it.
   void load(DenseFactorization& factors);
   RefinedColumns& columns();
+  Refinement refine_columns();
   bool descend_to_single(const std::string& because);
   bool descend_to_double(const std::string& because);
   /// later_ with these options, A being loaded.
