@@ -316,6 +316,11 @@ TEST_P(LargeIndexOfDoubles, TransposedWords) {
 }
 
 TEST_P(LargeIndexOfDoubles, ResidualsAndCorrections) {
+  constexpr double kSquares = 6.1;
+  const auto bytes = static_cast<double>(n * n * sizeof(double));
+  if (!on_cpu() && kSquares * bytes > static_cast<double>(context.device().global_memory)) {
+    GTEST_SKIP() << "six matrices do not fit " << context.device().name;
+  }
   const Surface r = square(), x = square();
   const cl::Buffer which = last_column(), columns = records(8, 0.5);
   const Matrix residual = integers(1, n, 1), old = integers(1, n, 2);
@@ -359,7 +364,9 @@ TEST_P(LargeIndexOfDoubles, ResidualsAndCorrections) {
          which, sums, more_sums, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0);
   refine("combine_directions", {parts * 128, 1}, x, r, x_before, r_before, p, q, records(8, 0.5),
          which, sums, more_sums, as_int(n), cl_int{1}, cl_int{1}, cl_int{0}, 0.0, 1e-10);
-  EXPECT_TRUE(equal(read(x, n - 1, 0, 1, n), least, 1e-12));
+  Matrix difference = read(x, n - 1, 0, 1, n);
+  for (std::size_t j = 0; j < n; ++j) difference(0, j) -= least(0, j);
+  EXPECT_LT(norm_max(difference), 1e-12);
   EXPECT_LT(norm_max(read(r, n - 1, 0, 1, n)), 1e-12);
   write(x, n - 1, 0, sum);
   refine("copy_chosen", {n, 1}, x, r, which, as_int(n));

@@ -21,28 +21,36 @@ LUGPU_CLONES void take_words(const T* from, std::size_t count, cl_uint* to) {
   }
 }
 
-// The words of the elements of `from`, line after line (columns or rows, in its order), `pitch`
-// words from line to line.
-template <Word word, typename T>
-void send_words(BackgroundTransfer& way, const View<const T>& from, const cl::Buffer& to,
-                std::size_t pitch) {
+// The upper, the lower or both words of the elements of `from`, line after line (columns or rows,
+// in its order), to planes with `pitch` words from line to line; null: not that word.
+template <typename T>
+void send_words(BackgroundTransfer& way, const View<const T>& from, const cl::Buffer* upper,
+                const cl::Buffer* lower, std::size_t pitch) {
   using Place = std::array<cl::size_type, 3>;
-  // The upper words are waited for, and half of the bytes go to the device that are read.
-  const std::size_t threads = word == Word::upper ? cores().usable * 7 / 8 : most_filling_threads();
-  const std::size_t length = from.rows, line = length * sizeof(cl_uint);
+  // The upper words alone are waited for, and half of the bytes go to the device that are read.
+  const std::size_t threads = lower ? most_filling_threads() : cores().usable * 7 / 8;
+  // A line in a room has its upper words first.
+  const std::size_t length = from.rows, line = (upper && lower ? 2 : 1) * length;
   const std::lock_guard alone(way.in_use);
   send_in_pieces<cl_uint>(
-      way.queue, way.staging, {length, from.columns, sizeof(cl_uint)}, threads,
+      way.queue, way.staging, {line, from.columns, sizeof(cl_uint)}, threads,
       [&](std::size_t first, std::size_t count, cl_uint* room) {
         for (std::size_t k = 0; k < count; ++k) {
-          take_words<word>(from.data + (first + k) * from.ld, length, room + k * length);
+          const T* const elements = from.data + (first + k) * from.ld;
+          if (upper) take_words<Word::upper>(elements, length, room + k * line);
+          if (lower) take_words<Word::lower>(elements, length, room + (k + 1) * line - length);
         }
       },
       [&](std::size_t first, std::size_t count, const cl_uint* room) {
         cl::Event sent;
-        way.queue.enqueueWriteBufferRect(to, CL_FALSE, Place{0, first, 0}, Place{},
-                                         Place{line, count, 1}, pitch * sizeof(cl_uint), 0, line, 0,
-                                         room, nullptr, &sent);
+        for (const cl::Buffer* plane : {upper, lower}) {
+          if (!plane) continue;
+          way.queue.enqueueWriteBufferRect(*plane, CL_FALSE, Place{0, first, 0}, Place{},
+                                           Place{length * sizeof(cl_uint), count, 1},
+                                           pitch * sizeof(cl_uint), 0, line * sizeof(cl_uint), 0,
+                                           plane == upper ? room : room + line - length, nullptr,
+                                           &sent);
+        }
         way.queue.flush();
         return sent;
       });
@@ -51,32 +59,32 @@ void send_words(BackgroundTransfer& way, const View<const T>& from, const cl::Bu
 
 }  // namespace
 
-WordPlanes::WordPlanes(DeviceContext& context, const MatrixView& a)
+WordPlanes::WordPlanes(DeviceContext& context, const MatrixView& a, bool upper_first)
     : context_(context),
       n_(a.rows()),
       upper_(context.allocate(bytes(n_) / 2)),
       lower_(context.allocate(bytes(n_) / 2)) {
-  constexpr std::size_t kFewBytes = 1 << 20;  // less than it takes to start a thread
   if (n_ == 0) return;
   BackgroundTransfer& way = context_.background();
   way.borrow(context_.staging());
   a.visit([&](const auto& view) {
-    send_words<Word::upper>(way, view, upper_, pitch());
     is_transposed_ = view.order == Order::rows;
-    sent_ = std::async(
-        bytes(n_) <= kFewBytes ? std::launch::deferred : std::launch::async | std::launch::deferred,
-        [&way, view, lower = lower_, pitch = pitch()] {
-          send_words<Word::lower>(way, view, lower, pitch);
-        });
+    send_words(way, view, &upper_, upper_first ? nullptr : &lower_, pitch());
+    if (!upper_first) return;
+    sent_ = std::async(std::launch::async | std::launch::deferred,
+                       [&way, view, lower = lower_, pitch = pitch()] {
+                         send_words(way, view, nullptr, &lower, pitch);
+                       });
   });
   if (is_transposed_) transpose(upper_);
 }
 
 const cl::Buffer& WordPlanes::lower() {
-  if (n_ == 0) return lower_;
-  const auto start = Clock::now();
-  sent_.get();
-  waited_ += seconds_since(start);
+  if (sent_.valid()) {
+    const auto start = Clock::now();
+    sent_.get();
+    waited_ += seconds_since(start);
+  }
   context_.background().give_back(context_.staging());
   if (std::exchange(is_transposed_, false)) transpose(lower_);
   return lower_;

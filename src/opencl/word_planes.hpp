@@ -14,9 +14,10 @@ namespace lugpu {
 /// which the lower word has a sign, bits = 2^32 upper + lower.
 class WordPlanes {
  public:
-  /// Returns when the upper words have come; the lower ones follow by a queue of their own. The
-  /// host's memory must stay as it is until lower() has returned, or this is gone.
-  WordPlanes(DeviceContext& context, const MatrixView& a);
+  /// Returns when all words have come or, with `upper_first`, the upper ones; then the lower ones
+  /// follow by a queue of their own, and the host's memory must stay as it is until lower() has
+  /// returned, or this is gone.
+  WordPlanes(DeviceContext& context, const MatrixView& a, bool upper_first);
 
   std::size_t n() const { return n_; }
   /// Element (i, j) of a plane is its word j * pitch + i.
@@ -39,7 +40,7 @@ class WordPlanes {
   cl::Buffer upper_, lower_;
   bool is_transposed_ = false;  // the plane of the lower words, by rows as on the host
   double waited_ = 0;
-  std::shared_future<void> sent_;  // the lower words; the last copy waits for its thread
+  std::shared_future<void> sent_;  // the lower words, where they come later; waits for its thread
 };
 
 }  // namespace lugpu

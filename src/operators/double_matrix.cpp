@@ -71,11 +71,11 @@ KernelId mixed_kernel(const Device& device, const char* function) {
           Storage::buffer,  Texel::r, " -DGROUP=" + std::to_string(items_of_column(device))};
 }
 
-DoubleMatrix::DoubleMatrix(DeviceContext& context, const MatrixView& a)
+DoubleMatrix::DoubleMatrix(DeviceContext& context, const MatrixView& a, bool rough_first)
     : context_(context), n_(a.rows()) {
   if (context.device().type != "cpu") {
     require_fits(context.device(), n_, n_, kDouble, Storage::buffer, 1, 0);
-    words_ = std::make_unique<WordPlanes>(context, a);
+    words_ = std::make_unique<WordPlanes>(context, a, rough_first);
     return;
   }
   doubles_.emplace(context, a.cols(), a.rows(), kDouble, Storage::buffer);

@@ -29,11 +29,11 @@ KernelId mixed_kernel(const Device& device, const char* function);
 /// An n x n matrix A.
 class DoubleMatrix {
  public:
-  /// Sends A once. To a GPU the first half of each element's bits is sent first, and this returns
-  /// when they have come; the rest follows while the device works, and what needs it waits. So the
-  /// host's memory must stay as it is as long as this matrix. Throws Unsupported if the device has
-  /// no doubles or cannot hold A.
-  DoubleMatrix(DeviceContext& context, const MatrixView& a);
+  /// Sends A once. With `rough_first`, a GPU gets the first half of each element's bits first, and
+  /// this returns when they have come; the rest follows while the device works, and what needs it
+  /// waits. Then the host's memory must stay as it is as long as this matrix. Throws Unsupported if
+  /// the device has no doubles or cannot hold A.
+  DoubleMatrix(DeviceContext& context, const MatrixView& a, bool rough_first = false);
 
   std::size_t n() const { return n_; }
   DeviceContext& context() const { return context_; }
