@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <vector>
 
 #include "base/cores.hpp"
@@ -40,22 +41,25 @@ inline std::size_t lines_of_piece(const Lines& lines, const PieceLimits& limits)
   return std::min(std::max(bytes / line / kTexel * kTexel, kTexel), lines.count);
 }
 
-/// Waits for a queue at the end of a scope, whose memory its commands may use until then. Whether
+/// Waits for the queue if an exception ends a scope, whose memory a command may still use. Whether
 /// that succeeds does not matter: there already is an error to report.
-struct Finished {
-  explicit Finished(const cl::CommandQueue& of) : queue(of) {}
-  Finished(const Finished&) = delete;
-  Finished& operator=(const Finished&) = delete;
-  ~Finished() { clFinish(queue()); }
+struct Settled {
+  explicit Settled(const cl::CommandQueue& of) : queue(of) {}
+  Settled(const Settled&) = delete;
+  Settled& operator=(const Settled&) = delete;
+  ~Settled() {
+    if (std::uncaught_exceptions() > exceptions) clFinish(queue());
+  }
 
   const cl::CommandQueue& queue;
+  const int exceptions = std::uncaught_exceptions();
 };
 
 /// Fills rooms of `staging` with pieces of the lines and sends each; several are filled while two
 /// are on their way. fill(first, count, room): lines first : first + count, called by up to
 /// `most_threads` threads; it may throw. send(first, count, room): enqueues to `queue` that a piece
 /// is sent, and returns the event after which its room may be filled again. Returns when the queue
-/// is finished.
+/// is finished; throws cl::Error if that fails.
 template <typename Element, typename Fill, typename Send>
 void send_in_pieces(const cl::CommandQueue& queue, Staging& staging, const Lines& lines,
                     std::size_t most_threads, const Fill& fill, const Send& send) {
@@ -75,7 +79,7 @@ void send_in_pieces(const cl::CommandQueue& queue, Staging& staging, const Lines
   const auto count_of = [&](std::size_t piece) {
     return std::min(most, lines.count - piece * most);
   };
-  const Finished finished(queue);
+  const Settled settled(queue);
   const std::size_t of_part =
       std::max(kPartBytes / line / lines.together, std::size_t{1}) * lines.together;
   const std::size_t threads =
@@ -83,6 +87,7 @@ void send_in_pieces(const cl::CommandQueue& queue, Staging& staging, const Lines
   if (pieces == 1 && threads <= 1) {
     fill(0, lines.count, room_of(0));
     send(0, lines.count, room_of(0));
+    queue.finish();
     return;
   }
   FilledAhead filled(pieces, (most + of_part - 1) / of_part, count_of_rooms, threads,
@@ -101,6 +106,7 @@ void send_in_pieces(const cl::CommandQueue& queue, Staging& staging, const Lines
     sent[(piece - 2) % count_of_rooms].wait();
     filled.give_back(piece - 1);
   }
+  queue.finish();
 }
 
 }  // namespace lugpu

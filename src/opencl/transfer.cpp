@@ -168,7 +168,7 @@ void receive(DeviceContext& context, const cl::Buffer& buffer, const View<T>& to
   } else {
     rooms = static_cast<Real*>(context.staging().room(std::min<std::size_t>(pieces, 2) * bytes));
   }
-  const Finished finished(context.queue());
+  const Settled settled(context.queue());
   std::array<cl::Event, 2> read;
   const auto request = [&](std::size_t piece) {
     const std::size_t first = piece * most, count = std::min(most, columns - first);

@@ -54,7 +54,6 @@ void send_words(BackgroundTransfer& way, const View<const T>& from, const cl::Bu
         way.queue.flush();
         return sent;
       });
-  way.queue.finish();  // throws what went wrong
 }
 
 }  // namespace
