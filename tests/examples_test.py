@@ -22,7 +22,8 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = SOURCE / "examples"
 NAMES = ["devices", "factorize", "fluid", "solve", "sparse"]
 SECONDS = 300  # that a command may take
-NEEDED = {"libOpenCL.so.1", "libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libc.so.6"}
+# With the C library's own loader, which threads' variables need.
+NEEDED = {"libOpenCL.so.1", "libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2"}
 
 # What include/lugpu declares, and the type of its exception.
 API = re.compile(r"""lugpu::(

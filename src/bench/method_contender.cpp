@@ -25,7 +25,7 @@ void MethodContender::upload(const MatrixView& a, const MatrixView& b) {
 }
 
 void MethodContender::reset() {
-  if (!std::exchange(is_fresh_, false)) solver_.upload_again(copy_);
+  if (!std::exchange(is_fresh_, true)) solver_.upload_again(copy_);
 }
 
 // The copy is not part of what a solution takes. Mixed precision has A in double on the device, if
@@ -46,7 +46,13 @@ Matrix MethodContender::download() {
   return x;
 }
 
+void MethodContender::factor() {
+  is_fresh_ = false;
+  solver_.factor();
+}
+
 std::uint64_t MethodContender::multiply() {
+  is_fresh_ = false;
   auto* blocked = dynamic_cast<LuBlocked*>(&solver_.current());
   return blocked ? blocked->multiply() : 0;
 }

@@ -16,7 +16,7 @@ class MethodContender : public Contender {
   void upload(const MatrixView& a, const MatrixView& b) override;
   double waited_for_upload() const override { return solver_.waited_for_upload(); }
   void reset() override;
-  void factor() override { solver_.factor(); }
+  void factor() override;
   Outcome outcome() override { return solver_.outcome(); }
   int info() override { return solver_.info(); }
   void solve() override { solver_.solve(); }

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <bit>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/clones.hpp"
@@ -27,7 +26,7 @@ template <typename T>
 void send_words(BackgroundTransfer& way, const View<const T>& from, const cl::Buffer* upper,
                 const cl::Buffer* lower, std::size_t pitch) {
   using Place = std::array<cl::size_type, 3>;
-  // The upper words alone are waited for, and half of the bytes go to the device that are read.
+  // For the upper words alone somebody waits, and the host reads twice what it sends.
   const std::size_t threads = lower ? most_filling_threads() : cores().usable * 7 / 8;
   // A line in a room has its upper words first.
   const std::size_t length = from.rows, line = (upper && lower ? 2 : 1) * length;
@@ -85,7 +84,8 @@ const cl::Buffer& WordPlanes::lower() {
     waited_ += seconds_since(start);
   }
   context_.background().give_back(context_.staging());
-  if (std::exchange(is_transposed_, false)) transpose(lower_);
+  if (is_transposed_) transpose(lower_);
+  is_transposed_ = false;
   return lower_;
 }
 

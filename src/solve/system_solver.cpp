@@ -79,15 +79,14 @@ void SystemSolver::upload(const MatrixView& a, const MatrixView& b, double large
     first_->upload(a, b);
     return;
   }
-  load_double();
+  load_double(problem_.dense.shortcut != Shortcut::none && !problem_.dense.shared());
   overflows_ = largest > static_cast<double>(std::numeric_limits<float>::max());
   if (!has_double_) norm_inf_ = lugpu::norm_inf(a);
   if (!overflows_) load(*first_);
 }
 
-void SystemSolver::load_double() {
+void SystemSolver::load_double(bool rough_first) {
   if (!has_double_) return;
-  const bool rough_first = problem_.dense.shortcut != Shortcut::none && !problem_.dense.shared();
   a_in_double_.emplace(context_, *a_, rough_first);
 }
 
@@ -119,7 +118,7 @@ void SystemSolver::load(DenseFactorization& factors) {
 void SystemSolver::upload_again(const std::optional<cl::Buffer>& columns) {
   if (later_) columns_.reset();
   later_.reset();
-  if (!a_in_double_) load_double();
+  if (!a_in_double_) load_double(false);
   if (overflows_) return;
   if (!columns) return load(*first_);
   const Size& size = first_->size();

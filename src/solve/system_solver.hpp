@@ -58,7 +58,7 @@ class SystemSolver {
  private:
   bool is_mixed() const { return problem_.solve.refine == Refine::mixed; }
   /// A in double to the device, if that has room for it.
-  void load_double();
+  void load_double(bool rough_first);
   /// A as it was uploaded, for these factors; B too if they are for it.
   void load(DenseFactorization& factors);
   RefinedColumns& columns();
