@@ -30,7 +30,8 @@ constexpr std::size_t ceiling(std::size_t count, std::size_t divisor) {
   return (count + divisor - 1) / divisor;
 }
 
-/// A way to the device beside the queue in use, for one transfer at a time, by any thread.
+/// A way to the device beside the queue in use, for one transfer at a time, by any thread, which
+/// locks `in_use` as long as it uses the others.
 struct BackgroundTransfer {
   /// Takes the memory of the queue in use if there is more of it, and the other way round.
   void borrow(Staging& of_queue);

@@ -22,10 +22,11 @@ class SystemSolver {
   /// Throws as require_possible().
   SystemSolver(DeviceContext& context, const Method& method, const Problem& problem);
 
-  /// A, n x n, and B, n x nrhs, which must stay as they are until the last solve(). largest: max
-  /// |a_ij|. Throws InputError if a value overflows the precision. Factors that are less exact than
-  /// those in single (Shortcut) are of A rounded to 21 significant bits on a GPU, and may begin
-  /// when it returns; the rest of A follows.
+  /// A, n x n, and B, n x nrhs, which must stay as they are until the last solve() or, if that is
+  /// never called, as long as this. largest: max |a_ij|. Throws InputError if a value overflows the
+  /// precision. Factors that are less exact than those in single (Shortcut) are of A rounded to 21
+  /// significant bits on a GPU that has A in double, and may begin when it returns; the rest of A
+  /// follows.
   void upload(const MatrixView& a, const MatrixView& b, double largest);
   /// Seconds for which later calls have waited for the rest of A.
   double waited_for_upload() const { return a_in_double_ ? a_in_double_->waited() : 0; }
